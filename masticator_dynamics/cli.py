@@ -15,7 +15,7 @@ from typing import TextIO
 
 import click
 
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import MasticatorError, RangeWarning
 from masticator_dynamics.interrupt import ending_at_once
 from masticator_dynamics.optional import remedy
 
@@ -104,6 +104,7 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = comman
         With status 1, from click, when the reader of standard output goes away.
     """
     warnings.showwarning = _warn
+    warnings.simplefilter('ignore', RangeWarning)  # commands count such rows themselves
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors='backslashreplace')  # in encodings that lack a character
     try:

@@ -46,6 +46,10 @@ class DescriptionWarning(UserWarning):
     """A description can be used, but something in it is ignored or looks wrong."""
 
 
+class RangeWarning(UserWarning):
+    """A motion is outside the ranges of its joints: computed all the same, and told once."""
+
+
 class InputError(MasticatorError):
     """Numbers, names or files passed in are malformed (shape, NaN, unknown joint, time order)."""
 

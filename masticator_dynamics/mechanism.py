@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.evaluation.packing import pack_row, pack_rows
@@ -31,12 +32,15 @@ from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
     from masticator_dynamics.evaluation.frames import FrameChain
+    from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
     from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
+    from masticator_dynamics.traced.simulation_data import Regularisation
 
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
@@ -92,6 +96,7 @@ class Mechanism(Evaluator):
 
     def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
         super().__init__(description, actuators)
+        self._told_of_ranges = False
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
         self.kernels = kernels.Kernels(description, self.structure, self.driving)
@@ -99,12 +104,14 @@ class Mechanism(Evaluator):
 
     @classmethod
     def load(
-        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None
-    ) -> Mechanism:
+        cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None,
+        *, ignore: Sequence[str] = (),
+    ) -> Mechanism:  # fmt: skip
         """Load a shipped mechanism by name, or any mechanism by the path of its YAML file.
 
         Files that ``masticator import`` reads (URDF, MJCF, SDF, ...) can be loaded too, with the
-        choices that it makes by default.
+        choices that it makes by default; ``ignore`` names elements to leave out of them that would
+        be refused, as ``--ignore`` does there.
         """
         path = pathlib.Path(name_or_path)
         if path.suffix:
@@ -112,7 +119,7 @@ class Mechanism(Evaluator):
             from masticator_dynamics import importing
 
             if importing.is_foreign(path):
-                return cls(importing.import_description(path), actuators)
+                return cls(importing.import_description(path, ignore), actuators)
         return cls(load_description(path), actuators)
 
     @functools.cached_property
@@ -150,7 +157,27 @@ class Mechanism(Evaluator):
             When the loops do not determine the velocities at ``y``.
         """
         given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        return SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        motion = SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        self._tell_of_ranges(motion.q)
+        return motion
+
+    def solve_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+    ) -> Motion:
+        """:meth:`solve` for rows (N, n_y): one motion whose fields have a leading axis N.
+
+        What takes a motion takes such a batch, too, and answers with the same leading axis.
+
+        Raises
+        ------
+        ReachError, SingularityError, InputError
+            As for a single call, naming the first row that fails.
+        """
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
+        return Motion(self, given, self.solver.motions(given), self.slices)
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, without an error for those that fail.
@@ -283,11 +310,14 @@ class Mechanism(Evaluator):
             code, result = self._quick_kind(options)
             if code.covers(given):
                 found = code(given)
-                if found[kernels.VALID] != 1.0 and not options.friction:
+                if found[kernels.VALID] == 0.0 and not options.friction:
                     found = self.solver.from_home(code, given)
-                if found[kernels.VALID] == 1.0:
-                    return result(self, given, found)
-                return self._effort(given, options, self.solver.fallback)
+                if found[kernels.VALID] == 0.0:
+                    return self._effort(given, options, self.solver.fallback)
+                effort = result(self, given, found)
+                if found[kernels.VALID] == OUTSIDE_RANGES:
+                    self._tell_of_ranges(effort.q)
+                return effort
         return self._effort(given, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
@@ -348,9 +378,59 @@ class Mechanism(Evaluator):
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
             if code.covers(given):
-                found = self.solver.quick_rows(code, self._kind(options), given)
-                return result(self, given, *found)
+                found, handed_over = self.solver.quick_rows(code, self._kind(options), given)
+                effort = result(self, given, found, handed_over)
+                if (found[:, kernels.VALID] == OUTSIDE_RANGES).any():
+                    self._tell_of_ranges(effort.q)
+                elif handed_over:
+                    self._tell_of_ranges(handed_over[1][:, self.slices['q']])
+                return effort
         return self._effort(given, options, self.solver.rows)
+
+    def feedforward_derivatives(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """Efforts with their exact derivatives by positions, velocities, accelerations and wrench.
+
+        Parameters
+        ----------
+        y, y_dot, y_ddot, wrench, goal, friction
+            As for :meth:`feedforward`. With friction the derivatives hold within the present signs
+            of velocities and contact forces.
+
+        Raises
+        ------
+        SingularityError
+            Too near a singularity, or where friction has no derivative: at rest, unless it grows
+            over a transition velocity.
+        """
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        return effort_derivatives(self, given, goal, friction)
+
+    def feedforward_derivatives_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
+        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+
+        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        return effort_derivatives(self, given, goal, friction)
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from actuated positions (n_u,).
@@ -377,6 +457,163 @@ class Mechanism(Evaluator):
 
         return forward_kinematics_batch(self, U, tolerance)
 
+    def inverse_kinematics(
+        self,
+        frame: str,
+        position: npt.ArrayLike | None = None,
+        rotation: npt.ArrayLike | None = None,
+        start: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """Independent positions (n_y,) at which a frame has a pose, or the given parts of one.
+
+        Always on the branch continuous with home. Where the mechanism has more freedoms than are
+        asked for, the answer is one near ``start``. Ranges of joints do not matter.
+
+        Parameters
+        ----------
+        frame : str
+            URDF link.
+        position : array_like, shape (3,), optional
+            Of its origin, m, base axes; None or NaN where a component does not matter.
+        rotation : array_like, shape (3, 3) or (3,), optional
+            From its axes to the base's; a column of NaN is an axis that does not matter. A vector
+            is the direction of its third axis alone, of any length.
+        start : array_like, shape (n_y,), optional
+            Where the search begins; default: home.
+
+        Raises
+        ------
+        ReachError
+            When no pose is found; says how far the closest one is away and in which directions.
+        InputError
+            For an unknown frame, wrong shapes, nothing asked for, or axes that are not
+            orthonormal.
+        """
+        from masticator_dynamics.evaluation.inverse_kinematics import Task, reach
+
+        return reach(self, Task(self, frame, position, rotation), start)
+
+    def inverse_kinematics_batch(
+        self,
+        frame: str,
+        positions: npt.ArrayLike | None = None,
+        rotations: npt.ArrayLike | None = None,
+        starts: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
+        from masticator_dynamics.evaluation.inverse_kinematics import reach_rows
+
+        return reach_rows(self, frame, positions, rotations, starts)
+
+    # Equations of motion
+
+    def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
+
+        With rotors; J is the rates of the motors per independent velocity, and T the Jacobian of
+        the platform. Of virtual work along the tangent (Siciliano, Robotics, 2009, Sec. 7.1).
+
+        Parameters
+        ----------
+        motion : Motion or Effort
+            A batch gives one matrix per row. Accelerations do not matter.
+        space : str
+            'actuated': in positions of the powered motors, in their order, where these are as many
+            as the degrees of freedom and control them. Where there are more, see
+            :meth:`actuated_inertia`.
+
+        Raises
+        ------
+        InputError
+            For a motion of another mechanism, or an unknown space.
+        ActuationError, SingularityError
+            For 'actuated', when the motors do not control all freedoms, or not at this pose.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.mass_matrix(self, motion, space)
+
+    def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
+
+        Coriolis, centrifugal, gravity and springs of joints, without friction and wrenches; see
+        :meth:`mass_matrix`, also for parameters and errors.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.bias(self, motion, space, 'bias')
+
+    def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
+        """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
+
+        It is the slope of the potential energy; velocities do not matter.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.bias(self, motion, space, 'gravity')
+
+    def energy(self, motion: Motion | Effort) -> Energy:
+        """Kinetic and potential energy, J, of links, rotors, gravity and springs of joints.
+
+        Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
+        """
+        from masticator_dynamics.evaluation import mass_and_bias
+
+        return mass_and_bias.energy(self, motion)
+
+    def forward_dynamics(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None,
+        effort: npt.ArrayLike | None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        friction: bool | Regularisation = False,
+    ) -> FloatArray:
+        """Independent accelerations (n_y,) that efforts and a wrench cause.
+
+        Parameters
+        ----------
+        y, y_dot : array_like, shape (n_y,)
+            Independent positions and velocities; None is at rest.
+        effort : array_like, shape (n_u,)
+            In actuated order, N m or N, of motors where there is a transmission; None is zero.
+        wrench : array_like, shape (6,), optional
+            As for :meth:`inverse_dynamics`.
+        friction : bool or Regularisation
+            True: by the laws of :meth:`inverse_dynamics`, which this undoes; Coulomb friction
+            jumps where a velocity changes sign. For simulations, ``Regularisation()`` lets it grow
+            over a small velocity instead, as the twin does.
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, NaN or infinity.
+        ReachError
+            As :meth:`solve`.
+        SingularityError
+            As :meth:`solve`, and where the mass matrix is singular.
+        ActuationError
+            If friction of the contacts jams the mechanism.
+        """
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+
+        return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)
+
+    def forward_dynamics_batch(
+        self,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None,
+        efforts: npt.ArrayLike | None,
+        W: npt.ArrayLike | None = None,
+        *,
+        friction: bool | Regularisation = False,
+    ) -> FloatArray:
+        """:meth:`forward_dynamics` for rows (N, ...): (N, n_y); errors name the row."""
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+
+        return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
+
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
 
@@ -395,13 +632,8 @@ class Mechanism(Evaluator):
     # Frames and Jacobians
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
-        """Pose of a URDF link's frame in the base."""
-        from masticator_dynamics.evaluation.frames import check_frame
-
-        placement = check_frame(self, frame)
-        poses = self.structure.tree.poses(motion.q)
-        rotation = poses.rotations[placement.body] @ placement.rotation
-        return FramePose(poses.point(placement.body, placement.position), rotation)
+        """Pose of a URDF link's frame in the base; leading axes as the motion's."""
+        return FramePose(*self.frame_chain(frame).poses(motion.q))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -409,18 +641,47 @@ class Mechanism(Evaluator):
 
         return frame_chain(self, frame)
 
-    def frame_jacobian(self, motion: Motion, frame: str) -> FloatArray:
-        """Twist of a frame per independent velocity (6, n_y): linear over angular.
+    def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        from masticator_dynamics.evaluation.frames import check_frame
+        from masticator_dynamics.evaluation.frame_motion import jacobian
 
-        placement = check_frame(self, frame)
-        poses = self.structure.tree.poses(motion.q)
-        point = poses.point(placement.body, placement.position)
-        linear = poses.point_jacobian(placement.body, point)
-        return np.vstack([linear, poses.angular_jacobian(placement.body)]) @ motion.tangent
+        return jacobian(self, motion, frame)
+
+    def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
+
+        :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
+        """
+        from masticator_dynamics.evaluation.frame_motion import jacobian_rate
+
+        return jacobian_rate(self, motion, frame)
+
+    def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
+
+        In base axes.
+        """
+        from masticator_dynamics.evaluation.frame_motion import twist
+
+        return twist(self, motion, frame)
+
+    def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
+
+        The first three are the acceleration of the frame's origin, without gravity.
+        """
+        from masticator_dynamics.evaluation.frame_motion import acceleration
+
+        return acceleration(self, motion, frame)
+
+    def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
+        """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
+        from masticator_dynamics.evaluation.mass_and_bias import EquationsOfMotion
+
+        return self.made(EquationsOfMotion).tangent_rate(motion)
 
     def wrench_on_platform(
         self,
@@ -557,4 +818,18 @@ class Mechanism(Evaluator):
                 keep_limits(self, chosen, given_rows, table, limits, options.nearest)
             except LimitError as error:
                 raise in_row(error, error.row, given.ndim > 1) from None
+        self._tell_of_ranges(rows[..., self.slices['q']])
         return Effort(self, given, rows, kind.slices)
+
+    def _tell_of_ranges(self, q: FloatArray) -> None:
+        """Warn, once, if coordinates or motors are outside their ranges."""
+        if not self._told_of_ranges:
+            from masticator_dynamics.limits.ranges import warn_outside
+
+            self._told_of_ranges = warn_outside(self, q)
+
+    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+        """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
+        from masticator_dynamics.limits.ranges import within
+
+        return within(self, found)

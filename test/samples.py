@@ -58,6 +58,19 @@ BOXES = {
     'ladder': _box([0.58], [1.2], [1.0], [5.0]),
 }  # fmt: skip
 NAMES = tuple(BOXES)
+# How far from home every independent coordinate may go, m or rad.
+ARCHETYPES = {
+    'cable_planar': [0.4, 0.3, 0.3],
+    'delta': [0.1, 0.1, 0.05],
+    'excavator': [1.0, 0.2, 0.2, 0.1],
+    'five_bar': [0.08, 0.04],
+    'jaw_6pus': [0.004, 0.003, 0.03, 0.1],
+    'palletiser': [1.0, 0.3, 0.3, 1.0],
+    'scissor_lift': [0.15],
+    'slider_crank': [3.0],
+    'stewart': [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
+}
+ALL = (*NAMES, *(f'archetype {name}' for name in ARCHETYPES))
 LARGEST_WRENCH = np.array([50.0, 50.0, 50.0, 2.0, 2.0, 2.0])
 
 
@@ -75,7 +88,9 @@ class State:
 
 
 def file_of(name: str) -> pathlib.Path:
-    """Description file of a sampled mechanism."""
+    """Description file of a sampled mechanism, or of an archetype."""
+    if name.startswith('archetype '):
+        return ROOT / 'config' / 'archetypes' / f'{name.removeprefix("archetype ")}.yaml'
     shipped = SHIPPED / f'{name}.yaml'
     return shipped if shipped.is_file() else OWN / f'{name}.yaml'
 
@@ -132,11 +147,18 @@ def oracle(name: str) -> Any:
 
 def random_pose(name: str, rng: np.random.Generator) -> Array:
     """A pose (n_y,) from the box."""
+    if name.startswith('archetype '):
+        reach = np.array(ARCHETYPES[name.removeprefix('archetype ')])
+        return mechanism(name).home.y + rng.uniform(-reach, reach)
     return np.asarray(rng.uniform(BOXES[name].lower, BOXES[name].upper))
 
 
 def random_state(name: str, rng: np.random.Generator) -> State:
     """A moving, loaded state."""
+    if name.startswith('archetype '):
+        y = random_pose(name, rng)
+        rates, accelerations = rng.normal(size=(2, len(y)))
+        return State(y, rates, accelerations, rng.normal(size=6))
     box = BOXES[name]
     count = len(box.rates)
     return State(

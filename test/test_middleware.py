@@ -52,10 +52,12 @@ def test_profiles_say_what_the_middleware_then_leaves_to_them(name: str) -> None
     spaces = {'d': 'http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles'}
     root = ElementTree.parse(CONFIG / name).getroot()
     for kind in ('reader', 'writer'):
-        end = root.find(f'.//d:data_{kind}', spaces)
-        assert end.get('is_default_profile') == 'true'
-        assert end.findtext('d:historyMemoryPolicy', namespaces=spaces) == 'DYNAMIC'
-        assert end.findtext('.//d:data_sharing/d:kind', namespaces=spaces) == 'OFF'
+        ends = {end.get('profile_name'): end for end in root.iterfind(f'.//d:data_{kind}', spaces)}
+        assert set(ends) == {kind, 'service', 'client'}
+        for name, end in ends.items():
+            assert (end.get('is_default_profile') == 'true') == (name == kind)
+            assert end.findtext('d:historyMemoryPolicy', namespaces=spaces) == 'DYNAMIC'
+            assert end.findtext('.//d:data_sharing/d:kind', namespaces=spaces) == 'OFF'
         builtin = root.findtext(f'.//d:builtin/d:{kind}HistoryMemoryPolicy', namespaces=spaces)
         assert builtin == 'PREALLOCATED_WITH_REALLOC'
     mode = root.findtext('.//d:data_writer//d:publishMode/d:kind', namespaces=spaces)

@@ -4,12 +4,13 @@
 
 import dataclasses
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import LimitError
+from masticator_dynamics.errors import LimitError, RangeWarning
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.range_check import check_ranges, sample_motion
@@ -91,3 +92,49 @@ def test_a_motion_that_is_not_a_number_is_refused(mechanism: Mechanism) -> None:
     samples = dataclasses.replace(samples, v=np.full_like(samples.v, np.nan))
     with pytest.raises(LimitError, match='velocity nan'):
         check_ranges(mechanism, samples, None)
+
+
+OUT = np.array([0.0, 0.0, 0.0, 0.35])  # cranks 3 and 4 are past 1.7 rad
+
+
+@pytest.mark.parametrize(
+    'call',
+    [
+        lambda m, y: m.feedforward(y),
+        lambda m, y: m.feedforward(np.zeros(4)) and m.feedforward(y),  # by the generated function
+        lambda m, y: m.feedforward(y, goal='power', friction=True),
+        lambda m, y: m.feedforward(y, limits=True, nearest=True),
+        lambda m, y: m.feedforward_batch(np.array([np.zeros(4), y, y])),
+        lambda m, y: m.solve(y),
+        lambda m, y: m.inverse_dynamics(m.solve(y)),
+    ],
+)
+def test_outside_the_ranges_of_motors_there_is_one_warning(call) -> None:
+    mechanism = Mechanism.load('masticator')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        call(mechanism, np.zeros(4))
+    with pytest.warns(RangeWarning, match=r'crank_[34] position -?1\.98.* rad is outside') as told:
+        found = call(mechanism, OUT)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert not np.all(found.in_ranges)
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        call(mechanism, OUT)
+
+
+def test_results_tell_whether_they_are_in_range(mechanism: Mechanism) -> None:
+    """As the survey of ranges says, sockets and efforts included."""
+    rng = np.random.default_rng(5)
+    y = rng.uniform(-1.0, 1.0, (60, 4)) * [0.004, 0.003, 0.05, 0.1] + [0.004, 0, 0, 0.1]
+    y[:3] = [[0, 0, 0, 0], OUT, [0.0076, 0, 0, 0]]
+    attempts = mechanism.attempt(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', RangeWarning)
+        batch = mechanism.feedforward_batch(y[attempts.closed])
+        singles = [mechanism.feedforward(row) for row in y[attempts.closed]]
+    expected = [not mechanism.range_violations(single, single) for single in singles]
+    assert list(batch.in_ranges) == [single.in_ranges for single in singles] == expected
+    assert expected[:3] == [True, False, False] and 5 < sum(expected) < len(expected) - 5
+    pushed = mechanism.feedforward(np.zeros(4), wrench=[0, 0, 5000.0, 0, 0, 0])
+    assert pushed.in_ranges is False and mechanism.solve(np.zeros(4)).in_ranges is True

@@ -48,6 +48,11 @@ def _split_pairs(
     '--argument', 'arguments', metavar='NAME=VALUE', multiple=True, callback=_split_pairs,
     help='Argument of a xacro file; may be given several times.',
 )  # fmt: skip
+@click.option(
+    '--ignore', metavar='ELEMENT', multiple=True,
+    help='Name or type of an element that would be refused, to leave out; may be given several '
+    'times.',
+)  # fmt: skip
 def import_(
     source: str,
     folder: str,
@@ -56,12 +61,14 @@ def import_(
     lock: tuple[str, ...] | None,
     platform: str,
     arguments: dict[str, str],
+    ignore: tuple[str, ...],
 ) -> None:
     """Make a description of SOURCE that every command takes.
 
     SOURCE is a URDF or xacro file (with loops as other tools write them, or <mimic>), MJCF, SDF,
     or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file of
-    its own name. What was left out or decided is printed, and stands in the YAML file.
+    its own name. What was left out or decided is printed, and stands in the YAML file. Elements
+    that tie links or joints to each other and are not understood are refused.
     """
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'
@@ -71,7 +78,7 @@ def import_(
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),
-        platform=platform, arguments=arguments,
+        platform=platform, arguments=arguments, ignore=ignore,
     )  # fmt: skip
     loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
     with results_in(path) as work:

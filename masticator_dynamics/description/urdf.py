@@ -91,7 +91,7 @@ class Tree:
         """For each link, the first link of its rigid body, across fixed joints."""
         carriers = {self.root: self.root}
         for joint in self.joints:
-            fixed = joint.type not in MOVING_TYPES
+            fixed = joint.type == 'fixed'
             carriers[joint.child] = carriers[joint.parent] if fixed else joint.child
         return carriers
 

@@ -21,3 +21,8 @@ class RefusedError(Exception):
     def __init__(self, status: int, block: int = -1, amount: float = 0.0):
         super().__init__(status, block, amount)
         self.status, self.block, self.amount = status, block, amount
+
+
+# First number of what machine code computes: 0 where it hands a row over, 1 where the row counts,
+# and this where it counts but coordinates or motors are outside their ranges.
+OUTSIDE_RANGES = 2.0

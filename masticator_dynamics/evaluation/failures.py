@@ -61,14 +61,19 @@ def in_row(error: _Error, row: int | None, many: bool) -> _Error:
     return error
 
 
+def pose_text(mechanism: Model, y: FloatArray) -> str:
+    """A pose (n_y,), or a row that begins with it, for messages."""
+    return ', '.join(
+        f'{name} = {value:.6g}' for name, value in zip(mechanism.independent, y, strict=False)
+    )
+
+
 def _error(
     mechanism: Model, status: int, block: int, amount: float, values: FloatArray
 ) -> MasticatorError:
     if status == reasons.NOT_FINITE:
         return InputError(f'{_input_name(mechanism, block)} is {amount}, not a finite number')
-    pose = ', '.join(
-        f'{name} = {value:.6g}' for name, value in zip(mechanism.independent, values, strict=False)
-    )
+    pose = pose_text(mechanism, values)
     if status == reasons.NOT_ACTUATED:
         names = ', '.join(mechanism.driving) or 'none'
         rank, needed = mechanism.home_rank(), len(mechanism.independent)

@@ -97,24 +97,64 @@ class FrameChain:
         jacobians : array, shape (N, 3, n_y)
             Linear velocity, base axes.
         """
-        position, velocities = self.joint_rates(q)
-        jacobian = np.zeros((len(q), 3, tangent.shape[2]))
-        for j, velocity in velocities.items():
-            jacobian += velocity[:, :, None] * tangent[:, j, None, :]
-        return position, jacobian
+        position, screws = self.screws(q)
+        return position, self.summed(screws[..., :3], tangent)
 
     def joint_rates(self, q: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
         """Positions (N, 3) of the frame's origin and its velocity (N, 3) per joint velocity.
 
         The velocities, in base axes, are keyed by tree index, for joints between base and frame.
         """
+        position, screws = self.screws(q)
+        return position, {j: screws[:, k, :3] for k, j in enumerate(self._joints)}
+
+    def screws(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (..., 3) of the frame's origin and its twists (..., joints, 6).
+
+        Linear and angular velocity per unit velocity of each joint between base and frame, base
+        axes, for tree positions (..., n_q).
+        """
+        position, axes, origins = self._carriers(q)
+        turning = np.where(self._slides[:, None], 0.0, axes)
+        moving = np.where(
+            self._slides[:, None], axes, np.cross(axes, position[..., None, :] - origins)
+        )
+        return position, np.concatenate([moving, turning], axis=-1)
+
+    def screw_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Rates (..., joints, 6) of :meth:`screws` for tree velocities (..., n_q)."""
+        position, axes, origins = self._carriers(q)
+        rates = v[..., self._joints, None]
+        turning = np.where(self._slides[:, None], 0.0, axes)
+        spins = np.cumsum(turning * rates, axis=-2)  # angular velocity of each body of the chain
+        # Velocity of every point that is at the origin of joint j, or of the frame, by joint i.
+        points = np.concatenate([origins, position[..., None, :]], axis=-2)
+        arms = points[..., None, :, :] - origins[..., :, None, :]
+        by_joint = np.where(
+            self._slides[:, None, None],
+            axes[..., :, None, :],
+            np.cross(turning[..., :, None, :], arms),
+        )
+        carried = np.triu(np.ones((len(self._joints), len(self._joints) + 1)))
+        velocities = (by_joint * rates[..., None, :] * carried[..., None]).sum(axis=-3)
+        tilting = np.cross(spins, axes)
+        moving = np.cross(tilting, position[..., None, :] - origins) + np.cross(
+            axes, velocities[..., -1:, :] - velocities[..., :-1, :]
+        )
+        slides = self._slides[:, None]
+        return np.concatenate(
+            [np.where(slides, tilting, moving), np.where(slides, 0.0, tilting)], axis=-1
+        )
+
+    def summed(self, screws: FloatArray, rates: FloatArray) -> FloatArray:
+        """Twists (..., 6, k) of the frame for k sets of tree velocities (..., n_q, k)."""
+        return np.asarray(screws.swapaxes(-1, -2) @ rates[..., self._joints, :])
+
+    def _carriers(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Position of the frame's origin; axes and origins of the joints (..., joints, 3)."""
         bodies = self.bodies(q)
-        position, _ = self.at(bodies)
-        carriers = bodies[:, self._joints]
-        axes, origins = carriers[:, :, :3, 2], carriers[:, :, 3]
-        arms = position[:, None] - origins
-        rates = np.where(self._slides[:, None], axes, np.cross(axes, arms))
-        return position, {j: rates[:, k] for k, j in enumerate(self._joints)}
+        carriers = bodies[..., self._joints, :, :]
+        return self.at(bodies)[0], carriers[..., :3, 2], carriers[..., 3, :]
 
 
 class _BodyPoses:

@@ -55,6 +55,10 @@ class Evaluator(Model):
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
 
     @abc.abstractmethod
+    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+        """Whether everything is within its range; see :attr:`Effort.in_ranges`."""
+
+    @abc.abstractmethod
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
 
@@ -169,6 +173,15 @@ class _Answer:
     def closure_residual(self) -> FloatArray:
         """Largest gap of a loop or contact (...), m."""
         return self._field('report')[..., 3]
+
+    @property
+    def in_ranges(self) -> bool | npt.NDArray[np.bool_]:
+        """Whether positions and velocities of joints, sockets and, of efforts, these are in range.
+
+        Of a batch an array (N,). Nothing is refused outside: ``Mechanism.range_violations`` tells
+        which range is left, and by how much.
+        """
+        return self.mechanism.in_ranges(self)  # type: ignore[arg-type]
 
 
 class Motion(_Answer):

@@ -183,7 +183,7 @@ class RowSolver:
             Input rows.
         """
         found = code(given)
-        left = np.flatnonzero(found[:, kernels.VALID] != 1.0)
+        left = np.flatnonzero(found[:, kernels.VALID] == 0.0)
         if len(left):
             rows = self.fallback(kind, given[left], left)
             efforts = kernels.EFFORT + self._kernels.actuators
@@ -196,7 +196,7 @@ class RowSolver:
     def from_home(self, code: kernels.Code, given: FloatArray) -> FloatArray:
         """Output of machine code for a row (3 n_y + 6,), its loops closed from home.
 
-        The first number is 1 where it is valid.
+        The first number is 0 where it is not valid.
         """
         closed = self._kernels.from_home
         if not (closed.available and code.at_positions.covers(given)):

@@ -1,12 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Choices that a description needs and imported files omit: motors, platform, held joints."""
+"""Choices that a description needs and imported files omit: motors and held joints."""
 
 from __future__ import annotations
 
 import copy
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,14 +17,8 @@ from masticator_dynamics.importing.freedoms import freedoms
 from masticator_dynamics.importing.kinematics import LoopKinematics, close
 from masticator_dynamics.importing.robot_model import ImportedMotor, RobotModel
 
-_LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
 _AT_STOP = 1e-3  # rad or m
 _NEAR_REST = 0.3  # rad or m: a spring that rests farther from the closed pose counts as soft
-_TOOL = re.compile(
-    r'(?:^|[^a-z])(?:foot|end_?effector|effector|eff|ee|tool\d?|tcp|platform|hand|pad|bucket|jaw)'
-    r'(?:_part|_assembly|_link|[-_](?:left|right|l|r|\d))*$',
-    re.IGNORECASE,
-)
 
 
 def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
@@ -126,32 +119,3 @@ def lock(model: RobotModel, name: str, positions: Mapping[str, float], reason: s
     unit = model.joint(name).unit
     model.notes.append(f'joint {name} is held at {positions[name]:.6g} {unit}: {reason}')
     model.lock(name, positions[name])
-
-
-def farthest_link(model: RobotModel, positions: Mapping[str, float]) -> str:
-    """The link that looks most like a tool: by name, else the farthest from the base's joints.
-
-    Links at which a loop ends are more often rods than tools, and come last.
-    """
-    kinematics = LoopKinematics(model)
-    q = np.array([positions[name] for name in kinematics.names])
-    carriers = model.tree().carriers()
-    ends = {carriers[frame.link] for loop in model.loops for frame in (loop.first, loop.second)}
-
-    base = carriers[model.root]
-    first = [j.child for j in model.joints if j.type in MOVING_TYPES and carriers[j.parent] == base]
-    middle = np.mean([kinematics.origin(q, link) for link in first or [model.root]], axis=0)
-
-    def rank(link: str) -> tuple[bool, bool, float]:
-        rod = carriers[link] in ends and not set(carriers.values()) <= ends
-        distance = float(np.linalg.norm(kinematics.origin(q, link) - middle))
-        return bool(_TOOL.search(link)), not rod, distance
-
-    heavy = {carriers[link] for link, inertia in model.links.items() if inertia.mass > _LIGHT}
-    heavy -= {base}
-    moving = [link for link in model.links if carriers[link] in heavy and link not in model.added]
-    if not moving:
-        raise DescriptionError(model.file, 'joints', 'nothing with mass moves in it')
-    tip = max(moving, key=rank)
-    model.notes.append(f'platform: {tip!r}, the likeliest tool; --platform names another')
-    return tip

@@ -62,9 +62,11 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
     if not joints:
         return []
     separate = idle @ np.linalg.pinv(idle[joints])
-    # Where no motors are named, what hangs on one joint alone is a tool rather than a rod.
+    # Where no motors are named, what hangs on one joint alone is a tool rather than a rod; where
+    # something was left out, that may hold it.
+    trusted = bool(driven) and not kinematics.model.untied
     spins = [
-        _is_spin(kinematics, q, motion) and bool(driven or _between_others(kinematics, q, motion))
+        _is_spin(kinematics, q, motion) and (trusted or _between_others(kinematics, q, motion))
         for motion in separate.T
     ]
     return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]

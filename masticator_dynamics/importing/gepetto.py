@@ -25,13 +25,14 @@ from masticator_dynamics.importing.robot_model import (
     RobotModel,
     turning_joints,
 )
+from masticator_dynamics.importing.unread import Unread
 from masticator_dynamics.importing.urdf_file import read_urdf
 
 _LOOPS = {'3d': 'point', '6d': 'weld'}
 _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
 
 
-def read_gepetto(file: pathlib.Path) -> RobotModel:
+def read_gepetto(file: pathlib.Path, unread: Unread) -> RobotModel:
     """Model from a YAML file and the URDF file in its folder.
 
     Raises
@@ -44,8 +45,8 @@ def read_gepetto(file: pathlib.Path) -> RobotModel:
         if key not in _KEYS:
             likely = difflib.get_close_matches(key, _KEYS, n=1)
             meant = f'; is {likely[0]!r} meant?' if likely else ''
-            raise DescriptionError(file, key, f'unknown key{meant}')
-    model = read_urdf(_urdf_beside(file))
+            unread.refuse('key', key, f'it is unknown{meant}', f'Read are {", ".join(_KEYS)}')
+    model = read_urdf(_urdf_beside(file), unread, motors=False)
     model.file, model.name = file, file.parent.name
     motors = [_known(model, name, file, 'name_mot') for name in _list(content, 'name_mot', file)]
     model.motors = {name: ImportedMotor() for name in motors}

@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
-from masticator_dynamics.importing.robot_model import Frame, JointCoupling, Loop, RobotModel
+from masticator_dynamics.importing.joint_coupling import JointCoupling
+from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel
 
 CLOSED = 1e-10  # m and rad
 ROUNDING = 2e-5  # m and rad: what CAD drawings and their export leave open across a planar loop
@@ -77,18 +78,22 @@ class LoopKinematics:
         frame = self.tree.frames[link]
         return self.tree.poses(q).point(frame.body, frame.position)
 
-    def _place(self, poses: TreePoses, frame: Frame) -> tuple[int, Array, Array]:
+    def place(self, poses: TreePoses, frame: Frame) -> tuple[int, Array, Array]:
         """Body, point (3,) and axes (3, 3) of a frame in the base."""
         link = self.tree.frames[frame.link]
         point = poses.point(link.body, link.position + link.rotation @ frame.position)
         return link.body, point, poses.rotations[link.body] @ link.rotation @ frame.rotation
 
     def _loop(self, poses: TreePoses, loop: Loop) -> Gaps:
-        body_a, point_a, axes_a = self._place(poses, loop.first)
-        body_b, point_b, axes_b = self._place(poses, loop.second)
+        body_a, point_a, axes_a = self.place(poses, loop.first)
+        body_b, point_b, axes_b = self.place(poses, loop.second)
         linear = poses.point_jacobian(body_b, point_b) - poses.point_jacobian(body_a, point_a)
         if loop.type == 'point':
             return Gaps(point_b - point_a, linear)
+        if loop.type == 'distance':
+            length = float(np.linalg.norm(point_b - point_a))
+            along = (point_b - point_a) / max(length, 1e-300)
+            return Gaps(np.array([length - loop.length]), along[None] @ linear)
         angular = poses.angular_jacobian(body_b) - poses.angular_jacobian(body_a)
         # In the axes of the first frame, in which the gap itself is measured.
         arm = np.cross(point_b - point_a, poses.angular_jacobian(body_a), axisb=0, axisc=0)
@@ -114,12 +119,15 @@ class LoopKinematics:
         return Gaps(values, np.vstack(rates))
 
     def _coupling(self, q: Array, coupling: JointCoupling) -> Gaps:
-        joint, other = self.names.index(coupling.joint), self.names.index(coupling.other)
-        polynomial = np.polynomial.Polynomial(coupling.coefficients)
+        joint = self.names.index(coupling.joint)
         rates = np.zeros((1, len(q)))
         rates[0, joint] = 1.0
-        rates[0, other] -= polynomial.deriv()(q[other])
-        return Gaps(np.array([q[joint] - polynomial(q[other])]), rates)
+        gap = q[joint] - coupling.offset
+        for name, powers in coupling.of.items():
+            other, polynomial = self.names.index(name), np.polynomial.Polynomial((0.0, *powers))
+            gap -= polynomial(q[other])
+            rates[0, other] -= polynomial.deriv()(q[other])
+        return Gaps(np.array([gap]), rates)
 
 
 def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pathlib
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
@@ -15,43 +16,50 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.errors import DescriptionError, MasticatorError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.files.xml_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
-    farthest_link,
     hold_pressed_joints,
     hold_stiff_springs,
     lock,
     require_moving,
 )
+from masticator_dynamics.importing.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
 from masticator_dynamics.importing.gepetto import read_gepetto
+from masticator_dynamics.importing.joint_coupling import JointCoupling
 from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.mjcf import read_mjcf
-from masticator_dynamics.importing.robot_model import JointCoupling, RobotModel
+from masticator_dynamics.importing.platform import likeliest_platform
+from masticator_dynamics.importing.robot_model import RobotModel
 from masticator_dynamics.importing.sdf import read_sdf
+from masticator_dynamics.importing.unread import Unread
 from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
 from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
 
-_Reader = Callable[[pathlib.Path, Collection[str], Mapping[str, str] | None], RobotModel]
+_Reader = Callable[[pathlib.Path, Unread, Collection[str], Mapping[str, str] | None], RobotModel]
 _READERS: dict[str, _Reader] = {
-    'robot': lambda path, _, arguments: read_urdf(path, arguments),
-    'mujoco': lambda path, _, __: read_mjcf(path),
-    'sdf': lambda path, wanted, _: read_sdf(path, wanted),
+    'robot': lambda path, unread, _, arguments: read_urdf(path, unread, arguments),
+    'mujoco': lambda path, unread, _, __: read_mjcf(path, unread),
+    'sdf': lambda path, unread, wanted, _: read_sdf(path, unread, wanted),
 }
 _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
 
 @dataclasses.dataclass(frozen=True)
 class Imported:
-    """Texts of a description, and the decisions made on the way, one sentence each."""
+    """Texts of a description, and the decisions made on the way, one sentence each.
+
+    ``warnings`` are those notes that say what may be wrong.
+    """
 
     urdf: str
     yaml: str
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def is_foreign(path: pathlib.Path) -> bool:
@@ -70,6 +78,7 @@ def import_robot(
     locked: Sequence[str] = (),
     platform: str = '',
     arguments: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
 ) -> Imported:
     """Read a robot that another tool described and make a description of it.
 
@@ -84,28 +93,33 @@ def import_robot(
     locked : sequence of str
         Joints to hold at the closed pose.
     platform : str
-        Link; default: the one farthest from the base.
+        Link; default: one named like a tool, or the one that most freedoms lead to.
     arguments : mapping, optional
         Values of a xacro file's arguments.
+    ignore : collection of str
+        Names or types of elements that tie parts of the robot and would be refused, to leave out.
 
     Raises
     ------
     DescriptionError
-        For a file that cannot be read, or loops that cannot be closed.
+        For a file that cannot be read, elements in it that tie parts of the robot and are not
+        understood, or loops that cannot be closed.
     """
     with _absurd_numbers_refused(path):
-        model = read(path, {*actuated, *independent, *locked}, arguments)
+        model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
         model.name = name
+        hang_free_bodies(model)
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
         require_moving(model, 'lock', locked)
         hold_stiff_springs(model)
         join_rods(model)
         positions = _closed(model)
+        put_home_at_zero(model, positions)
         for joint in locked:
             lock(model, joint, positions, 'as asked')
         hold_pressed_joints(model, positions)
-        chosen = platform or farthest_link(model, positions)
+        chosen = platform or likeliest_platform(model, positions)
         if chosen not in model.links:
             raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
         positions = _without_idle_spins(model, positions, chosen)
@@ -129,8 +143,8 @@ def _absurd_numbers_refused(path: pathlib.Path) -> Iterator[None]:
         raise DescriptionError(path, '', f'cannot be used: {error}') from error
 
 
-def import_description(path: pathlib.Path) -> MechanismDescription:
-    """Import a robot and describe it without writing files.
+def import_description(path: pathlib.Path, ignore: Collection[str] = ()) -> MechanismDescription:
+    """Import a robot and describe it without writing files; for ``ignore`` see `import_robot`.
 
     Raises
     ------
@@ -139,7 +153,9 @@ def import_description(path: pathlib.Path) -> MechanismDescription:
     """
     # Gepetto calls every one of its files robot.
     name = path.absolute().parent.name if path.stem == 'robot' else path.stem
-    made = import_robot(path, name)
+    made = import_robot(path, name, ignore=ignore)
+    for warning in made.warnings:
+        warnings.warn(f'{path}: {warning}', DescriptionWarning, stacklevel=3)
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
 
 
@@ -147,6 +163,7 @@ def read(
     path: pathlib.Path,
     wanted: Collection[str] = (),
     arguments: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
 ) -> RobotModel:
     """Model of a file in any of the formats, recognised by name and content.
 
@@ -158,19 +175,30 @@ def read(
         Joints that must not be where a loop is cut, if the format leaves a choice.
     arguments : mapping, optional
         Values of a xacro file's arguments.
+    ignore : collection of str
+        Names or types of elements to leave out that would be refused.
 
     Raises
     ------
     DescriptionError
         For a file that cannot be read.
     """
+    unread = Unread(path, ignore)
+    model = _read(path, unread, wanted, arguments)
+    unread.account(model)
+    return model
+
+
+def _read(
+    path: pathlib.Path, unread: Unread, wanted: Collection[str], arguments: Mapping[str, str] | None
+) -> RobotModel:
     if path.suffix in ('.yaml', '.yml'):
-        return read_gepetto(path)
+        return read_gepetto(path, unread)
     kind = _XML.get(path.suffix) or _root_element(path)
     if kind not in _READERS:
         known = ', '.join(f'<{name}>' for name in _READERS)
         raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
-    return _READERS[kind](path, wanted, arguments)
+    return _READERS[kind](path, unread, wanted, arguments)
 
 
 def _root_element(path: pathlib.Path) -> str:
@@ -249,10 +277,21 @@ def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
     elif undriven:
         model.notes.append(
             f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
-            f'{", ".join(undriven)}. Kinematics work, efforts are refused; name motors with '
-            f'--actuated, or hold joints: --lock {",".join(undriven)}'
+            f'{", ".join(undriven)}. Kinematics work, efforts are refused. '
+            f'{_remedy(model, undriven)}'
         )
     return names
+
+
+def _remedy(model: RobotModel, undriven: list[str]) -> str:
+    """What helps where joints move freely. Held, a joint that a loop moves gives wrong efforts."""
+    if model.untied:
+        left_out = ', '.join(model.untied)
+        return f'What was left out may tie them, as a closure or coupling would: {left_out}'
+    return (
+        'If the file has all loops and couplings of the machine, name motors with --actuated, or '
+        f'hold joints: --lock {",".join(undriven)}'
+    )
 
 
 def _described(
@@ -274,7 +313,8 @@ def _described(
         },
     }
     closures: list[dict[str, Any]] = [
-        {'name': name, 'type': kind, 'frames': list(frames)} for name, kind, frames in loops
+        {'name': name, 'type': kind, 'frames': list(frames), **length}
+        for name, kind, frames, length in loops
     ]
     closures += [_coupling(coupling) for coupling in model.couplings]
     if closures:
@@ -284,13 +324,15 @@ def _described(
         content['actuators'] = {name: value for name, value in actuators.items() if value}
     if joints := _joints(model):
         content['joints'] = joints
-    return Imported(urdf_text(model), yaml_text(model, content), tuple(model.notes))
+    return Imported(
+        urdf_text(model), yaml_text(model, content), tuple(model.notes), tuple(model.warnings)
+    )
 
 
 def _coupling(coupling: JointCoupling) -> dict[str, Any]:
-    offset, *powers = coupling.coefficients
     made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
-    return {**made, 'of': {coupling.other: powers}, 'offset': offset}
+    of = {other: list(powers) for other, powers in coupling.of.items()}
+    return {**made, 'of': of, 'offset': coupling.offset}
 
 
 def _joints(model: RobotModel) -> dict[str, dict[str, float]]:

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.joint_coupling import JointCoupling
 
 NO_MASS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -41,23 +42,15 @@ class Frame:
 class Loop:
     """Two frames that a joint of some type connects; axes are Z of the frames.
 
-    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ...
+    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ... Of the type distance,
+    ``length`` (m) is that between the origins.
     """
 
     name: str
     type: str
     first: Frame
     second: Frame
-
-
-@dataclasses.dataclass(frozen=True)
-class JointCoupling:
-    """A joint's position as a polynomial of another's: coefficients from the constant up."""
-
-    name: str
-    joint: str
-    other: str
-    coefficients: tuple[float, ...]
+    length: float = dataclasses.field(default=0.0, kw_only=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +73,16 @@ class Spring:
 class RobotModel:
     """A robot as read; ``notes`` say what was left out or decided, one sentence each.
 
+    ``warnings`` are notes of what may be wrong. ``floating`` are joints of that type, by what the
+    file calls them in a message; ``balls`` are joints in series that stand for a ball.
+
     ``reserved`` are names of joints that the file has, whether they were added yet or not;
     ``added`` are links that it does not have.
 
     By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``armature``, kg m^2
     or kg; ``guess``, rad or m, where the search for a closed pose starts. ``shapes`` are the
-    elements of each link that only RViz reads.
+    elements of each link that only RViz reads. ``untied`` are elements that tie links or joints and
+    are not in the model, ``held`` the positions of joints that were made fixed.
     """
 
     file: pathlib.Path
@@ -104,8 +101,13 @@ class RobotModel:
     guess: dict[str, float] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
     shapes: dict[str, list[ElementTree.Element]] = dataclasses.field(default_factory=dict)
+    warnings: list[str] = dataclasses.field(default_factory=list)
     reserved: frozenset[str] = frozenset()
+    floating: dict[str, str] = dataclasses.field(default_factory=dict)
+    balls: list[tuple[str, ...]] = dataclasses.field(default_factory=list)
     added: set[str] = dataclasses.field(default_factory=set)
+    untied: list[str] = dataclasses.field(default_factory=list)
+    held: dict[str, float] = dataclasses.field(default_factory=dict)
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""
@@ -156,13 +158,30 @@ class RobotModel:
         carriers = self.tree().carriers()
         return {name for name, carrier in carriers.items() if carrier == carriers[link]}
 
+    def in_carrier(self, frame: Frame, carrier: str) -> tuple[Array, Array]:
+        """Placement of a frame in the first link of its rigid body."""
+        position, rotation, link = frame.position, frame.rotation, frame.link
+        while link != carrier:
+            joint = self.above(link)
+            assert joint is not None, f'{link} is part of the body of {carrier}'
+            position = joint.position + joint.rotation @ position
+            rotation = joint.rotation @ rotation
+            link = joint.parent
+        return position, rotation
+
     def change(self, name: str, **fields: Any) -> None:
         """Give a joint other data, such as the largest effort of its motor, at the joint."""
         old = self.joint(name)
         self.joints[self.joints.index(old)] = dataclasses.replace(old, **fields)
 
     def lock(self, name: str, position: float) -> None:
-        """Make a moving joint fixed, at a position, rad or m."""
+        """Make a moving joint fixed, at a position, rad or m; couplings hold what follows it.
+
+        Raises
+        ------
+        DescriptionError
+            Where a coupling does not say what that means for others.
+        """
         old = self.joint(name)
         along = position * old.axis
         if old.type == 'prismatic':
@@ -172,13 +191,46 @@ class RobotModel:
             self.change(name, type='fixed', rotation=old.rotation @ turned)
         for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
+        self.held[name] = position
+        for coupling in [c for c in self.couplings if name in (c.joint, *c.of)]:
+            self.couplings.remove(coupling)
+            self.couple(coupling, f'coupling {coupling.name}')
+
+    def couple(self, coupling: JointCoupling, place: str) -> None:
+        """Add a coupling, if it is not there; one that is left with a single joint holds it.
+
+        Raises
+        ------
+        DescriptionError
+            For another coupling of the same joints to each other, or where one joint is held and
+            nothing says where that leaves the other.
+        """
+        for name in self.held.keys() & {coupling.joint, *coupling.of}:
+            if not coupling.of:
+                return
+            left = coupling.holding(name, self.held[name])
+            if left is None:
+                reason = f'with {name} held, it does not say where its other joint is'
+                raise DescriptionError(self.file, place, reason)
+            coupling = left
+        for other in self.couplings:
+            if (other.joint, {*other.of}) == (coupling.joint, {*coupling.of}):
+                if (other.of, other.offset) != (coupling.of, coupling.offset):
+                    reason = f'{other.name} ties the same joints in another way'
+                    raise DescriptionError(self.file, place, reason)
+                return
+        if coupling.of:
+            self.couplings.append(coupling)
+        elif self.has_moving(coupling.joint):
+            self.notes.append(f'joint {coupling.joint} is held by {place}')
+            self.lock(coupling.joint, coupling.offset)
 
     def _at_joints(self) -> tuple[dict[str, Any], ...]:
         return self.motors, self.springs, self.damping, self.dry, self.armature
 
     def acts(self, name: str) -> bool:
         """Whether a joint has a motor, spring, losses, armature or a coupling of its own."""
-        coupled = any(name in (c.joint, c.other) for c in self.couplings)
+        coupled = any(name in (c.joint, *c.of) for c in self.couplings)
         return coupled or any(name in joints for joints in self._at_joints())
 
 
@@ -240,10 +292,11 @@ def turning_joints(
     position: Array,
     rotation: Array,
     axes: Array,
-) -> None:
-    """Add revolute joints in series through one point, one per row of ``axes`` (n, 3).
+    kind: str = 'continuous',
+) -> tuple[str, ...]:
+    """Add turning or sliding joints in series, one per row of ``axes`` (n, 3); return their names.
 
-    They represent a universal or ball joint; massless links connect them.
+    Massless links connect them. Turning through one point they are a universal or ball joint.
 
     Parameters
     ----------
@@ -257,12 +310,15 @@ def turning_joints(
         The first joint's frame in the parent's, m.
     axes : (n, 3) array
         In that frame, at zero positions.
+    kind : str
+        Type of the joints.
     """
-    before = parent
+    before, names = parent, []
     for index, axis in enumerate(axes):
         last = index == len(axes) - 1
         link = child if last else model.add_link(f'{name}_{"xyz"[index]}_link')
         turning = model.free_joint_name(f'{name}_{"xyz"[index]}')
-        joint = Joint(turning, 'continuous', before, link, position, rotation, axis)
-        model.joints.append(joint)
+        model.joints.append(Joint(turning, kind, before, link, position, rotation, axis))
+        names.append(turning)
         position, rotation, before = np.zeros(3), np.eye(3), link
+    return tuple(names)

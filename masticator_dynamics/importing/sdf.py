@@ -15,62 +15,50 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from masticator_dynamics.description.urdf import Array, Inertia, Joint
-from masticator_dynamics.engine.tree import rotation_to
+from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.importing.added_ties import (
+    DRAKE,
+    PLUGINS,
+    ball_constraint,
+    closing_pairs,
+    read_plugins,
+)
 from masticator_dynamics.importing.robot_model import (
     NO_MASS,
     Frame,
     ImportedMotor,
-    JointCoupling,
     Loop,
     RobotModel,
     Spring,
-    axis_in,
     numbers_in,
     turning_joints,
 )
 from masticator_dynamics.importing.sdf_frames import (
-    Scope,
     SdfFrames,
-    SdfPart,
     included_file,
     included_model,
     read_root,
 )
+from masticator_dynamics.importing.sdf_joints import TYPES, Edge, SdfJoints
+from masticator_dynamics.importing.unread import Unread, tag_of
 
-# In the order in which the tree grows across them; the last are cut first.
-_TYPES = {
-    'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
-    'universal': 'universal', 'ball': 'point',
-}  # fmt: skip
 _READ = {
     'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
-    'include',
+    'include', 'drake:ball_constraint',
 }  # fmt: skip
+_WORLD = 'Read are joints within a model: put the models into one'
 
 
-@dataclasses.dataclass(frozen=True)
-class _Edge:
-    """A joint of the file: its frame and axes in the world, at zero positions."""
-
-    name: str
-    type: str
-    parent: str
-    child: str
-    position: Array
-    rotation: Array
-    axes: Array  # (1 or 2, 3) in the world
-    part: SdfPart
-
-
-def read_sdf(file: pathlib.Path, wanted: Iterable[str] = ()) -> RobotModel:
+def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> RobotModel:
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
     ----------
     file : pathlib.Path
         The file.
+    unread : Unread
+        Refuses what ties parts of the robot and is not read.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
 
@@ -91,7 +79,7 @@ def read_sdf(file: pathlib.Path, wanted: Iterable[str] = ()) -> RobotModel:
                 missing = error
                 continue
         if element.tag == 'model' and (world is None or not _is_static(element)):
-            return _SdfReader(element, world, file, frozenset(wanted)).model
+            return _SdfReader(element, world, unread, frozenset(wanted)).model
     raise missing
 
 
@@ -103,10 +91,11 @@ class _SdfReader:
     """Converts a ``<model>``."""
 
     def __init__(
-        self, element: ElementTree.Element, world: ElementTree.Element | None, file: pathlib.Path,
+        self, element: ElementTree.Element, world: ElementTree.Element | None, unread: Unread,
         wanted: frozenset[str],
     ):  # fmt: skip
-        self.file, self.frames = file, SdfFrames(element, file)
+        file = self.file = unread.file
+        self.frames = SdfFrames(element, file)
         self.model = RobotModel(file, str(element.get('name') or file.stem), '', {}, [])
         if world is not None:
             gravity = world.findtext('gravity') or world.findtext('physics/gravity') or '0 0 -9.8'
@@ -118,7 +107,10 @@ class _SdfReader:
         if not self.poses:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
         self.model.reserved = frozenset(self.frames.parts)
-        edges = [self._edge(name, joint) for name, joint in self.frames.of('joint')]
+        joints = SdfJoints(self.frames, unread)
+        self._refuse_unread(joints.names, unread, () if world is None else world)
+        edges = joints.edges()
+        followers = {joint for e in edges if e.mimics() for joint in (e.name, *e.leaders())}
         edges += self._held()
         self._other_elements()
         if self.frames.straightened > 1e-12:
@@ -127,7 +119,11 @@ class _SdfReader:
                 'taken for it: planar loops need axes that are parallel'
             )
         driven = dict.fromkeys(self._driven())
-        self._grow(edges, wanted.union(driven))
+        self._grow(edges, wanted.union(driven, followers))
+        moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
+        for coupling in joints.couplings(edges, moving):
+            self.model.couple(coupling, f'joint {coupling.joint}')
+        self._ties(joints.names, unread)
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)
         }
@@ -163,51 +159,8 @@ class _SdfReader:
             raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
         self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
 
-    def _edge(self, name: str, part: SdfPart) -> _Edge:
-        joint, scope = part
-        kind, place = str(joint.get('type')), f'joint {name}'
-        if kind in ('gearbox', 'screw', 'revolute2'):
-            if kind != 'revolute2':
-                raise DescriptionError(
-                    self.file, place,
-                    f'type {kind!r} is not read; describe it as a coupling after the import',
-                )  # fmt: skip
-            kind = 'universal'
-        if kind not in _TYPES:
-            allowed = ', '.join(_TYPES)
-            raise DescriptionError(self.file, place, f'type {kind!r} is not one of {allowed}')
-        ends = [
-            self.frames.link_of(scope.absolute((joint.findtext(tag) or '').strip()), place)
-            for tag in ('parent', 'child')
-        ]
-        position, rotation = self.frames.pose(name)
-        found = [self._axis(a, scope, rotation, place) for a in self._axes(joint, kind, place)]
-        axes = np.array(found).reshape(-1, 3)
-        return _Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
-
-    def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
-        count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
-        found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
-        axes = [axis for axis in found if axis is not None]
-        if len(axes) != count:
-            raise DescriptionError(self.file, place, f'a {kind} joint needs {count} axes')
-        return axes
-
-    def _axis(self, axis: ElementTree.Element, scope: Scope, rotation: Array, place: str) -> Array:
-        """Direction of an axis in the world."""
-        xyz = axis.find('xyz')
-        text = '0 0 1' if xyz is None else str(xyz.text)
-        direction = axis_in(text, self.file, f'{place} axis')
-        expressed = None if xyz is None else xyz.get('expressed_in')
-        if expressed:
-            rotation = self.frames.pose(scope.absolute(expressed))[1]
-        elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
-            rotation = self.frames.pose(scope.model)[1]
-        turned: Array = rotation @ direction
-        return turned
-
     def _other_elements(self) -> None:
-        found = (str(e.tag) for _, model in self.frames.of('model') for e in model.element)
+        found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
         if tags := dict.fromkeys(tag for tag in found if tag not in _READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
@@ -222,20 +175,20 @@ class _SdfReader:
                     for joint in plugin.findall('joint_name'):
                         yield self.frames.scopes[name].absolute((joint.text or '').strip())
 
-    def _held(self) -> Iterator[_Edge]:
+    def _held(self) -> Iterator[Edge]:
         """Links of static models in the model, as joints with the world."""
         for name, model in self.frames.of('model'):
             if name != '__model__' and _is_static(model.element):
                 for link in self.poses:
                     if link.startswith(f'{name}::'):
                         held = f'{link}_static'
-                        yield _Edge(
+                        yield Edge(
                             held, 'fixed', 'world', link, *self.poses[link], np.zeros((0, 3)), model
                         )  # fmt: skip
 
     # The tree
 
-    def _grow(self, edges: list[_Edge], wanted: frozenset[str]) -> None:
+    def _grow(self, edges: list[Edge], wanted: frozenset[str]) -> None:
         """Spanning tree from the base; edges left over become loops."""
         fixed = any('world' in (edge.parent, edge.child) for edge in edges)
         if fixed:
@@ -250,10 +203,10 @@ class _SdfReader:
         # Whose axes those of the description are.
         x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
         self.model.gravity = (x, y, z)
-        order = list(_TYPES)
+        order = list(TYPES)
 
-        def cut_last(edge: _Edge) -> tuple[bool, int, bool]:
-            return edge.name not in wanted, order.index(edge.type), not _acts(edge)
+        def cut_last(edge: Edge) -> tuple[bool, int, bool]:
+            return edge.name not in wanted, order.index(edge.type), not edge.acts()
 
         kept = _spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(kept)
@@ -271,9 +224,13 @@ class _SdfReader:
             )
         for edge in edges:
             if edge not in kept:
-                self._loop(edge)
+                self.model.loops.append(edge.loop(self.poses))
+                if edge.acts():
+                    self.model.notes.append(
+                        f'joint {edge.name} closes a loop: its losses and spring are left out'
+                    )
 
-    def _tree_joint(self, edge: _Edge, parent: str, child: str) -> None:
+    def _tree_joint(self, edge: Edge, parent: str, child: str) -> None:
         """Put a joint into the tree; the child link keeps its frame from the file."""
         (p_a, r_a), (p_b, r_b) = self.poses[parent], self.poses[child]
         reversed_ = parent != edge.parent
@@ -303,7 +260,7 @@ class _SdfReader:
                 )
             )  # fmt: skip
 
-    def _moving(self, edge: _Edge, joint: Joint) -> None:
+    def _moving(self, edge: Edge, joint: Joint) -> None:
         """A hinge or slide with its limits, spring and damping."""
         axis, place = edge.part.element.find('axis'), f'joint {edge.name}'
         if axis is None or joint.type == 'fixed':
@@ -332,46 +289,61 @@ class _SdfReader:
         if stiffness:
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
             self.model.springs[edge.name] = Spring(stiffness, reference)
-        mimic = axis.find('mimic')
-        if mimic is not None:
-            ratio = self._number(mimic, 'multiplier', 1.0, place)
-            offset = self._number(mimic, 'offset', 0.0, place)
-            reference = self._number(mimic, 'reference', 0.0, place)
-            other = edge.part.scope.absolute(str(mimic.get('joint')))
-            self.model.couplings.append(
-                JointCoupling(
-                    f'{edge.name}_mimic', edge.name, other, (offset - ratio * reference, ratio)
-                )
-            )
 
-    def _loop(self, edge: _Edge) -> None:
-        """A joint that closes a loop, as two frames."""
-        if _acts(edge):
-            self.model.notes.append(
-                f'joint {edge.name} closes a loop: its losses, spring and mimic are left out'
-            )
-        frames = []
-        for index, link in enumerate((edge.parent, edge.child)):
-            position, rotation = self.poses[link]
-            axes = edge.rotation
-            if len(edge.axes):
-                axes = rotation_to(edge.axes[min(index, len(edge.axes) - 1)])
-            frames.append(Frame(link, rotation.T @ (edge.position - position), rotation.T @ axes))
-        self.model.loops.append(Loop(edge.name, _TYPES[edge.type], *frames))
+    def _refuse_unread(
+        self, names: set[str], unread: Unread, around: Iterable[ElementTree.Element]
+    ) -> None:
+        """Refuse what ties parts and is not read, in the model and in the world around it."""
+        for _, part in self.frames.of('model'):
+            for element in part.element:
+                tag = tag_of(element)
+                if tag == 'drake:joint':
+                    reason = f'its type {element.get("type")!r} is of Drake alone'
+                    unread.refuse(tag, element.get('name') or '', reason, DRAKE)
+                elif tag not in (*_READ, 'plugin'):
+                    unread.refuse_ties(element, names, DRAKE)
+        for link, part in self.frames.of('link'):
+            for element in part.element:
+                if element.tag not in ('pose', 'inertial'):
+                    unread.refuse_ties(element, names, DRAKE, link.rpartition('::')[2])
+        for element in around:
+            if element.tag == 'joint':
+                reason = 'it ties models to each other or to the world'
+                unread.refuse('world joint', element.get('name') or '', reason, _WORLD)
+            elif element.tag not in ('model', 'include', 'frame'):
+                unread.refuse_ties(element, names, PLUGINS)
+
+    def _ties(self, names: set[str], unread: Unread) -> None:
+        """Loops and couplings that plugins, frames and elements of Drake add."""
+        for stem, *pair in closing_pairs(self.frames.parts, unread):
+            ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
+            self.model.loops.append(Loop(stem, 'point', *ends))
+        for name, part in self.frames.of('model'):
+            absolute = self.frames.scopes[name].absolute
+            for element in part.element:
+                if tag_of(element) == 'drake:ball_constraint':
+                    loop = ball_constraint(element, unread, absolute)
+                    ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
+                    self.model.loops.append(Loop(loop.name, loop.type, *ends))
+            plugins = part.element.findall('plugin')
+            read_plugins(plugins, self.model, unread, names, self._welded, absolute)
+
+    def _in_link(self, frame: Frame, name: str) -> Frame:
+        """A frame of a link, where one of a link or of another frame was told."""
+        position, rotation = self.frames.pose(frame.link)
+        at = (position + rotation @ frame.position, rotation)
+        return self._frame(self.frames.link_of(frame.link, name), at)
+
+    def _frame(self, link: str, pose: tuple[Array, Array]) -> Frame:
+        """A frame of a link with a pose in the world."""
+        (at, turned), (position, rotation) = self.poses[link], pose
+        return Frame(link, turned.T @ (position - at), turned.T @ rotation)
+
+    def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
+        return self._frame(first, self.poses[second]), Frame.of(second)
 
 
-def _acts(edge: _Edge) -> bool:
-    """Whether a joint has losses, a spring, or follows another."""
-    axis = edge.part.element.find('axis')
-    if axis is None:
-        return False
-    values = [
-        axis.findtext(f'dynamics/{key}') for key in ('damping', 'friction', 'spring_stiffness')
-    ]
-    return axis.find('mimic') is not None or any(v and v.strip(' 0.') for v in values)
-
-
-def _spanning(edges: list[_Edge]) -> list[_Edge]:
+def _spanning(edges: list[Edge]) -> list[Edge]:
     """Edges that connect new links, in the order given (Kruskal)."""
     group: dict[str, str] = {}
 

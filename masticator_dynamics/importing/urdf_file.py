@@ -3,7 +3,7 @@
 """Reads URDF with ``<mimic>`` and the elements that other tools add to close loops.
 
 Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``<gazebo><joint>``,
-``<drake:ball_constraint>``, and the frames ``closing_*`` of onshape-to-robot.
+``<drake:ball_constraint>``, plugins, and the frames ``closing_*`` of onshape-to-robot.
 """
 
 from __future__ import annotations
@@ -16,37 +16,61 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
+from masticator_dynamics.description.foreign import KNOWN
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.importing.added_ties import (
+    DRAKE,
+    ball_constraint,
+    closing_pairs,
+    read_plugins,
+)
+from masticator_dynamics.importing.joint_coupling import JointCoupling
 from masticator_dynamics.importing.robot_model import (
     Frame,
-    ImportedMotor,
-    JointCoupling,
     Loop,
     RobotModel,
     axis_in,
     numbers_in,
 )
+from masticator_dynamics.importing.sdf_frames import SdfFrames
+from masticator_dynamics.importing.sdf_joints import SdfJoints
+from masticator_dynamics.importing.transmissions import read_motors
+from masticator_dynamics.importing.unread import Unread, tag_of
 
 _TYPES = {
     'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
     'continuous': 'hinge', 'hinge': 'hinge', 'fixed': 'weld', 'weld': 'weld',
     'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
 }  # fmt: skip
-_DRAKE = '{http://drake.mit.edu}'
+_TWO_ENDED = ('constraint', 'loop_joint')
+_READ_APART = (*_TWO_ENDED, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame')
+_READ = (
+    'Read are <mimic>, <constraint>, <loop_joint>, <gazebo><joint>, drake:ball_constraint and '
+    'frames closing_NAME_1 and _2'
+)
+# Sections of MuJoCo's extension that tie and drive nothing.
+_MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asset', 'contact')
 
 
-def read_urdf(file: pathlib.Path, arguments: Mapping[str, str] | None = None) -> RobotModel:
+def read_urdf(
+    file: pathlib.Path, unread: Unread, arguments: Mapping[str, str] | None = None,
+    motors: bool = True,
+) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
 
     Parameters
     ----------
     file : pathlib.Path
         The file.
+    unread : Unread
+        Refuses what ties parts of the robot and is not read.
     arguments : mapping, optional
         Values of the xacro file's arguments.
+    motors : bool
+        Whether to read motors; another file may name them.
 
     Raises
     ------
@@ -55,24 +79,26 @@ def read_urdf(file: pathlib.Path, arguments: Mapping[str, str] | None = None) ->
     """
     text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
-    loops = list(_loops(root, file))
+    _refuse_unread(root, unread)
     floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
     for joint in floating:
         joint.set('type', 'fixed')
+    loops = list(_loops(root, unread))
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(
-        file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints)
-    )
+        file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints),
+        loops,
+    )  # fmt: skip
     model.notes += tree.warnings
-    model.notes += [
-        f'joint {joint.get("name")} floats: it is fixed where the file puts it'
-        for joint in floating
-    ]
+    for name in (str(joint.get('name')) for joint in floating):
+        model.change(name, type='floating')
+        model.floating[name] = f'joint {name}'
     model.couplings = [
-        JointCoupling(f'{m.joint}_mimic', m.joint, m.other, (m.offset, m.multiplier))
+        JointCoupling(f'{m.joint}_mimic', m.joint, {m.other: (m.multiplier,)}, m.offset)
         for m in tree.mimics
     ]
-    model.loops = loops or list(_closing_frames(tree))
+    _read_gazebo(root, tree, model, unread)
+    _close_frames(tree, model, unread)
     model.shapes = {
         str(link.get('name')): [*link.findall('visual'), *link.findall('collision')]
         for link in ElementTree.fromstring(text.encode()).findall('link')
@@ -84,31 +110,120 @@ def read_urdf(file: pathlib.Path, arguments: Mapping[str, str] | None = None) ->
                 raise DescriptionError(file, loop.name, reason)
     model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
     model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
-    model.motors = {name: ImportedMotor() for name in _driven(root) if model.has_moving(name)}
+    if motors:
+        read_motors(root, model, unread)
     return model
 
 
-def _driven(root: ElementTree.Element) -> Iterator[str]:
-    """Joints with a command interface (ros2_control) or a transmission."""
-    for joint in root.findall('ros2_control/joint'):
-        if joint.find('command_interface') is not None:
-            yield str(joint.get('name'))
-    for joint in root.findall('transmission/joint'):
-        yield str(joint.get('name'))
+def _names(root: ElementTree.Element) -> set[str]:
+    """Names of links, joints and frames."""
+    parts = (*root, *root.findall('gazebo/frame'))
+    return {str(part.get('name')) for part in parts if part.tag in ('link', 'joint', 'frame')}
 
 
-def _loops(root: ElementTree.Element, file: pathlib.Path) -> Iterator[Loop]:
+def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
+    """Refuse elements that tie links or joints and are not read."""
+    names = _names(root)
+    for element in root:
+        tag, name = tag_of(element), str(element.get('name'))
+        if tag in ('link', 'joint'):
+            ends = {str(end.get('link')) for end in element if end.tag in ('parent', 'child')}
+            for part in element:
+                if part.tag not in KNOWN[tag]:
+                    known = set() if tag_of(part).startswith('drake:') else ends
+                    unread.refuse_ties(part, names - known, _READ, name)
+        elif tag == 'mujoco':
+            for part in (p for section in element if section.tag not in _MUJOCO for p in section):
+                reason = 'it is for MuJoCo, which does not read it in a URDF either'
+                unread.refuse(f'mujoco {tag_of(part)}', part.get('name') or '', reason, _READ)
+        elif tag == 'drake:joint':
+            reason = f'its type {element.get("type")!r} is of Drake alone'
+            unread.refuse(tag, name, reason, DRAKE)
+        elif tag == 'gazebo':
+            for part in element:
+                if part.tag not in ('joint', 'frame', 'plugin'):
+                    unread.refuse_ties(part, names, _READ, element.get('reference') or '')
+        elif tag not in _READ_APART:
+            unread.refuse_ties(element, names, DRAKE if tag.startswith('drake:') else _READ)
+
+
+def _loops(root: ElementTree.Element, unread: Unread) -> Iterator[Loop]:
     """Remove elements that close loops from the robot, and yield the loops."""
     for element in list(root):
-        tag = str(element.tag)
-        if tag in ('constraint', 'loop_joint'):
+        if element.tag in _TWO_ENDED:
             root.remove(element)
-            yield _two_ended(element, file)
-        elif tag == f'{_DRAKE}ball_constraint':
+            if element.get('type') in _TYPES:
+                yield _two_ended(element, unread.file)
+            else:
+                reason = f'its type is {element.get("type")!r}'
+                read = f'Read are the types {", ".join(_TYPES)}'
+                unread.refuse(str(element.tag), element.get('name') or '', reason, read)
+        elif tag_of(element) == 'drake:ball_constraint':
             root.remove(element)
-            yield _drake_ball(element, file)
-        elif tag == 'gazebo':
-            yield from (_gazebo(joint, root, file) for joint in element.findall('joint'))
+            yield ball_constraint(element, unread)
+
+
+def _read_gazebo(
+    root: ElementTree.Element, tree: urdf.Tree, model: RobotModel, unread: Unread
+) -> None:
+    """Add loops and couplings that are told to Gazebo: its joints are those of SDF."""
+    elements = [part for gazebo in root.findall('gazebo') for part in gazebo]
+    if not any(part.tag in ('joint', 'plugin') for part in elements):
+        return
+    frames = SdfFrames(_as_sdf(tree, elements), unread.file)
+    poses = {name: frames.pose(name) for name in tree.links}
+    edges = SdfJoints(frames, unread).edges()
+    for edge in edges:
+        missing = {edge.parent, edge.child}.difference(poses)
+        if missing:
+            reason = f'link {missing.pop()!r} does not exist in the URDF'
+            raise DescriptionError(unread.file, f'gazebo joint {edge.name}', reason)
+        model.loops.append(edge.loop(poses))
+        if edge.acts():
+            model.notes.append(
+                f'joint {edge.name} closes a loop: its losses and spring are left out'
+            )
+    list(SdfJoints(frames, unread).couplings(edges, set()))
+
+    def weld(first: str, second: str) -> tuple[Frame, Frame]:
+        (at, turned), (other, rotation) = poses[first], poses[second]
+        return Frame(first, turned.T @ (other - at), turned.T @ rotation), Frame.of(second)
+
+    plugins = [part for part in elements if part.tag == 'plugin']
+    read_plugins(plugins, model, unread, _names(root), weld)
+
+
+def _as_sdf(tree: urdf.Tree, added: list[ElementTree.Element]) -> ElementTree.Element:
+    """A model of SDF with the links of a tree, where they are at zero, and what is added to it."""
+    model = ElementTree.Element('model', name='urdf')
+    poses = {tree.root: (np.zeros(3), np.eye(3))}
+    for joint in tree.joints:
+        at, turned = poses[joint.parent]
+        poses[joint.child] = (at + turned @ joint.position, turned @ joint.rotation)
+    for name, (at, turned) in poses.items():
+        link = ElementTree.SubElement(model, 'link', name=name)
+        numbers = (*at.tolist(), *Rotation.from_matrix(turned).as_quat().tolist())
+        pose = ElementTree.SubElement(link, 'pose', rotation_format='quat_xyzw')
+        pose.text = ' '.join(map(repr, numbers))
+    for joint in tree.joints:
+        if joint.name not in poses:
+            ElementTree.SubElement(model, 'frame', name=joint.name, attached_to=joint.child)
+    model.extend(part for part in added if part.tag in ('joint', 'frame'))
+    return model
+
+
+def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
+    """Add loops of frames ``closing_*``, unless something else ties the same two bodies."""
+    carriers = tree.carriers()
+
+    def bodies(loop: Loop) -> set[str]:
+        return {carriers.get(frame.link, frame.link) for frame in (loop.first, loop.second)}
+
+    told = [bodies(loop) for loop in model.loops]
+    for stem, first, second in closing_pairs(tree.links, unread):
+        loop = Loop(stem, 'point', Frame.of(first), Frame.of(second))
+        if bodies(loop) not in told:
+            model.loops.append(loop)
 
 
 def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
@@ -125,76 +240,7 @@ def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
         if axis is not None:
             rotation = rotation @ rotation_to(axis_in(axis.get('xyz', '0 0 1'), file, place))
         frames.append(Frame(str(end.get('link')), position, rotation))
-    kind = _type(element.get('type'), file, place)
-    return Loop(str(element.get('name') or element.tag), kind, *frames)
-
-
-def _drake_ball(element: ElementTree.Element, file: pathlib.Path) -> Loop:
-    place = 'drake:ball_constraint'
-    frames = []
-    for body_tag, point_tag in (('body_A', 'p_AP'), ('body_B', 'p_BQ')):
-        body = element.find(f'{_DRAKE}ball_constraint_{body_tag}')
-        point = element.find(f'{_DRAKE}ball_constraint_{point_tag}')
-        if body is None or point is None:
-            raise DescriptionError(file, place, f'has no {body_tag} or no {point_tag}')
-        offset = np.array(numbers_in(point.get('value', ''), 3, file, f'{place} value'))
-        frames.append(Frame(str(body.get('name')), offset, np.eye(3)))
-    return Loop(str(element.get('name') or 'ball_constraint'), 'point', *frames)
-
-
-def _gazebo(joint: ElementTree.Element, root: ElementTree.Element, file: pathlib.Path) -> Loop:
-    """``<gazebo><joint>``: a joint as in SDF, with its pose in its child."""
-    name = str(joint.get('name'))
-    place = f'gazebo joint {name}'
-    parent, child = ((joint.findtext(tag) or '').strip() for tag in ('parent', 'child'))
-    pose, axis = joint.findtext('pose') or '0 0 0 0 0 0', joint.findtext('axis/xyz') or '0 0 1'
-    numbers = numbers_in(pose, 6, file, f'{place} pose')
-    rotation = Rotation.from_euler('xyz', numbers[3:]).as_matrix()
-    turned = rotation @ rotation_to(axis_in(axis, file, f'{place} axis'))
-    second = Frame(child, np.array(numbers[:3]), turned)
-    position, rotation = _relative(root, parent, child, file, place)
-    first = Frame(parent, position + rotation @ second.position, rotation @ second.rotation)
-    return Loop(name, _type(joint.get('type'), file, place), first, second)
-
-
-def _relative(
-    root: ElementTree.Element, parent: str, child: str, file: pathlib.Path, place: str
-) -> tuple[Array, Array]:
-    """Placement of one link in another with all joints at 0."""
-    holders = {
-        joint.find('child').get('link'): joint  # type: ignore[union-attr]
-        for joint in root.findall('joint')
-        if joint.find('child') is not None and joint.find('parent') is not None
-    }
-
-    def in_root(link: str) -> tuple[Array, Array]:
-        position, rotation = np.zeros(3), np.eye(3)
-        for _ in range(len(holders) + 1):
-            if link not in holders:
-                return position, rotation
-            joint = holders[link]
-            p, r = _placement(joint.find('origin'), file, place)
-            position, rotation = p + r @ position, r @ rotation
-            link = str(joint.find('parent').get('link'))  # type: ignore[union-attr]
-        raise DescriptionError(file, place, 'its links hang in a ring of parents')
-
-    (p_a, r_a), (p_b, r_b) = in_root(parent), in_root(child)
-    return r_a.T @ (p_b - p_a), r_a.T @ r_b
-
-
-def _closing_frames(tree: urdf.Tree) -> Iterator[Loop]:
-    """Frames of onshape-to-robot: ``closing_NAME_1`` and ``closing_NAME_2`` coincide."""
-    names = [name for name in tree.links if name.startswith('closing_')]
-    for name in sorted(names):
-        stem, _, number = name.rpartition('_')
-        if number == '1' and f'{stem}_2' in names:
-            yield Loop(stem, 'point', Frame.of(name), Frame.of(f'{stem}_2'))
-
-
-def _type(kind: str | None, file: pathlib.Path, place: str) -> str:
-    if kind not in _TYPES:
-        raise DescriptionError(file, place, f'type {kind!r} is not one of {", ".join(_TYPES)}')
-    return _TYPES[kind]
+    return Loop(str(element.get('name') or element.tag), _TYPES[str(element.get('type'))], *frames)
 
 
 def _placement(

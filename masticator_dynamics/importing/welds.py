@@ -85,7 +85,7 @@ def _move_cut(
         model.guess.pop(joint.name, None)
         if joint is not first:
             del model.links[joint.child]
-    position, rotation = _near_to_carrier(model, near, carrier)
+    position, rotation = model.in_carrier(near, carrier)
     place = far.after(-rotation.T @ position, rotation.T)
     model.joints.append(Joint(f'{loop.name}_weld', 'fixed', far.link, carrier, *place, np.zeros(3)))
     turned = rotation_to(outer.rotation @ outer.axis)
@@ -93,16 +93,3 @@ def _move_cut(
     inner = Frame(carrier, np.zeros(3), rotation_to(outer.axis))
     at = model.loops.index(loop)
     model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
-
-
-def _near_to_carrier(model: RobotModel, near: Frame, carrier: str) -> tuple[np.ndarray, np.ndarray]:
-    """Placement of a frame in the first link of its body."""
-    position, rotation = near.position, near.rotation
-    link = near.link
-    while link != carrier:
-        joint = model.above(link)
-        assert joint is not None, f'{link} is part of the body of {carrier}'
-        position = joint.position + joint.rotation @ position
-        rotation = joint.rotation @ rotation
-        link = joint.parent
-    return position, rotation

@@ -19,17 +19,27 @@ from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel
 _WIDTH = 96
 
 
-def with_loop_frames(model: RobotModel) -> list[tuple[str, str, tuple[str, str]]]:
-    """Give every loop end a link of its own; return name, type and the two links of each loop."""
+def with_loop_frames(
+    model: RobotModel,
+) -> list[tuple[str, str, tuple[str, str], dict[str, float]]]:
+    """Give every loop end a link of its own.
+
+    Returns name, type, the two links and, where the type has one, the length of each loop.
+    """
     return [
-        (loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')))
+        (
+            loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')),
+            {'length': loop.length} if loop.type == 'distance' else {},
+        )
         for loop in model.loops
-    ]
+    ]  # fmt: skip
 
 
 def _end(model: RobotModel, loop: Loop, letter: str) -> str:
     frame: Frame = loop.first if letter == 'a' else loop.second
-    turned = loop.type != 'point' and not np.array_equal(frame.rotation, np.eye(3))
+    turned = loop.type not in ('point', 'distance') and not np.array_equal(
+        frame.rotation, np.eye(3)
+    )
     if not frame.position.any() and not turned:
         return frame.link
     name = model.add_link(f'{loop.name}_{letter}')

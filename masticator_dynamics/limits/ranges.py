@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import RangeWarning
 from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.evaluation.results import Effort, Motion
@@ -169,6 +172,55 @@ def find_violations(
         for group in ranged(mechanism, motion.q, motion.v, efforts)
         for index in np.flatnonzero(group.outside())
     )
+
+
+def within(mechanism: Model, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+    """Whether a motion, or each row (N,) of a batch, is within everything that has a range."""
+    efforts = found.actuated if isinstance(found, Effort) else None
+    inside = np.ones(found.q.shape[:-1], dtype=bool)
+    for group in ranged(mechanism, found.q, found.v, efforts):
+        inside &= ~group.outside().any(axis=-1)
+    return inside if inside.ndim else bool(inside)
+
+
+def warn_outside(mechanism: Model, q: FloatArray) -> bool:
+    """Warn if coordinates or motors are outside their ranges; return whether there was reason.
+
+    Parameters
+    ----------
+    mechanism : Model
+        The mechanism whose ranges are used.
+    q : array, shape (n_q,) or (N, n_q)
+        Tree positions, rad or m.
+
+    Warns
+    -----
+    RangeWarning
+        Naming the joint that is farthest outside, and how many rows are.
+    """
+    joints = np.union1d(mechanism.independent_rows, mechanism.actuated_rows)
+    group = _joint_positions(mechanism, np.atleast_2d(q))
+    excess = group.signed_excess()[:, joints]
+    rows = np.flatnonzero((group.beyond()[:, joints] > SLACK).any(axis=1))
+    if not len(rows):
+        return False
+    row, index = np.unravel_index(np.argmax(excess), excess.shape)
+    many = f' ({len(rows)} of {len(q)} rows)' if q.ndim > 1 else ''
+    warnings.warn(
+        f'{mechanism.name}: {group.violation(int(joints[index]), int(row))}{many}; it is computed '
+        'all the same, in rad and m. Effort.in_ranges tells of others; this is told once',
+        RangeWarning,
+        stacklevel=_callers_level(),
+    )
+    return True
+
+
+def _callers_level() -> int:
+    """Level, for a warning of the function that calls this, of the code that uses the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get('__name__', '').startswith('masticator_dynamics.'):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:

@@ -22,11 +22,13 @@ from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.engine.universal_limb import Limb, limb_of
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.functions import angle_of, nearest_turn, sine_cosine
-from masticator_dynamics.traced.numbers import lane_sum, per_lane, stacked
+from masticator_dynamics.traced.numbers import lane_sum, lesser, per_lane, stacked
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
 Twist = tuple[Vector, Vector]  # velocity of the origin, angular velocity
 Turn = tuple[Any, Any]  # sine and cosine
+
+_FARTHEST = 1e9  # rad or m, in place of no limit
 
 
 class Body:
@@ -151,6 +153,27 @@ class Joint:
     def unwound(self) -> Any:
         """Its position, by whole turns the one closest to home."""
         return nearest_turn(angle_of(*self.turn), self.home) if self.turn else self.position
+
+    def room(self, lower: FloatArray, upper: FloatArray, home: FloatArray) -> Any:
+        """Positive where it is within its range.
+
+        Sine and cosine, where a formula gave them, tell the cosine of its distance from the middle
+        of the range, or of the part of it that lies within half a turn from home.
+
+        Parameters
+        ----------
+        lower, upper, home : array, shape (n_q,)
+            Of all joints of the tree, rad or m.
+        """
+        low, high, home = (x[list(self.joints)] for x in (lower, upper, home))
+        if self.turn is None:
+            low, high = (per_lane(np.clip(x, -_FARTHEST, _FARTHEST)) for x in (low, high))
+            return lesser(self.position - low, high - self.position)
+        low, high = np.maximum(low, home - np.pi), np.minimum(high, home + np.pi)
+        middle, half = (low + high) / 2.0, (high - low) / 2.0
+        least = np.where(half < np.pi, np.cos(half), -2.0)
+        sine, cosine = self.turn
+        return per_lane(np.sin(middle)) * sine + per_lane(np.cos(middle)) * cosine - per_lane(least)
 
     def place(self) -> None:
         """Place the body."""

@@ -17,7 +17,7 @@ from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
 from masticator_dynamics.traced.constraints import in_base_axes, stage_equations
-from masticator_dynamics.traced.matrices import inverse
+from masticator_dynamics.traced.matrices import inverse, solve
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
@@ -129,10 +129,14 @@ class Closing:
     def _measure(self) -> Any:
         """Set equations, Jacobian and inverse at the present positions; return the determinant."""
         stage = self.stage
-        self._find_equations()
-        stage.jacobian = [[e.entry(j) for j in stage.unknowns] for e in stage.equations]
+        self._find_rates()
         stage.inverse, determinant = inverse(stage.jacobian, stage.home_jacobian[0])
         return determinant
+
+    def _find_rates(self) -> None:
+        self._find_equations()
+        stage = self.stage
+        stage.jacobian = [[e.entry(j) for j in stage.unknowns] for e in stage.equations]
 
     def _find_equations(self) -> None:
         self.place()
@@ -221,8 +225,10 @@ class Closing:
         longest : number
             Longest undamped step of a joint over the largest one allowed.
         """
-        determinant = self._measure()
-        steps = vec.apply(self.stage.inverse, [e.gap for e in self.stage.equations])
+        self._find_rates()
+        stage = self.stage
+        gaps = [e.gap for e in stage.equations]
+        steps, determinant = solve(stage.jacobian, stage.home_jacobian[0], gaps)
         longest = self._longest(steps)
         shorter = reciprocal(greater(longest, 1.0))
         unknowns = zip(self.stage.unknowns, steps, strict=True)

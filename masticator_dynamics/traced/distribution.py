@@ -11,10 +11,10 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.best_pattern import best_of
 from masticator_dynamics.traced.evaluation import LARGEST_SQUARE
-from masticator_dynamics.traced.friction import friction_of_actuators
+from masticator_dynamics.traced.friction import friction_margins, friction_of_actuators
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.load_cases import LoadCases
-from masticator_dynamics.traced.numbers import largest, select
+from masticator_dynamics.traced.numbers import is_known, largest, lesser, select
 from masticator_dynamics.traced.sign_pattern import Goal, direction
 
 
@@ -29,6 +29,8 @@ class Distribution:
         Include friction of contacts and actuated joints.
     exhaustive : bool
         Iterate every pattern of contact signs to convergence, for rows that are handed over.
+    best : callable, optional
+        Finds the best free efforts, as :func:`~masticator_dynamics.traced.best_pattern.best_of`.
 
     Attributes
     ----------
@@ -42,15 +44,16 @@ class Distribution:
         goals: Mapping[str, float],
         friction: bool,
         exhaustive: bool = False,
+        best: Any = best_of,
     ):
-        self._run = run
+        self._run, self._friction = run, friction
         description = run.plan.description
         run.comment('What each load case does: load, free efforts, contact friction')
         self._cases = LoadCases(run, friction, observed_joints(description, goals))
         run.comment('The best free efforts for each pattern of contact signs')
-        goal = goal_of(run, goals, friction)
+        self._goal = goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        found = best_of(self._cases, goal, conditions, exhaustive, run.plan.share)
+        found = best(self._cases, goal, conditions, exhaustive, run.plan.share)
         free, loads, self.optimality = found
         run.comment('Efforts and forces with the best of them')
         self._loads = loads
@@ -111,6 +114,27 @@ class Distribution:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
         parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
         return [x for force in zip(*parts, strict=True) for x in force]
+
+    def smooth(self) -> list[Any]:
+        """For each contact, then each joint: positive where its friction has a derivative.
+
+        That of contacts and joints at rest has none unless it grows over a transition velocity, nor
+        has that of a bearing without force across its axis.
+        """
+        if not self._friction:
+            return [1.0] * (len(self._cases.contacts) + len(self._run.plan.tree.joints))
+        laws = [contact.friction for contact in self._run.plan.description.contacts]
+        found = [
+            contact.sliding if law.coulomb and not law.transition_velocity else 1.0
+            for contact, law in zip(self._cases.contacts, laws, strict=True)
+        ]
+        margins = friction_margins(self._run)
+        for m, per_newton, force in zip(
+            self._run.forces.motors, self._goal.per_newton, self._bearing, strict=True
+        ):
+            if not is_known(per_newton, 0.0):
+                margins[m.joint] = lesser(margins[m.joint], direction(*force[:2])[0])
+        return found + self._run.per_joint(lambda joint: [margins[joint]])
 
 
 def observed_joints(

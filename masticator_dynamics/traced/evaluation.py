@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
@@ -26,11 +28,13 @@ from masticator_dynamics.traced.numbers import (
     lane_pick,
     lane_sum,
     largest,
+    lesser,
     select,
     total,
 )
 from masticator_dynamics.traced.vectors import Vector
 
+SLACK = 1e-9  # rad or m: a limit written in decimal does not exclude its own value
 LARGEST_SQUARE = 1e250  # of inputs and results together; beyond it, and for NaN, floats decide
 
 
@@ -110,15 +114,15 @@ class Evaluation:
 
     def positions(self) -> list[Any]:
         """Of all joints, in tree order."""
-        return self._per_joint(lambda joint: [joint.unwound()])
+        return self.per_joint(lambda joint: [joint.unwound()])
 
     def velocities(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda joint: [joint.velocity])
+        return self.per_joint(lambda joint: [joint.velocity])
 
     def accelerations(self) -> list[Any]:
         """Of all joints."""
-        return self._per_joint(lambda joint: [joint.acceleration])
+        return self.per_joint(lambda joint: [joint.acceleration])
 
     def bodies(self) -> list[Any]:
         """Current rotation, origin, force and moment of all bodies, body by body."""
@@ -128,11 +132,11 @@ class Evaluation:
             rotation = [x for row in body.rotation for x in row]
             return [*rotation, *body.position, *body.force, *body.moment]
 
-        return self._per_joint(numbers)
+        return self.per_joint(numbers)
 
     def tangent(self) -> list[Any]:
         """Velocities of all joints per unit independent velocity, row by row."""
-        return self._per_joint(lambda joint: joint.tangent)
+        return self.per_joint(lambda joint: joint.tangent)
 
     def valid(self) -> Any:
         """1 where the results are valid, 0 where the reference must be used."""
@@ -140,6 +144,19 @@ class Evaluation:
         for condition in self._conditions():
             passed = select(lane_least(condition), passed, 0.0)
         return passed
+
+    def within_ranges(self) -> Any:
+        """Positive where coordinates and motors are within the ranges of their joints."""
+        tree, home = self.plan.tree, self.plan.structure.home
+        lower = np.array([joint.lower for joint in tree.joints]) - SLACK
+        upper = np.array([joint.upper for joint in tree.joints]) + SLACK
+        told = {*self.plan.independent, *self.plan.actuated}
+        limited = {i for i in told if np.isfinite(lower[i]) or np.isfinite(upper[i])}
+        least: Any = 1.0
+        for joint in self.plan.joints:
+            if limited.intersection(joint.joints):
+                least = lesser(lane_least(joint.room(lower, upper, home)), least)
+        return least
 
     def _conditions(self) -> list[Any]:
         found = [self._size_condition()]
@@ -175,7 +192,7 @@ class Evaluation:
             )
         ]
 
-    def _per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
+    def per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
         """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
         found: dict[int, list[Any]] = {}
         for joint in self.plan.joints:

@@ -66,7 +66,7 @@ def _kind(goal: str, friction: bool) -> str:
 def _body(
     description: MechanismDescription, structure: Structure, goal: str, friction: bool
 ) -> tuple[list[str], list[str]]:
-    """Statements, then expressions of the efforts and of the guard."""
+    """Statements, then expressions of the efforts, of the guard and of the ranges."""
     graph, count = Graph(MOST_OPERATIONS), len(description.independent)
     given = graph.inputs(3 * count + 6)
     run = InverseDynamics(
@@ -78,7 +78,7 @@ def _body(
     names += [f'wrench[{i}]' for i in range(6)]
     plain = goal == 'torque' and not friction
     best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
-    wanted = [*best.efforts(), run.valid()]
+    wanted = [*best.efforts(), run.valid(), run.within_ranges()]
     return statements(graph, wanted, names, run.comments)
 
 
@@ -123,9 +123,12 @@ extern "C" {{
 /* Efforts for a motion. Arrays:
 {arrays}
  *
- * Returns 0 when the efforts count. Otherwise effort is left as it was: the pose is out of reach,
- * too near a singularity or on a branch other than home's, Newton's iteration did not converge, or
- * an argument is not finite. Keep the last efforts or stop; the Python package tells why.
+ * Returns 0 when the efforts count.
+ * 1: effort is left as it was. The pose is out of reach, too near a singularity or on a branch
+ *    other than home's, Newton's iteration did not converge, or an argument is not finite. Keep
+ *    the last efforts or stop; the Python package tells why.
+ * 2: efforts were written, but coordinates or motors are outside the ranges of their joints. Are
+ *    all angles in rad and all lengths in m? Home's branch may not lead here: stop.
  */
 int {name}_inverse_dynamics(const double *y, const double *y_dot, const double *y_ddot,
                             const double *wrench, double *effort);
@@ -141,7 +144,7 @@ int {name}_inverse_dynamics(const double *y, const double *y_dot, const double *
 def _source(
     name: str, description: MechanismDescription, lines: list[str], results: list[str]
 ) -> str:
-    *efforts, guard = results
+    *efforts, guard, within = results
     unused = ''.join(f'  (void){part};\n' for part in ('y', 'y_dot', 'y_ddot', 'wrench'))
     stores = ''.join(
         f'  effort[{i}] = {value}; /* {joint} */\n'
@@ -166,7 +169,7 @@ int {name}_inverse_dynamics(const double *y, const double *y_dot, const double *
   if (!({guard} > 0.0)) {{
     return 1;
   }}
-{stores}  return 0;
+{stores}  return {within} > 0.0 ? 0 : 2;
 }}
 """
 

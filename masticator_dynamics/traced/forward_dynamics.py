@@ -12,29 +12,25 @@ are affine in the amounts of friction, which are a fixed point of a small map.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Joint, Stage, Twist
-from masticator_dynamics.traced.evaluation import Evaluation
+from masticator_dynamics.traced.equations_of_motion import EquationsOfMotion, Load, Virtual
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.friction import Contact, friction_of_actuators, losses
 from masticator_dynamics.traced.matrices import cholesky, solve_factored
-from masticator_dynamics.traced.motion import Rates, Slide, Twists, solve
+from masticator_dynamics.traced.motion import Slide, solve
 from masticator_dynamics.traced.numbers import (
     Number,
     absolute,
     greater,
     in_lane,
     lane_pick,
-    lane_sum,
     largest,
-    per_lane,
     square_root,
-    stacked,
     total,
 )
 from masticator_dynamics.traced.simulation_data import Given, Setting
@@ -47,31 +43,7 @@ CONVERGED = 1e-13  # relative to the largest amount of its kind
 INDEPENDENT = 1e-14  # least fraction of an inertia that no other freedom shares
 
 
-@dataclasses.dataclass
-class Virtual:
-    """A virtual motion: rates of the joints and twists of the bodies that move.
-
-    Attributes
-    ----------
-    stage : Stage or None
-        The one to which it is confined; its limbs may then move independently, and its work is
-        given for each limb.
-    """
-
-    rates: Rates
-    twists: Twists
-    stage: Stage | None = None
-
-
-@dataclasses.dataclass
-class Load:
-    """Forces on bodies, with moments about their origins, and efforts on joints."""
-
-    bodies: dict[Body, tuple[Vector, Vector]]
-    joints: Efforts
-
-
-class ForwardDynamics(Evaluation):
+class ForwardDynamics(EquationsOfMotion):
     """One evaluation of forward dynamics.
 
     Parameters
@@ -87,8 +59,6 @@ class ForwardDynamics(Evaluation):
     ----------
     y_ddot : list
         Independent accelerations.
-    mass : matrix
-        Of the independent coordinates.
     converged : number
         Positive where the amounts of friction have converged.
     """
@@ -123,16 +93,16 @@ class ForwardDynamics(Evaluation):
         )
         self._losses = losses(self) if setting.friction else {}
         self._motor_efforts = [self._gathered(m.joint, parts.efforts) for m in self.forces.motors]
-        self._solve([self._tangent(k) for k in range(len(rest))])
+        self._solve()
 
-    def _solve(self, tangents: list[Virtual]) -> None:
+    def _solve(self) -> None:
         """Mass matrix, friction and accelerations, by the motions of the independent joints."""
-        self._loads = [self._load(), *(self._unit_load(t) for t in tangents)]
-        self._find_mass(tangents)
+        self._loads = [self._load(), *self.unit_loads]
+        self._factor()
         units = self._units()
         # Accelerations: of the loads, then of each unit of friction.
         self._rates = [
-            solve_factored(self._lower, [-self._work(load, t) for t in tangents])
+            solve_factored(self._lower, [-self.work(load, t) for t in self.tangents])
             for load in (self._loads[0], *units)
         ]
         self.converged: Any = 1.0
@@ -150,10 +120,6 @@ class ForwardDynamics(Evaluation):
         count = len(joint.actuator)
         return total(values[j] * in_lane(lane, count) for lane, j in enumerate(joint.actuator))
 
-    def _bodies(self) -> dict[Body, tuple[Vector, Vector]]:
-        """Force and moment that all bodies currently need."""
-        return {joint.body: (joint.body.force, joint.body.moment) for joint in self.plan.joints}
-
     def _load(self) -> Load:
         """Load of the motion without independent accelerations, less what is not friction's."""
         self.forces.inertial()
@@ -165,20 +131,11 @@ class ForwardDynamics(Evaluation):
         for joint in self.plan.joints:
             held = self.forces.spring(joint) + self.forces.rotor(joint) * joint.acceleration
             joints[joint] = held - supplied.get(joint, 0.0)
-        return Load(self._bodies(), joints)
+        return Load(self.current_forces(), joints)
 
     def _supplied(self, motor_efforts: list[Any]) -> Efforts:
         """What motors and stops supply to joints, and what the joints' own losses take."""
         return self.forces.on_joints(motor_efforts, self.outside.joints, self._losses)
-
-    def _unit_load(self, tangent: Virtual) -> Load:
-        """Load of a unit acceleration at rest."""
-        bodies, joints = {}, {}
-        for joint in self.plan.joints:
-            twist = tangent.twists[joint.body]
-            bodies[joint.body] = self.forces.inertial_wrench(joint, twist, vec.ZERO)
-            joints[joint] = self.forces.rotor(joint) * tangent.rates[joint]
-        return Load(bodies, joints)
 
     def _units(self) -> list[Load]:
         """Loads of a unit of friction: of each actuated joint, then of each contact."""
@@ -191,17 +148,10 @@ class ForwardDynamics(Evaluation):
         for contact in self.contacts:
             self.forces.clear()
             contact.resist(contact.coulomb)
-            found.append(Load(self._bodies(), {}))
+            found.append(Load(self.current_forces(), {}))
         return found
 
     # Virtual motions
-
-    def _tangent(self, k: int) -> Virtual:
-        joints = self.plan.joints
-        return Virtual(
-            {joint: joint.tangent[k] for joint in joints},
-            {joint.body: joint.body.twists[k] for joint in joints},
-        )
 
     def _virtual(
         self, stage: Stage, opening: tuple[int, Any] | None = None, slide: Slide | None = None
@@ -221,27 +171,7 @@ class ForwardDynamics(Evaluation):
             found.twists |= twists
         return found
 
-    def _work(self, load: Load, virtual: Virtual) -> Any:
-        """Work of a load; for each lane where limbs move independently."""
-        work: Any = 0.0
-        for stage in [virtual.stage] if virtual.stage else self.plan.stages:
-            own: Any = 0.0
-            for joint in stage.joints:
-                if joint.body in load.bodies and joint.body in virtual.twists:
-                    force, moment = load.bodies[joint.body]
-                    velocity, turning = virtual.twists[joint.body]
-                    own = own + vec.dot(force, velocity) + vec.dot(moment, turning)
-                if joint in load.joints and joint in virtual.rates:
-                    own = own + load.joints[joint] * virtual.rates[joint]
-            work = work + (own if virtual.stage else lane_sum(own, stage.lanes))
-        return work
-
-    def _find_mass(self, tangents: list[Virtual]) -> None:
-        size = len(tangents)
-        lower = [
-            [self._work(self._loads[1 + i], tangents[j]) for j in range(i + 1)] for i in range(size)
-        ]
-        self.mass = [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+    def _factor(self) -> None:
         self._lower, rests = cholesky(self.mass)
         for i, rest in enumerate(rests):
             self.forces.conditions.append(rest - self.mass[i][i] * INDEPENDENT)
@@ -250,7 +180,7 @@ class ForwardDynamics(Evaluation):
 
     def _respond(self, virtual: Virtual, units: list[Load]) -> list[Any]:
         """A force as an affine function of the amounts of friction: constant, then slopes."""
-        works = [self._work(load, virtual) for load in (*self._loads, *units)]
+        works = [self.work(load, virtual) for load in (*self._loads, *units)]
         accelerated = works[1 : len(self._loads)]
         return [
             direct + vec.dot(accelerated, rates)
@@ -359,8 +289,8 @@ class ForwardDynamics(Evaluation):
         friction = self.per_actuator(drags) if drags else [0.0] * len(self.given.efforts)
         # In the order of `simulation_data.reported`.
         return [
-            *self.energy(), self.balance_residual(), *self.y_ddot, *self.outside.wrench(),
-            self.outside.food, self.outside.gap, *friction,
+            *self.energy(self.given.y_dot), self.balance_residual(), *self.y_ddot,
+            *self.outside.wrench(), self.outside.food, self.outside.gap, *friction,
             *(-x for pull in self._pulls() for x in pull), *(x for row in self.mass for x in row),
         ]  # fmt: skip
 
@@ -375,21 +305,6 @@ class ForwardDynamics(Evaluation):
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
         return largest(self.balance.rest.values())
-
-    def energy(self) -> tuple[Any, Any]:
-        """Kinetic, and potential of gravity (zero at the base's origin) and springs, J."""
-        rates = self.given.y_dot
-        momentum = vec.apply(self.mass, rates)
-        potential: Any = 0.0
-        for joint in self.plan.joints:
-            own = self.forces.spring_energy(joint)
-            inertias = [self.plan.tree.inertias[j] for j in joint.joints]
-            if any(i.mass > 0.0 for i in inertias):
-                center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
-                mass = per_lane(i.mass for i in inertias)
-                own = own + mass * vec.dot(self.plan.base.acceleration, center)
-            potential = potential + lane_sum(own, joint.stage.lanes)
-        return 0.5 * vec.dot(momentum, rates), potential
 
     def _everything(self) -> list[tuple[Any, int]]:
         return [*super()._everything(), *((x, 1) for x in self.y_ddot)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Stage, chain, is_base
+from masticator_dynamics.traced.bodies import Joint, Stage, chain, is_base
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
 from masticator_dynamics.traced.numbers import (
@@ -19,6 +19,7 @@ from masticator_dynamics.traced.numbers import (
     in_lane,
     lane_pick,
     largest,
+    per_lane,
     reciprocal,
     select,
     square_root,
@@ -74,7 +75,9 @@ class Contact:
             transition = max(law.transition_velocity, least_transition)
             unit = law.coulomb * self._length(data)
             speed = square_root(vec.dot(slip, slip) + transition**2)
-            per_speed = select(moving, unit * reciprocal(speed), 0.0)
+            per_speed = select(moving, unit * reciprocal(speed), unit * _per(transition))
+            if law.coulomb and not transition:  # else it grows from zero, and has a slope there
+                slip = [select(moving, x, 0.0) for x in slip]
             self.sliding = moving if law.coulomb else 0.0
             self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
 
@@ -96,8 +99,7 @@ class Contact:
             parts = parts + total(absolute(x) for x in per_rate) * absolute(body.joint.velocity)
         slip = [lane_pick(x, self.lane) for x in slip]
         parts = lane_pick(parts, self.lane) * REST
-        moving = vec.dot(slip, slip) - parts * parts
-        return [select(moving, x, 0.0) for x in slip], moving
+        return slip, vec.dot(slip, slip) - parts * parts
 
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""
@@ -178,8 +180,34 @@ def losses(run: Evaluation) -> Efforts:
     return found
 
 
+def friction_margins(run: Evaluation) -> dict[Joint, Any]:
+    """By joint: positive unless it is at rest and its dry friction grows at once."""
+    actuators, physics = run.plan.description.actuators, run.plan.description.joints
+    names = [j.name for j in run.plan.tree.joints]
+
+    def abrupt(j: int) -> float:
+        motor, own = actuators.get(names[j]), physics.get(names[j])
+        law = motor.friction if motor else None
+        return float(
+            (law is not None and bool(law.coulomb) and not law.transition_velocity)
+            or (own is not None and bool(own.friction) and not own.transition_velocity)
+        )
+
+    fastest = largest(joint.velocity for joint in run.plan.joints)
+    found = {}
+    for joint in run.plan.joints:
+        sticks = per_lane(abrupt(j) for j in joint.joints)
+        found[joint] = select(sticks, absolute(joint.velocity) - REST * fastest, 1.0)
+    return found
+
+
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
-    """Direction of a joint's motion, -1 to 1; 0 at rest."""
+    """Direction of a joint's motion, -1 to 1; at rest 0, or where it grows its tangent there."""
     speed = square_root(rate * rate + transition * transition)
     moving = absolute(rate) - REST * fastest  # rounding must not decide it
-    return select(moving, rate * reciprocal(speed), 0.0)
+    return select(moving, rate * reciprocal(speed), rate * _per(transition))
+
+
+def _per(transition: Any) -> Any:
+    """One over a transition velocity; 0 where there is none."""
+    return select(transition, reciprocal(transition), 0.0)

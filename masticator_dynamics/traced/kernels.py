@@ -159,6 +159,50 @@ class Kernels:
             self.everything.outputs + width,
         )  # fmt: skip
 
+    # Derivatives, by y, y_dot, y_ddot and wrench: see `traced/derivatives.py`
+
+    @functools.cached_property
+    def derivatives(self) -> Code:
+        """Whether it is valid, efforts of least norm, their derivatives, row by row."""
+        return self._derived(
+            'efforts', self.actuators, lambda run: _derivatives().efforts(run, self.inputs)
+        )
+
+    def contact_derivatives(self, rows: Sequence[int]) -> Code:
+        """The same for the multipliers of contacts."""
+        return self._derived(
+            'contacts', len(rows), lambda run: _derivatives().contacts(run, self.inputs, rows)
+        )
+
+    def _derived(self, kind: str, count: int, function: Function) -> Code:
+        outputs = 1 + count * (1 + self.inputs)
+        return Code(self, f'derivatives of {kind}', function, outputs)
+
+    def best_derivatives(
+        self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
+    ) -> RowCode:
+        """The same for the best efforts for a goal, and multipliers of contacts.
+
+        Inputs are followed by positions of all joints, efforts of the actuators less the friction
+        of their joints, and signs of the contacts' multipliers. Whether it is valid is followed by
+        :meth:`Distribution.smooth`.
+        """
+        first = self.inputs + self.tree
+        last = first + self.actuators
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, True)
+            chosen = goals, friction, given[first:last], given[last:]
+            return list(_derivatives().BestEfforts(run, *chosen).outputs(self.inputs, rows))
+
+        count = self.actuators + len(rows)
+        return RowCode(
+            f'derivatives, {sorted(goals.items())}, friction {friction}',
+            last + len(rows), 1 + len(rows) + self.tree + count * (1 + self.inputs), function,
+            lambda: self.identity,
+            largest=MOST_OPERATIONS,
+        )  # fmt: skip
+
     # Machine code
 
     def _entry_text(self) -> str:
@@ -255,6 +299,12 @@ def _outputs() -> Any:
     from masticator_dynamics.traced import outputs
 
     return outputs
+
+
+def _derivatives() -> Any:
+    from masticator_dynamics.traced import derivatives
+
+    return derivatives
 
 
 def identity(description: MechanismDescription, structure: Structure) -> list[Any]:

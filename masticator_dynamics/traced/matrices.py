@@ -24,9 +24,24 @@ def inverse(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
         Values at home, by which pivots are chosen: once, when the code is made. On floats they
         are chosen by the matrix itself.
     """
+    size = len(matrix)
+    if size <= 3:
+        return (_inverse_1, _inverse_2, _inverse_3)[size - 1](matrix)
+    unit = [[1.0 if i == j else 0.0 for j in range(size)] for i in range(size)]
+    rows, determinant = _eliminated(matrix, typical, unit)
+    return [row[size:] for row in rows], determinant
+
+
+def solve(matrix: Matrix, typical: FloatArray, right: Vector) -> tuple[list[Any], Any]:
+    """Solution of a system and its determinant: less work than :func:`inverse` for large ones."""
     if len(matrix) <= 3:
-        return (_inverse_1, _inverse_2, _inverse_3)[len(matrix) - 1](matrix)
-    return _eliminated(matrix, typical)
+        inverted, determinant = inverse(matrix, typical)
+        return vec.apply(inverted, right), determinant
+    rows, determinant = _eliminated(matrix, typical, [[x] for x in right], upwards=False)
+    found: list[Any] = []
+    for k in reversed(range(len(rows))):
+        found.insert(0, rows[k][-1] - vec.dot(rows[k][k + 1 : -1], found))
+    return found, determinant
 
 
 def _inverse_1(m: Matrix) -> tuple[Matrix, Any]:
@@ -51,10 +66,15 @@ def _inverse_3(m: Matrix) -> tuple[Matrix, Any]:
     return [[cofactor(c, r) * d for c in range(3)] for r in range(3)], determinant
 
 
-def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
-    """By Gauss-Jordan elimination, with the pivots that are largest at home."""
+def _eliminated(
+    matrix: Matrix, typical: FloatArray, right: Matrix, upwards: bool = True
+) -> tuple[Matrix, Any]:
+    """Rows of a matrix with right sides, and its determinant, by Gauss-Jordan elimination.
+
+    Pivots are those that are largest at home. Not ``upwards``, the triangle above them is left.
+    """
     size = len(matrix)
-    work = [[*row, *(1.0 if i == j else 0.0 for j in range(size))] for i, row in enumerate(matrix)]
+    work = [[*row, *columns] for row, columns in zip(matrix, right, strict=True)]
     known = all(isinstance(x, float) for row in matrix for x in row)
     numbers = np.array(matrix if known else typical, dtype=float)
     order: list[int] = []
@@ -67,11 +87,11 @@ def _eliminated(matrix: Matrix, typical: FloatArray) -> tuple[Matrix, Any]:
         factor = reciprocal(work[pivot][k])
         work[pivot] = [x * factor for x in work[pivot]]
         numbers[pivot] /= numbers[pivot, k]
-        for r in range(size):
+        for r in range(size) if upwards else left:
             if r != pivot and not is_known(part := work[r][k], 0.0):
                 work[r] = [x - part * y for x, y in zip(work[r], work[pivot], strict=True)]
                 numbers[r] -= numbers[r, k] * numbers[pivot]
-    return [work[order[k]][size:] for k in range(size)], determinant
+    return [work[r] for r in order], determinant
 
 
 def cholesky(matrix: Matrix) -> tuple[list[list[Any]], list[Any]]:

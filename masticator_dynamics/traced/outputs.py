@@ -7,18 +7,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.from_home import ClosedFromHome
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.traced.numbers import Scalar
+from masticator_dynamics.traced.numbers import Scalar, select
 
 
 def efforts(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
     """Outputs of :attr:`Kernels.evaluate` for a row."""
     forces = forces or LeastNorm(run)
+    valid = run.valid()
     return [
-        run.valid(), run.closure_residual(), forces.balance_residual(),
+        select(run.within_ranges(), valid, OUTSIDE_RANGES * valid),
+        run.closure_residual(), forces.balance_residual(),
         *forces.efforts(), *forces.multipliers(),
     ]  # fmt: skip
 

@@ -131,6 +131,15 @@ class RowCode:
         """Whether there is machine code for such rows."""
         return self._for(given).available
 
+    def where_covered(self, given: FloatArray) -> FloatArray:
+        """Outputs (N, outputs) of many rows, or of one (inputs,), if there is machine code.
+
+        Zeros where there is none; for functions whose first output is whether the row counts.
+        """
+        if given.size and self.covers(given):
+            return np.atleast_2d(self(given))
+        return np.zeros((len(given) if given.ndim > 1 else 1, self.outputs))
+
     def on_floats(self, given: FloatArray) -> FloatArray:
         """Outputs of one row, computed on floats, limb by limb.
 
@@ -140,6 +149,19 @@ class RowCode:
             If there is no answer.
         """
         return np.array(self._for(given)._recorded(given.tolist(), False), dtype=float)
+
+    @functools.cached_property
+    def _recording(self) -> tuple[Graph, list[Any]]:
+        """Graph and outputs, limb by limb, however large."""
+        graph = Graph()
+        return graph, self._recorded(list(graph.inputs(self.inputs)), False)
+
+    def in_numpy(self, given: FloatArray) -> FloatArray:
+        """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
+        from masticator_dynamics.traced.differentiation import evaluated
+
+        found: FloatArray = evaluated(*self._recording, np.atleast_2d(given))
+        return found.reshape(*given.shape[:-1], self.outputs)
 
     def one_by_one(self, given: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""

@@ -17,7 +17,7 @@ from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
 from masticator_dynamics.traced.outputs import whole_row
-from masticator_dynamics.traced.row_code import library
+from masticator_dynamics.traced.row_code import RowCode, library
 from masticator_dynamics.traced.simulation_data import Given, Setting
 from masticator_dynamics.traced.vectors import Vector
 
@@ -68,6 +68,39 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
         at = [x + s * (length * ahead) for x, s in zip(start, slope, strict=True)]
     end = [x + t * (length * (1.0 / 6.0)) for x, t in zip(start, total, strict=True)]
     return [valid, *end, *bolus]
+
+
+def acceleration_code(
+    description: MechanismDescription,
+    structure: Structure,
+    setting: Setting,
+    at_positions: bool = False,
+) -> RowCode:
+    """From y, y_dot, efforts and wrench: whether it is valid, then independent accelerations.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    structure : Structure
+    setting : Setting
+        Without stops and food.
+    at_positions : bool
+        Tree positions of the closed mechanism follow the inputs.
+    """
+    freedoms, tree = len(description.independent), len(structure.tree.joints)
+    inputs = 2 * freedoms + len(description.actuated) + 6
+
+    def function(given: Vector, share: bool) -> list[Any]:
+        numbers = [*given[:inputs], 1.0, *given[inputs:]]
+        return rates_of(
+            ForwardDynamics(description, structure, numbers, setting, share, at_positions)
+        )
+
+    return RowCode(
+        f'accelerations, at positions: {at_positions}', inputs + tree * at_positions,
+        1 + freedoms, function, lambda: [*identity(description, structure), setting],
+        largest=MOST_OPERATIONS, impossible='' if freedoms else 'it has no freedoms',
+    )  # fmt: skip
 
 
 class Simulation:

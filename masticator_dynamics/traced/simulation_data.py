@@ -14,6 +14,32 @@ from masticator_dynamics.traced.vectors import Vector
 
 
 @dataclasses.dataclass(frozen=True)
+class Regularisation:
+    """Velocities v_t over which Coulomb friction builds up, so that friction can hold a load.
+
+    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics does not use this: see docs/twin.md. A
+    larger transition velocity in the description takes precedence. What is held creeps at most at
+    this velocity; 0 leaves the jump.
+
+    Attributes
+    ----------
+    contact : float
+        m/s.
+    turning, sliding : float
+        Of actuated joints, rad/s and m/s.
+    """
+
+    contact: float = 2e-3
+    turning: float = 0.1
+    sliding: float = 2e-3
+
+    @property
+    def transitions(self) -> tuple[float, float, float]:
+        """Of turning and sliding joints, and contacts."""
+        return self.turning, self.sliding, self.contact
+
+
+@dataclasses.dataclass(frozen=True)
 class Setting:
     """Settings of forward dynamics, apart from the mechanism.
 

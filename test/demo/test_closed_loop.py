@@ -6,6 +6,7 @@ import dataclasses
 import importlib.util
 import json
 import os
+import re
 import signal
 import socket
 import time
@@ -22,9 +23,10 @@ from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.robot.demo.checks import TIMING, closed_loop_checks
+from masticator_dynamics.robot.demo.checks import TIMING, Check, closed_loop_checks, gain
 from masticator_dynamics.robot.demo.closed_loop import ClosedLoop
 from masticator_dynamics.robot.demo.health import Counts
+from masticator_dynamics.robot.demo.output import leave_results
 from masticator_dynamics.robot.demo.processes import Child
 from masticator_dynamics.robot.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
 from masticator_dynamics.robot.demo.run import (
@@ -34,7 +36,9 @@ from masticator_dynamics.robot.demo.run import (
     run_closed_loop,
 )
 from masticator_dynamics.robot.demo.script import built_in_script
+from masticator_dynamics.robot.demo.stages import Progress
 from masticator_dynamics.robot.demo.stalls import read_stalls, stalls_file
+from masticator_dynamics.robot.demo.summary import Summary, summarise_closed_loop
 from masticator_dynamics.robot.demo.tracking import LoopRun, Pass, Tracking
 
 MISSING = [
@@ -268,6 +272,75 @@ def test_what_happens_while_the_computer_stands_still_does_not_count(mechanism, 
     assert failing(played, with_stall(since, since + 0.011), alone) == set()
     # At another time it is no excuse for cycles and error; PDOs are only counted.
     assert failing(played, with_stall(0.7, 0.711), alone) == timing - {'PDOs in time'}
+
+
+def test_a_computer_that_stood_still_for_most_of_it_makes_no_verdict(mechanism, played):
+    forward, alone = faultless(mechanism, played)
+    begin = np.arange(0.05, played.duration, 0.07)[:14]
+    stalls = np.stack([begin, begin + 0.035], axis=1)
+    worse = dataclasses.replace(
+        forward.tracking, actual=10.0 * forward.tracking.actual, effort_error=1e-3
+    )
+    record = dataclasses.replace(forward.record, stalls=stalls, delays=Counts(given_up=0.5))
+
+    def judged(one, other):
+        run = LoopRun(mechanism, played, ClosedLoop(), one, other)
+        return {check.name: check for check in closed_loop_checks(run)}, run
+
+    checks, run = judged(Pass(record, worse), alone)
+    unknown = {name for name, check in checks.items() if check.passed is None}
+    assert unknown == {'incisor tracked', 'feedforward pays', 'real time'}
+    assert 'this computer stood still 14 times, 35.0 ms at most' in checks['real time'].detail
+    # Torques are computed from the record: they are wrong whatever the computer did.
+    assert checks['torques as expected'].passed is False
+    assert all(c.passed for n, c in checks.items() if n not in unknown | {'torques as expected'})
+    assert gain(run) is None
+    summary = summarise_closed_loop(run, tuple(checks.values()))
+    text = summary.as_text()
+    assert 'not compared, this computer stood still 14 times' in text and 'better' not in text
+    assert re.search(r'not judged +real time +this computer stood still', text)
+    assert (
+        json.loads(summarise_closed_loop(run, tuple(checks.values())).as_json())['passed'] is False
+    )
+
+    # The pass with PD alone may have been the one that was disturbed.
+    checks, _ = judged(forward, Pass(record, worse))
+    assert checks['feedforward pays'].passed is None
+    # The same without stalls is a failure, and told as what it is.
+    checks, run = judged(Pass(dataclasses.replace(record, stalls=np.empty((0, 2))), worse), alone)
+    assert checks['real time'].passed is checks['feedforward pays'].passed is False
+    assert gain(run) == pytest.approx(0.3)
+    text = summarise_closed_loop(run, tuple(checks.values())).as_text()
+    assert 'feedforward is 3.3 times worse' in text and 'not judged' not in text
+
+
+def test_passes_are_compared_where_neither_was_disturbed(mechanism, played):
+    forward, alone = faultless(mechanism, played)
+    actual = forward.tracking.actual.copy()
+    actual[100:120] += 1e-2  # from 0.2 s to 0.24 s
+    tracking = dataclasses.replace(forward.tracking, actual=actual)
+    record = dataclasses.replace(forward.record, stalls=np.array([[0.195, 0.2]]))
+    run = LoopRun(mechanism, played, ClosedLoop(), Pass(record, tracking), alone)
+    assert gain(run) == pytest.approx(3.0, rel=1e-2)
+    free = dataclasses.replace(record, stalls=np.empty((0, 2)))
+    assert gain(dataclasses.replace(run, forward=Pass(free, tracking))) < 0.1
+
+
+@pytest.mark.parametrize('verdict', [True, False, None])
+def test_only_what_was_judged_and_passed_ends_well(tmp_path, capsys, verdict):
+    summary = Summary({'torque_peak_nm': {}, 'torque_rms_nm': {}}, [('a', 'b')], (
+        Check('first', True, 'fine'), Check('second', verdict, 'so'),
+    ))  # fmt: skip
+
+    def produce(work):
+        (work / 'result').write_text('')
+        return summary
+
+    code = leave_results(tmp_path / 'out', ['result'], produce, Progress())
+    assert code == (0 if verdict else 1)
+    said = capsys.readouterr().err
+    assert ('1 of 2 checks failed: second' in said) == (verdict is False)
+    assert ('1 of 2 were not judged: second' in said) == (verdict is None)
 
 
 def test_a_process_sees_when_the_computer_stands_still(tmp_path):

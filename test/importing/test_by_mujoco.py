@@ -47,7 +47,16 @@ def test_armature_of_joints_without_motors(tmp_path: pathlib.Path) -> None:
     assert mechanism.description.joints['elbow_1'].armature == 0.03
 
 
+FREEDOMS = {
+    'arm_payload': 4, 'fb_free': 2, 'stew_free': 6, 'stew_six': 6, 'fb_clean': 2, 'fb_onshape': 2,
+}  # fmt: skip
+PLATFORMS = {'stew_free': 'plat', 'stew_six': 'plat', 'fb_clean': 'rod_l'}
+
+
 @pytest.mark.skipif(not STRANGERS.is_dir(), reason=f'{STRANGERS} is not there')
-@pytest.mark.parametrize('name', ['fb_onshape', 'fb_clean', 'stew_six'])
+@pytest.mark.parametrize('name', FREEDOMS)
 def test_strangers(name: str) -> None:
-    assert_mujoco_agrees(STRANGERS / f'{name}.xml')
+    mechanism = assert_mujoco_agrees(STRANGERS / f'{name}.xml')
+    assert len(mechanism.independent) == FREEDOMS[name]
+    platform = mechanism.description.platform
+    assert platform == PLATFORMS.get(name, platform)

@@ -18,18 +18,7 @@ from masticator_dynamics.description import archetypes
 from masticator_dynamics.files.share import share_directory
 
 FOLDER = share_directory() / 'config/archetypes'
-# How far from home every independent coordinate may go, m or rad.
-REACH = {
-    'cable_planar': [0.4, 0.3, 0.3],
-    'delta': [0.1, 0.1, 0.05],
-    'excavator': [1.0, 0.2, 0.2, 0.1],
-    'five_bar': [0.08, 0.04],
-    'jaw_6pus': [0.004, 0.003, 0.03, 0.1],
-    'palletiser': [1.0, 0.3, 0.3, 1.0],
-    'scissor_lift': [0.15],
-    'slider_crank': [3.0],
-    'stewart': [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
-}
+REACH = samples.ARCHETYPES
 
 
 @functools.cache

@@ -176,10 +176,10 @@ def test_forces_of_joints_are_wanted_when_somebody_listens(ros_node, mechanism):
     publishers = Publishers(ros_node, mechanism, '', cycle)
     listener = rclpy.create_node('listener', context=ros_node.context, namespace='here')
     try:
-        publishers.visual(0, 'effort', False)
+        publishers.visual(0, 'effort')
         assert not asked
         listener.create_subscription(WrenchStamped, 'joint_force/crank_4', print, 1)
-        wait_for(lambda: publishers.visual(0, 'effort', False) or asked, 'a subscription')
+        wait_for(lambda: publishers.visual(0, 'effort') or asked, 'a subscription')
     finally:
         publishers.destroy(ros_node)
         listener.destroy_node()

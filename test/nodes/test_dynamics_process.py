@@ -225,3 +225,28 @@ def test_simulated_time_is_followed(ros_domain, mechanism):
     finally:
         client.close()
         assert process.end() == 0
+
+
+def test_a_start_by_another_clock_is_refused_with_both_times(ros_domain, mechanism):
+    """Simulated time for the node, the time of day for the planner, and the other way round."""
+    process = NodeProcess(use_sim_time=True, namespace='clocks', rate=100.0)
+    client = Client(namespace='clocks')
+    try:
+        wait_for(lambda: client.status('trajectory'), 'diagnostics')
+        wait_for(client._trajectory.get_subscription_count, 'joint_trajectory')
+        client.send(mechanism.independent, [0.2], [OPEN], start=1_795_611_822 * 10**9)
+        text = '1.79561e+09 s ahead of the clock of this node, which says 0.000 s; up to 60 s'
+        status = client.wait_for_status('trajectory', 'ERROR', text)
+        assert 'it starts at 1795611822.000 s, ' in status[1]
+        clock = client.node.create_publisher(Clock, '/clock', 10)
+        wait_for(clock.get_subscription_count, 'a subscription to /clock')
+        clock.publish(Clock(clock=to_time(100 * 10**9)))
+        wait_for(lambda: client.states, 'states')  # at 100 s, where the clock stops
+        client.send(mechanism.independent, [0.2], [OPEN], start=160_010_000_000)
+        client.wait_for_status('trajectory', 'ERROR', 'it starts at 160.010 s, 60.01 s ahead of')
+        assert client.set_parameter('start_horizon', 3600.0)[0]
+        client.follow(mechanism.independent, [0.2], [OPEN], start=160_010_000_000)
+        assert client.set_parameter('start_horizon', float('nan'))[0] is False
+    finally:
+        client.close()
+        assert process.end() == 0

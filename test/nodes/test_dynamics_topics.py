@@ -278,7 +278,9 @@ def test_diagnostics_tell_of_everything(at_home, mechanism):
     at_home.send(mechanism.independent, [0.5], [[0.0] * 3])
     at_home.wait_for_status('trajectory', 'ERROR')
     status = {s.name: s for s in at_home.reports()[-1].status}
-    names = ('cycle', 'trajectory', 'bite force', 'external wrench', 'effort', 'messages')
+    names = (
+        'cycle', 'trajectory', 'bite force', 'external wrench', 'effort', 'messages', 'connections',
+    )  # fmt: skip
     assert set(status) == {f'dynamics: {name}' for name in names}
     assert {s.hardware_id for s in status.values()} == {'masticator'}
     cycle = {v.key: v.value for v in status['dynamics: cycle'].values}
@@ -300,6 +302,7 @@ def test_parameters_are_described(client):
         'bite_force.point_frame': False,
         'effort_limit_scale': False,
         'closure_tolerance': False,
+        'start_horizon': False,
         'publish_joint_states': False,
         'visual_rate': True,
         'frame_prefix': True,

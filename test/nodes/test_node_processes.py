@@ -73,7 +73,7 @@ def test_transitions_that_there_are_not_fill_no_log(ros_domain):
         for number in range(100, 140):
             service.call_async(ChangeState.Request(transition=Transition(id=number)))
             time.sleep(0.01)
-        process.wait_for_line('inertia_coupling/change_state: RCLError')
+        process.wait_for_line('inertia_coupling/change_state: InputError')
         client.state()  # answered after those before it
         assert len(process.log('ransition')) < 10, process.lines
     finally:
@@ -98,7 +98,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
 def holds_back_interrupts(process: subprocess.Popen) -> bool:
     """Whether SIGINT is blocked or caught; a busy computer may need longer for that than a user."""
     folder = pathlib.Path(f'/proc/{process.pid}')
-    if b'nodes.executable' not in (folder / 'cmdline').read_bytes():
+    if b'ros.executable' not in (folder / 'cmdline').read_bytes():
         return False  # the shell, which holds signals back for moments of its own
     status = (folder / 'status').read_text(encoding='utf-8')
     masks = re.findall(r'^Sig(?:Blk|Cgt):\s*(\w+)', status, re.MULTILINE)

@@ -95,8 +95,9 @@ def test_what_is_new_is_told_at_once(only_news, reporting, change):
     values = {key: str(value) for key, value in reporting.values.items()}
     wanted = (reporting.level, reporting.message, values)
     wait_for(lambda: wanted in reporting.told(), 'a report')
-    status, messages = reporting.published[-1].status
+    status, messages, connections = reporting.published[-1].status
     assert messages.name == 'here/reporting: messages' and messages.level == OK
+    assert connections.name == 'here/reporting: connections' and connections.level == OK
     assert (status.name, status.hardware_id) == ('here/reporting: work', 'arm')
 
 

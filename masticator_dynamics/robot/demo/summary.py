@@ -14,7 +14,13 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.checks import Check, publish_rate, reception_rate
+from masticator_dynamics.robot.demo.checks import (
+    Check,
+    gain,
+    publish_rate,
+    reception_rate,
+    stood_still,
+)
 from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
 from masticator_dynamics.robot.demo.script import Script
 from masticator_dynamics.robot.demo.tracking import LoopRun, Tracking
@@ -89,8 +95,7 @@ def verdicts(checks: Sequence[Check]) -> list[str]:
     title = max(len(check.name) for check in checks) + 2
     lines = ['checks']
     for check in checks:
-        verdict = 'ok' if check.passed else 'FAILED'
-        lines.append(f'  {verdict:8}{check.name:{title}}{check.detail}')
+        lines.append(f'  {check.verdict:12}{check.name:{title}}{check.detail}')
     return lines
 
 
@@ -203,7 +208,7 @@ def summarise_closed_loop(run: LoopRun, checks: tuple[Check, ...]) -> Summary:
         'incisor_error_largest_mm': tracking.largest * 1e3,
         'incisor_error_rms_pd_alone_mm': None if alone is None else alone.rms * 1e3,
         'incisor_error_largest_pd_alone_mm': None if alone is None else alone.largest * 1e3,
-        'feedforward_factor': None if alone is None else alone.rms / tracking.rms,
+        'feedforward_factor': gain(run),
         'closure_largest_mm': float(tracking.closure.max()) * 1e3,
         'bite_force_peak_n': float(np.linalg.norm(record.bite.force, axis=1).max()),
         'torque_peak_nm': _by_motor(mechanism, np.abs(effort).max(axis=0)),
@@ -219,13 +224,21 @@ def summarise_closed_loop(run: LoopRun, checks: tuple[Check, ...]) -> Summary:
         ('incisor error', _error(tracking)),
     ]  # fmt: skip
     if alone is not None:
-        better = f'feedforward is {n["feedforward_factor"]:.1f} times better'
-        rows.append(('  with PD alone', f'{_error(alone)}: {better}'))
+        rows.append(('  with PD alone', f'{_error(alone)}: {_compared(run)}'))
     rows += [
         ('loop closure', f'{n["closure_largest_mm"]:.4f} mm at most, by measured angles'),
         ('bite force', f'{n["bite_force_peak_n"]:.1f} N peak'),
     ]
     return Summary(n, rows, checks)
+
+
+def _compared(run: LoopRun) -> str:
+    factor = gain(run)
+    if factor is None:
+        return f'not compared, {stood_still(run)}'
+    if factor < 1.0:
+        return f'feedforward is {1.0 / factor:.1f} times worse'
+    return f'feedforward is {factor:.1f} times better'
 
 
 def _error(tracking: Tracking) -> str:

@@ -12,17 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
-from masticator_dynamics.engine.status import JAMMED, OVERFLOW
-from masticator_dynamics.errors import MasticatorError, SingularityError
-from masticator_dynamics.evaluation.failures import failure
+from masticator_dynamics.evaluation.accelerations import refusal
 from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.robot.twin.food import FORCE, GAP
 from masticator_dynamics.traced import simulation
-from masticator_dynamics.traced.forward_dynamics import INDEPENDENT
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.row_code import address
-from masticator_dynamics.traced.simulation_data import Setting, reported
+from masticator_dynamics.traced.simulation_data import Regularisation, Setting, reported
 from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
 
 if TYPE_CHECKING:
@@ -30,27 +27,6 @@ if TYPE_CHECKING:
 
 _NO_WRENCH = np.zeros(6)
 _NO_FOOD = np.zeros(0)
-
-
-@dataclasses.dataclass(frozen=True)
-class Regularisation:
-    """Velocities v_t over which Coulomb friction builds up, so that friction can hold a load.
-
-    It grows as v / sqrt(v^2 + v_t^2). The inverse dynamics does not use this: see docs/twin.md. A
-    larger transition velocity in the description takes precedence. What is held creeps at most at
-    this velocity; 0 leaves the jump.
-
-    Attributes
-    ----------
-    contact : float
-        m/s.
-    turning, sliding : float
-        Of actuated joints, rad/s and m/s.
-    """
-
-    contact: float = 2e-3
-    turning: float = 0.1
-    sliding: float = 2e-3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,9 +82,7 @@ class ForwardDynamics:
         self.mechanism = mechanism
         description, freedoms = mechanism.description, len(mechanism.independent)
         chosen = Regularisation() if friction is True else friction
-        transitions = (0.0, 0.0, 0.0)
-        if chosen:
-            transitions = chosen.turning, chosen.sliding, chosen.contact
+        transitions = chosen.transitions if chosen else (0.0, 0.0, 0.0)
         setting = Setting(bool(friction), transitions, stops, food)
         self._code = simulation.Simulation(description, mechanism.structure, setting)
         self._state = Bolus.STATE if food else 0
@@ -168,13 +142,6 @@ class ForwardDynamics:
             report[self._fields['contact_friction']].reshape(-1, 3),
             float(report[self._fields['report']][2]),
         )
-
-    def mass_matrix(self, y: npt.ArrayLike) -> FloatArray:
-        """Mass matrix (n_y, n_y) of the independent coordinates, rotors included."""
-        y = as_finite_vector(y, 'y', len(self.mechanism.independent))
-        state = np.concatenate([y, np.zeros(len(y))])
-        given = self._inputs(state, np.zeros(len(self.mechanism.actuated)), _NO_WRENCH, self._idle)
-        return np.array(self._code.evaluated([*given, *self.mechanism.solve(y).q]).mass)
 
     def field(self, name: str) -> FloatArray:
         """A view of results of the last run, see ``traced.simulation_data.reported``.
@@ -297,7 +264,7 @@ class ForwardDynamics:
         evaluated = self._code.evaluated(at_positions.tolist())
         numbers = np.array(compute(evaluated))
         if numbers[0] != 1.0:
-            raise self._failure(evaluated, given)
+            raise refusal(self.mechanism, evaluated, given)
         found[:] = numbers
         return found
 
@@ -308,13 +275,3 @@ class ForwardDynamics:
             return False
         code.of_row(name)(address(given), address(found))
         return bool(found[0] == 1.0)
-
-    def _failure(self, evaluated: Evaluated, given: FloatArray) -> MasticatorError:
-        """Why forces of a state that is closed cannot be computed."""
-        inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
-        if inertias[0] <= INDEPENDENT * inertias[-1]:
-            names = ', '.join(self.mechanism.independent)
-            return SingularityError(f'the mass matrix of {names} is singular')
-        finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
-        status = JAMMED if finite and not evaluated.converged > 0.0 else OVERFLOW
-        return failure(self.mechanism, np.array([status, -1.0, 0.0]), given)

@@ -21,7 +21,6 @@ from masticator_dynamics.drives.configuration import Gains
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.forward_dynamics import ForwardDynamics
 
 _FREQUENCIES = 3000
 _LOWEST = 1.0  # Hz
@@ -45,11 +44,11 @@ class Margins:
 
 def modal_inertias(mechanism: Mechanism, poses: FloatArray) -> tuple[float, float]:
     """Least and largest modal inertia at the joints, kg m^2, over poses (N, n_y)."""
-    dynamics = ForwardDynamics(mechanism)
     found = []
     for y in poses:
-        turned = mechanism.jacobian_actuated_from_independent(mechanism.solve(y))
-        found.append(scipy.linalg.eigvalsh(dynamics.mass_matrix(y), turned.T @ turned))
+        motion = mechanism.solve(y)
+        turned = mechanism.jacobian_actuated_from_independent(motion)
+        found.append(scipy.linalg.eigvalsh(mechanism.mass_matrix(motion), turned.T @ turned))
     return float(np.min(found)), float(np.max(found))
 
 

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food
-from masticator_dynamics.robot.twin.forward_dynamics import ForwardDynamics, Regularisation
+from masticator_dynamics.robot.twin.forward_dynamics import ForwardDynamics
 from masticator_dynamics.robot.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.robot.twin.stops import Stops, check_start, pack_stops
+from masticator_dynamics.traced.simulation_data import Regularisation
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -99,7 +100,7 @@ class MechanismPlant:
         self.events: list[SocketEvent] = []
         self._restitution, self._in_fixture = restitution, in_fixture
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
-        mass = ForwardDynamics(mechanism).mass_matrix(mechanism.home.y) if chosen else np.zeros(0)
+        mass = mechanism.mass_matrix(mechanism.home) if chosen else np.zeros(0)
         packed = pack_stops(chosen, mechanism, mass)
         self._food = pack_food(food, mechanism)
         self._sockets = Sockets(mechanism, friction, packed, food is not None)

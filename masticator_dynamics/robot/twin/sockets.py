@@ -25,7 +25,7 @@ from masticator_dynamics.traced.surroundings import PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.description.data import Contact
-    from masticator_dynamics.robot.twin.forward_dynamics import Regularisation
+    from masticator_dynamics.traced.simulation_data import Regularisation
 
 
 @dataclasses.dataclass(frozen=True)

@@ -129,7 +129,12 @@ class Rejections:
     @property
     def alarming(self) -> bool:
         """Whether the latest message, or one too recent to have been noticed, was refused."""
-        return self._pending or time.monotonic() - self._time < _SHOWN
+        return self._pending or self.recent
+
+    @property
+    def recent(self) -> bool:
+        """Whether a message was refused too recently to have been noticed."""
+        return time.monotonic() - self._time < _SHOWN
 
     def values(self) -> dict[str, object]:
         """Entries for a status."""

@@ -22,7 +22,7 @@ from masticator_dynamics.ros.common.guard import guard_of
 
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
-_NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 
 _POLL = 0.1  # s; how soon a thread notices that it should end
 
@@ -61,7 +61,7 @@ class DirectSubscription:
             lambda message: None,
             qos,
             callback_group=_NeverReady(),
-            event_callbacks=_NO_EVENTS,
+            event_callbacks=NO_EVENTS,
         )
         context = node.context.handle
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from rclpy.client import Client
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
@@ -17,6 +19,7 @@ from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.ros.common import answers
 from masticator_dynamics.ros.common.diagnostics import Rejections, shortened
 
 # What nonsensical data lead to. Anything else is a bug of ours that they brought to light.
@@ -45,6 +48,8 @@ class Guard:
     ----------
     unreadable : Rejections
         Messages of any topic or service that were refused because they cannot be read.
+    requests : Rejections
+        Requests of any service that were refused because their callback failed.
     failures : Rejections
         Errors of ours.
     """
@@ -52,6 +57,7 @@ class Guard:
     def __init__(self, node: Node, failed: Callable[[str], None] = lambda sentence: None):
         log = node.get_logger().error
         self.unreadable, self.failures = Rejections(log), Rejections(log)
+        self.requests = Rejections(log)
         self._failed = failed
 
     def take(self, source: str, error: Exception, *, message: bool = True) -> None:
@@ -65,9 +71,17 @@ class Guard:
         message : bool
             A message was being read, so it may be the message's fault.
         """
+        self._count(source, error, (self.unreadable, 'message refused, ') if message else None)
+
+    def refuse(self, service: str, error: Exception) -> None:
+        """Handle an error in the callback of a service, which answers that it was refused."""
+        self._count(service, error, (self.requests, 'request refused, '))
+
+    def _count(self, source: str, error: Exception, refused: tuple[Rejections, str] | None) -> None:
         what = f'{source}: {type(error).__name__}: {error}'
-        if message and isinstance(error, _OF_DATA):
-            self.unreadable.reject('message refused, ', what)
+        if refused and isinstance(error, _OF_DATA):
+            rejections, prefix = refused
+            rejections.reject(prefix, what)
             return
         self._failed(f'internal error, {shortened(what)}')
         self.failures.reject('internal error, ', what)
@@ -91,7 +105,10 @@ class GuardedExecutor(SingleThreadedExecutor):
     def _make_handler(
         self, entity: Any, node: Node, take_from_wait_list: Callable[[Any], Coroutine | None]
     ) -> Any:
-        take = functools.partial(_guarded, guard_of(node), take_from_wait_list)
+        guard = guard_of(node)
+        if isinstance(entity, Service):
+            take_from_wait_list = functools.partial(_take_request, guard)
+        take = functools.partial(_guarded, guard, take_from_wait_list)
         return super()._make_handler(entity, node, take)
 
 
@@ -117,6 +134,27 @@ def _guarded(
             failed(error)
 
     return execute
+
+
+def _take_request(guard: Guard, service: Service) -> Coroutine | None:
+    """What answers a request that waits."""
+    with contextlib.suppress(InvalidHandle), service.handle:
+        request, header = service.handle.service_take_request(service.srv_type.Request)
+        if header is not None:
+            return functools.partial(_answer, guard, service, request, header)
+    return None
+
+
+async def _answer(guard: Guard, service: Service, request: Any, header: Any) -> None:
+    failed = functools.partial(guard.refuse, service.srv_name)
+    response = await answers.answer(service, request, failed)
+    try:
+        service.send_response(response, header)
+    except InvalidHandle:
+        return  # the node has been shut down meanwhile
+    except Exception as error:  # a response that cannot be sent is no answer
+        failed(error)
+        service.send_response(answers.refusal(service, error), header)
 
 
 def _title(entity: Any) -> str:

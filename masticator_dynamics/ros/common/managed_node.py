@@ -4,20 +4,20 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import logging
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.impl.logging_severity import LoggingSeverity
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.logging import set_logger_level
 from rclpy.parameter import Parameter
 
 from masticator_dynamics import interrupt
-from masticator_dynamics.errors import MasticatorError, in_words
+from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.files import code_cache
 from masticator_dynamics.ros.common.diagnostics import shortened
 from masticator_dynamics.ros.common.guard import Guard
@@ -89,8 +89,8 @@ class ManagedNode(LifecycleNode):
         create: Callable[[ManagedNode, Any], Runtime],
     ):
         super().__init__(name)
-        # It logs every request for a transition that does not exist; the guard logs a few of them.
-        set_logger_level('rcl_lifecycle', LoggingSeverity.ERROR)
+        service = self._service_change_state
+        service.callback = functools.partial(self._change_state, service.callback)
         self._runtime: Runtime | None = None
         self.loading = False  # and perhaps compiling; nothing has begun to work
         self.guard = Guard(self, self._callback_failed)
@@ -155,7 +155,11 @@ class ManagedNode(LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Stop working but keep everything."""
         assert self._runtime is not None
-        self._runtime.deactivate()
+        try:
+            self._runtime.deactivate()
+        except Exception as error:
+            self.get_logger().error(f'cannot be deactivated: {in_words(error)}')
+            return TransitionCallbackReturn.ERROR
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -167,6 +171,25 @@ class ManagedNode(LifecycleNode):
         """Stop and forget."""
         self.stop()
         return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop and forget after a transition that failed half-way."""
+        self.stop()
+        return super().on_error(state)
+
+    def _change_state(
+        self, change: Callable[..., Any], request: ChangeState.Request, response: Any
+    ) -> Any:
+        """Change the state; `InputError` for a transition that the present one does not have."""
+        wanted = request.transition
+        possible = {row[0]: row[1] for row in self._state_machine.available_transitions}
+        if wanted.label not in possible.values() if wanted.label else wanted.id not in possible:
+            there_are = ', '.join(f'{label} ({number})' for number, label in possible.items())
+            raise InputError(
+                f'no transition {wanted.label or wanted.id} in state '
+                f'{self._state_machine.current_state[1]}; there are: {there_are or "none"}'
+            )
+        return change(request, response)
 
     def _read_settings(self, changes: Sequence[Parameter] = ()) -> Any:
         return read(self, self._settings_type, changes)

@@ -14,7 +14,8 @@ from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status
+from masticator_dynamics.ros.common.connections import Connections
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status
 from masticator_dynamics.ros.common.guard import guard_of
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.outgoing import NO_PUBLISHER_EVENTS, RELIABLE
@@ -46,6 +47,7 @@ class StatusReporter:
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
         self._name = node.get_fully_qualified_name().lstrip('/')
+        self._connections = Connections(node)
         self._guard, self._now = guard_of(node), NodeClock(node)
         self._publisher = node.create_publisher(
             DiagnosticArray, '/diagnostics', RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
@@ -88,7 +90,9 @@ class StatusReporter:
                 self._guard.take('diagnostics', error, message=False)
 
     def _look(self) -> None:
+        self._connections.look()
         statuses, now = [*self._collect(), self._messages()], time.monotonic()
+        statuses.append(self._connections.status())
         # A message about what was refused hides the mode; numbers change all the time.
         summary = [(s.level, s.message, s.words) for s in statuses]
         if summary != self._summary or now - self._reported >= _REPORT:
@@ -105,16 +109,22 @@ class StatusReporter:
         )  # fmt: skip
 
     def _messages(self) -> Status:
-        """Messages that could not be read, and callbacks that failed."""
-        unreadable, failures = self._guard.unreadable, self._guard.failures
+        """Messages that could not be read, requests that were refused, callbacks that failed."""
+        unreadable, requests = self._guard.unreadable, self._guard.requests
+        failures = self._guard.failures
         values: dict[str, object] = {
             'unreadable': unreadable.rejected,
             'last unreadable': unreadable.last or 'none',
+            'refused requests': requests.rejected,
+            'last refused request': requests.last or 'none',
             'internal errors': failures.rejected,
             'last internal error': failures.last or 'none',
         }
         if failures.rejected:
             return Status('messages', ERROR, f'internal error: {failures.last}', values)
+        if requests.recent and not unreadable.alarming:
+            text = f'request refused ({requests.rejected}): {requests.last}'
+            return Status('messages', WARN, text, values)
         return unreadable.status('messages', OK, 'all can be read', values, 'unreadable')
 
 

@@ -78,6 +78,14 @@ class DynamicsSettings:
             interval=(1e-9, 1e-2),
         ),
     ] = 1e-4
+    start_horizon: Annotated[
+        float,
+        Declaration(
+            'How far ahead of the clock of this node a trajectory may start, s.',
+            read_only=False,
+            interval=(0.1, 86400.0),
+        ),
+    ] = 60.0
     publish_joint_states: Annotated[
         bool,
         Declaration(

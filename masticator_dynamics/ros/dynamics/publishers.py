@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import LifecycleNode
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -43,15 +45,14 @@ class Publishers:
             message.header.frame_id = frame_prefix + frame
             return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
 
-        self._mechanism, self._cycle, names = mechanism, cycle, mechanism.actuated
+        self._node, self._mechanism, self._cycle = node, mechanism, cycle
+        names = mechanism.actuated
         self._effort = Outgoing(node, 'feedforward_effort', Float64MultiArray(), 'data')
         self._state = joint_topic(
             node, 'feedforward_state', names, 'position', 'velocity', 'effort'
         )
         self._trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
-        self._joint_states = joint_topic(
-            node, 'joint_states', mechanism.tree_joints, 'position', 'velocity'
-        )
+        self._joint_states: Outgoing | None = None
         self._multipliers = joint_topic(node, 'contact_multipliers', mechanism.contacts, 'effort')
         self._external = joint_topic(node, 'external_effort', names, 'effort')
         self._contacts = [
@@ -70,8 +71,22 @@ class Publishers:
         """Destroy the topics."""
         node.destroy_lifecycle_publisher(self._trajectory)
         for topic in (
-            *self._of_cycles, self._joint_states, *self._contacts, *self._joint_forces
+            *self._of_cycles, *self._contacts, *self._joint_forces
         ):  # fmt: skip
+            topic.destroy()
+        self.show_joints(False, active=False)
+
+    def show_joints(self, wanted: bool, *, active: bool) -> None:
+        """Publish all joints or not; a topic that is silent would be taken for a second source."""
+        topic = self._joint_states
+        if topic is None and wanted:
+            joints = self._mechanism.tree_joints
+            topic = joint_topic(self._node, 'joint_states', joints, 'position', 'velocity')
+            if active:
+                topic.publisher.on_activate(None)
+            self._joint_states = topic
+        elif topic is not None and not wanted:
+            self._joint_states = None
             topic.destroy()
 
     def prepare(self, time: int, answer: Answer | None) -> None:
@@ -105,7 +120,7 @@ class Publishers:
             if self._wanted[topic]
         }
 
-    def visual(self, time: int, effort: Effort, joint_states: bool) -> None:
+    def visual(self, time: int, effort: Effort) -> None:
         """What people look at, at a time (ns): forces, where anybody does, and all joints."""
         for topics, forces in (
             (self._contacts, self._cycle.contact_forces),
@@ -114,8 +129,10 @@ class Publishers:
             if any(topic.wanted for topic in topics):
                 for topic, force in zip(topics, forces(effort), strict=True):
                     topic.publish(time, *force.reshape(-1, 3))
-        if joint_states:
-            self._joint_states.publish(time, effort.q, effort.v)
+        joint_states = self._joint_states
+        if joint_states is not None:
+            with contextlib.suppress(InvalidHandle):  # it may have been switched off just now
+                joint_states.publish(time, effort.q, effort.v)
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
         """The motion of the actuated joints with its efforts, as for a trajectory controller."""

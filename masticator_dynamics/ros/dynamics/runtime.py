@@ -57,7 +57,7 @@ class DynamicsRuntime:
         self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
         self.clamp = EffortClamp(mechanism)
         self.watch = LoadWatch(mechanism) if settings.limits else None
-        self.apply(settings)
+        self._apply(settings)
         self._new_cycle = functools.partial(
             FeedforwardCycle, mechanism, self.motion, goal=settings.goal, friction=settings.friction
         )
@@ -71,6 +71,7 @@ class DynamicsRuntime:
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
         self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
+        self._publishers.show_joints(settings.publish_joint_states, active=False)
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
@@ -97,6 +98,11 @@ class DynamicsRuntime:
         InputError
             If the point frame is unknown.
         """
+        self._apply(settings)
+        active = self.trajectory_input.active
+        self._publishers.show_joints(settings.publish_joint_states, active=active)
+
+    def _apply(self, settings: DynamicsSettings) -> None:
         self.check(settings)
         self.bite.point_frame = settings.bite_force_point_frame
         self.bite.timeout = self.external.timeout = settings.bite_force_timeout
@@ -169,7 +175,7 @@ class DynamicsRuntime:
         if self._visual_countdown >= 0 or self.answer is None:
             return
         self._visual_countdown = self._visual_every - 1
-        self._publishers.visual(due, self.answer.effort, self._settings.publish_joint_states)
+        self._publishers.visual(due, self.answer.effort)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''

@@ -21,12 +21,16 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.askers import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
+from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
 from masticator_dynamics.ros.common.outgoing import RELIABLE
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
 from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+    PreparedTrajectory,
+    check_start,
+)
 
 _TOPIC = 'joint_trajectory'
 ACTION = 'follow_joint_trajectory'
@@ -118,7 +122,7 @@ class TrajectoryInput:
         self._thread = threading.Thread(target=self._run, name='trajectories', daemon=True)
         self._thread.start()
         self._subscription = node.create_subscription(
-            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True
+            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True, event_callbacks=NO_EVENTS
         )
 
     def destroy(self) -> None:
@@ -225,6 +229,8 @@ class TrajectoryInput:
 
     def _replace_motion(self, request: Request, reading: Reading) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
+        if request.content is not None:
+            check_start(reading.stamp, self.now(), self._settings().start_horizon)
         ahead = reading.expected
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule

@@ -157,6 +157,29 @@ def _parts(time: int) -> dict[str, int]:
     return dict(zip(('sec', 'nanosec'), divmod(time, 1_000_000_000), strict=True))
 
 
+def check_start(stamp: int, now: int, horizon: float) -> None:
+    """Refuse a motion that begins later than ``horizon`` (s): by another clock, most likely.
+
+    Parameters
+    ----------
+    stamp, now : int
+        When it begins, and the clock of the node, ns.
+    horizon : float
+
+    Raises
+    ------
+    InputError
+        With both times.
+    """
+    ahead = (stamp - now) * 1e-9
+    if ahead > horizon:
+        raise InputError(
+            f'it starts at {stamp * 1e-9:.3f} s, {ahead:.6g} s ahead of the clock of this node, '
+            f'which says {now * 1e-9:.3f} s; up to {horizon:g} s (start_horizon) are accepted. '
+            'Has the sender another clock (use_sim_time)?'
+        )
+
+
 def expected_duration(points: TrajectoryPoints) -> float:
     """Expected duration of a preparation, s; from measurements on a laptop."""
     samples = points.times[-1] / _CHECK_STEP + 2.0 * len(points.times)

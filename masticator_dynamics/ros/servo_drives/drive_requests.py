@@ -25,6 +25,7 @@ from masticator_dynamics.errors import DriveError
 from masticator_dynamics.ros.common.askers import who_asks
 from masticator_dynamics.ros.common.diagnostics import LogLimit
 from masticator_dynamics.ros.common.guard import guard_of
+from masticator_dynamics.ros.servo_drives.commanders import Commanders
 
 _POLL = 0.005  # s
 _BURST = 10  # lines in the log at once
@@ -76,6 +77,7 @@ class DriveRequests:
         self.active, self.approach_velocity = False, approach_velocity
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
+        self.commanders = Commanders(node, supervisor)
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
         self.asked = ''  # what was last requested, when and by whom
@@ -123,6 +125,8 @@ class DriveRequests:
 
     def enable(self) -> Outcome:
         """Enable all drives, which must still be as set up; blocks until done or failed."""
+        if conflict := self.commanders.conflict():
+            return Outcome(False, f'one node may command: {conflict}')
         try:
             if self._supervisor.report().phase is Phase.OFF:
                 self._network.verify()

@@ -21,6 +21,7 @@ from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.reference import check_reference
+from masticator_dynamics.drives.report import Report
 from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -87,7 +88,7 @@ class DriveRuntime(Runtime):
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._topics.rejections,
-            self._supervisor.report, self._requests, memory_locked=real_time.lock_memory(),
+            self._report, self._requests, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
         self._watched = True  # the drives watch this side's heartbeat
 
@@ -169,6 +170,10 @@ class DriveRuntime(Runtime):
         setpoint = self._supervisor(feedback)
         self._topics.publish(feedback)
         return setpoint
+
+    def _report(self) -> Report:
+        self._requests.commanders.look()
+        return self._supervisor.report()
 
     def _enable(self) -> None:
         end = time.monotonic() + _HEARD

@@ -1,0 +1,136 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes in the wiring of a node's topics, which no message and no error would show."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rclpy.duration import Infinite
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+from rclpy.qos import LivelinessPolicy, QoSProfile, qos_check_compatible
+
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status, shortened
+
+_SHARED = {'/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'}
+_UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what the middleware calls a node that it has not heard of yet
+
+
+class Finding(NamedTuple):
+    """What is wrong with a topic, and how bad that is."""
+
+    level: bytes
+    text: str
+
+
+class Connections:
+    """Looks who else is connected to the topics of a node, one topic at a time.
+
+    A second publisher on a topic that the node publishes is a mistake, and so is an end that
+    receives or reaches nothing because its quality of service or its type does not fit.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    """
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._turn = 0
+        self._found: dict[str, tuple[Finding, ...]] = {}
+
+    def look(self) -> None:
+        """Look at the next topic, and log what is new."""
+        try:
+            ends = _by_topic(self._node)
+            if not ends:
+                return
+            self._turn = (self._turn + 1) % len(ends)
+            topic = sorted(ends)[self._turn]
+            found = tuple(_findings(self._node, topic, *ends[topic]))
+        except InvalidHandle:
+            return  # a topic has just been destroyed
+        self._found = {known: self._found.get(known, ()) for known in ends}
+        new = set(found) - set(self._found[topic])
+        self._found[topic] = found
+        for finding in sorted(new):
+            self._node.get_logger().warning(finding.text)
+
+    def status(self) -> Status:
+        """What is wrong at present."""
+        findings = [finding for found in self._found.values() for finding in found]
+        level = max((finding.level for finding in findings), default=OK)
+        text = '; '.join(finding.text for finding in findings) or 'as they should be'
+        return Status('connections', level, shortened(text), {'wrong': len(findings)})
+
+
+def _by_topic(node: Node) -> dict[str, tuple[list[Any], list[Any]]]:
+    """Publishers and subscriptions of a node by topic, without those that all nodes share."""
+    ends: dict[str, tuple[list[Any], list[Any]]] = {}
+    for kind, found in enumerate((list(node.publishers), list(node.subscriptions))):
+        for end in found:
+            if end.topic_name not in _SHARED:
+                ends.setdefault(end.topic_name, ([], []))[kind].append(end)
+    return ends
+
+
+def _findings(
+    node: Node, topic: str, publishers: Sequence[Any], subscriptions: Sequence[Any]
+) -> Iterator[Finding]:
+    """What is wrong with a topic of which the node has these publishers and subscriptions."""
+    theirs = [end for end in node.get_publishers_info_by_topic(topic) if end.node_name != _UNKNOWN]
+    if publishers:
+        names = [_name(end) for end in theirs]
+        own = node.get_fully_qualified_name()
+        for name in dict.fromkeys(names):
+            if name != own:
+                yield Finding(ERROR, f'{topic} is also published by {name}')
+            elif names.count(own) > len(publishers):
+                yield Finding(ERROR, f'{topic} is also published by another node {own}')
+    if subscriptions:
+        for end in theirs:
+            if why := _mismatch([(end, mine) for mine in subscriptions], end):
+                yield Finding(ERROR, f'{topic} is not received from {_name(end)}: {why}')
+    for mine in publishers[:1]:
+        for end in node.get_subscriptions_info_by_topic(topic):
+            if why := _mismatch([(mine, end)], end):
+                yield Finding(WARN, f'{topic} does not reach {_name(end)}: {why}')
+
+
+def _mismatch(pairs: Sequence[tuple[Any, Any]], theirs: Any) -> str:
+    """Why no message goes from a publisher to a subscription of any of these pairs, or ''."""
+    reasons = [_incompatible(source.qos_profile, sink.qos_profile) for source, sink in pairs]
+    wanted = {_type(end) for pair in pairs for end in pair if end is not theirs}
+    if theirs.topic_type not in wanted:
+        return f'its type is {theirs.topic_type}, not {", ".join(sorted(wanted))}'
+    return reasons[0] if all(reasons) else ''
+
+
+def _incompatible(publisher: QoSProfile, subscription: QoSProfile) -> str:
+    """Policies because of which they are not connected, or ''."""
+    _, text = qos_check_compatible(_in_full(publisher), _in_full(subscription))
+    reasons = (part.strip() for part in text.split(';'))
+    return '; '.join(r.removeprefix('ERROR: ') for r in reasons if r.startswith('ERROR: '))
+
+
+def _in_full(profile: QoSProfile) -> QoSProfile:
+    """A profile with its defaults spelled out, as the graph does it for those of others."""
+    full = copy.copy(profile)
+    if full.liveliness == LivelinessPolicy.SYSTEM_DEFAULT:
+        full.liveliness = LivelinessPolicy.AUTOMATIC
+    for name in ('deadline', 'liveliness_lease_duration'):
+        if not getattr(full, name).nanoseconds:
+            setattr(full, name, Infinite)
+    return full
+
+
+def _type(end: Any) -> str:
+    kind = end.msg_type
+    return f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+
+
+def _name(end: Any) -> str:
+    return shortened(f'{end.node_namespace.rstrip("/")}/{end.node_name}')

@@ -1,0 +1,156 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Derivatives of an evaluation by its inputs, along the closed loops.
+
+Dependent joints follow the independent ones, so these are total derivatives. What is known of them
+without differentiating, with W_k the twist of a body per unit velocity of coordinate k and w its
+angular velocity: positions of dependent joints change with y by their tangent; velocities change
+with y_dot, and accelerations with y_ddot, by W_k; and accelerations change with y_dot by twice as
+much as velocities do with y, angular ones by w x W_k besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from masticator_dynamics.traced import vectors as vec
+from masticator_dynamics.traced.differentiation import Rules, add_rule, forward
+from masticator_dynamics.traced.distribution import Distribution
+from masticator_dynamics.traced.evaluation import Evaluation
+from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
+from masticator_dynamics.traced.load_cases import LoadCases
+from masticator_dynamics.traced.numbers import Number, Scalar
+from masticator_dynamics.traced.sign_pattern import Goal, SignPattern, Terms
+
+OPTIMAL, SMALL = 1e-12, 1e-18  # squares of a step from the optimum: over the efforts', and N^2
+
+
+def loop_rules(run: Evaluation, inputs: int) -> Rules:
+    """Derivatives of the positions that the loops determine, by any of the inputs.
+
+    Parameters
+    ----------
+    inputs : int
+        How many there are, besides positions of all joints: y, y_dot, y_ddot, wrench.
+    """
+    rules: Rules = {}
+    for joint in (j for stage in run.plan.stages for j in stage.unknowns):
+        slopes = dict.fromkeys(range(inputs), 0.0) | dict(enumerate(joint.tangent))
+        if joint.turn is not None:
+            sine, cosine = joint.turn
+            add_rule(rules, sine, {k: cosine * t for k, t in slopes.items()})
+            add_rule(rules, cosine, {k: -(sine * t) for k, t in slopes.items()})
+        else:
+            add_rule(rules, joint.position, slopes)
+    return rules
+
+
+def motion_rules(run: Evaluation, inputs: int) -> Rules:
+    """The same, and derivatives of all rates by rates of the independent joints."""
+    rules = loop_rules(run, inputs)
+    freedoms = len(run.plan.independent)
+    joints = [joint for joint in run.plan.joints if joint.independent is None]
+    bodies = [joint.body for joint in run.plan.joints]
+    moving = [(joint.velocity, joint.acceleration, joint.tangent) for joint in joints]
+    moving += [
+        (body.velocity[x], body.acceleration[x], [linear[x] for linear, _ in body.twists])
+        for body in bodies
+        for x in range(3)
+    ]
+    turning = [
+        (b.angular_velocity[x], b.angular_acceleration[x], [turn[x] for _, turn in b.twists])
+        for b in bodies
+        for x in range(3)
+    ]
+    bends = forward([v for v, _, _ in [*moving, *turning]], range(freedoms), rules)
+    across = [
+        [vec.cross(body.angular_velocity, turn)[x] for _, turn in body.twists]
+        for body in bodies
+        for x in range(3)
+    ]
+    across = [[0.0] * freedoms for _ in moving] + across
+    found = zip([*moving, *turning], bends, across, strict=True)
+    for (velocity, acceleration, twist), bend, cross in found:
+        by_rate = {freedoms + k: 2.0 * bend[k] + cross[k] for k in range(freedoms)}
+        add = {2 * freedoms + k: x for k, x in enumerate(twist)} | by_rate
+        _of_result(rules, velocity, {freedoms + k: x for k, x in enumerate(twist)})
+        _of_result(rules, acceleration, add)
+    return rules
+
+
+def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
+    """A rule for a number unless it is an input, whose derivatives need none."""
+    if isinstance(x, Number) and x.graph.nodes[x.index][0] != 'input':
+        add_rule(rules, x, slopes)
+
+
+def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
+    """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
+    rows = forward(wanted, range(inputs), motion_rules(run, inputs))
+    return [run.valid(), *wanted, *_flat(rows)]
+
+
+def _flat(rows: Sequence[Sequence[Any]]) -> list[Any]:
+    return [x for row in rows for x in row]
+
+
+def efforts(run: InverseDynamics, inputs: int) -> list[Scalar]:
+    """Efforts of least norm with their derivatives."""
+    return with_derivatives(run, LeastNorm(run).efforts(), inputs)
+
+
+def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Scalar]:
+    """The multipliers of some rows with these efforts, and their derivatives."""
+    found = LeastNorm(run).multipliers()
+    return with_derivatives(run, [found[row] for row in rows], inputs)
+
+
+class BestEfforts:
+    """The best efforts for a goal with their derivatives, where these efforts are known.
+
+    A Newton step from the optimum leads nowhere, but its end moves with the inputs as the optimum
+    does (implicit function theorem).
+
+    Parameters
+    ----------
+    goals, friction
+        As for :class:`Distribution`.
+    amounts : sequence of number
+        Efforts of the actuators less the friction of their joints.
+    signs : sequence of number
+        Of the contacts' multipliers, 0 where one stays zero.
+    """
+
+    def __init__(
+        self,
+        run: InverseDynamics,
+        goals: Mapping[str, float],
+        friction: bool,
+        amounts: Sequence[Any],
+        signs: Sequence[Any],
+    ):
+        self._run, self._signs = run, signs
+        self._amounts = [amounts[m.joint.actuator[0]] for m in run.forces.motors]
+        self._held: list[Any] = []
+        self._found = Distribution(run, goals, friction, best=self._stepped)
+
+    def _stepped(self, cases: LoadCases, goal: Goal, conditions: list[Any], *_: bool) -> Any:
+        pattern = SignPattern(Terms.of(cases, goal), self._signs)
+        self._held = [vec.dot(case.efforts, self._amounts) for case in cases.free]
+        step, _ = pattern.newton(self._held)
+        allowed = OPTIMAL * vec.dot(self._amounts, self._amounts) + SMALL
+        conditions.append(allowed - vec.dot(step, step))
+        free = vec.subtract(self._held, step)
+        return free, pattern.contacts(free), 0.0
+
+    def outputs(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
+        """See :meth:`Kernels.best_derivatives`."""
+        found = self._found.multipliers()
+        rules = motion_rules(self._run, inputs)
+        for x in self._held:
+            add_rule(rules, x, dict.fromkeys(range(inputs), 0.0))
+        outputs = [self._run.valid(), *self._found.smooth()]
+        for wanted in (self._found.efforts(), [found[row] for row in rows]):
+            outputs += [*wanted, *_flat(forward(wanted, range(inputs), rules))]
+        return outputs
