@@ -82,6 +82,11 @@ EXTRAS = {
         'mcap>=1.1,<2',
         'mcap-ros2-support>=0.5,<1',
     ],
+    'statistics': [
+        'pandas>=2.1,<4',
+        'patsy>=0.5.6,<2',
+        'statsmodels>=0.14.2,<0.15',
+    ],
     'parquet': [
         'pyarrow>=15',
     ],

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
-from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.evaluation.packing import pack_row, pack_rows
 from masticator_dynamics.evaluation.results import (
@@ -120,6 +120,8 @@ class Mechanism(Evaluator):
 
             if importing.is_foreign(path):
                 return cls(importing.import_description(path, ignore), actuators)
+        if ignore:
+            raise DescriptionError(path, 'ignore', 'only files of other tools are read in part')
         return cls(load_description(path), actuators)
 
     @functools.cached_property

@@ -71,6 +71,7 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
         The drive's rated torque or encoder differs, or it refuses or alters what is written.
     """
     channel.command(objects.CONTROL_WORD, 0)
+    channel.keep_zero_and_scale()
     _check_rated_torque(channel, drive)
     _check_encoder(channel, drive)
     watch(channel, drives, True)
@@ -107,8 +108,8 @@ def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
 
 def set_mode(channel: SdoChannel, mode: Mode) -> None:
     """Change the mode of operation and wait until the drive is in it (raises `DriveError`)."""
+    channel.expected.pop(objects.MODE_DISPLAY, None)
     channel.command(objects.MODE, mode)
-    channel.expect(objects.MODE_DISPLAY, mode)
     end = time.monotonic() + _MODE_CHANGE
     while channel.read(objects.MODE_DISPLAY) != mode:
         if time.monotonic() > end:
@@ -116,6 +117,7 @@ def set_mode(channel: SdoChannel, mode: Mode) -> None:
             raise DriveError(
                 channel.title, f'{objects.MODE_DISPLAY} stays {display}, asked for was {mode:d}'
             )
+    channel.expect(objects.MODE_DISPLAY, mode)
 
 
 def largest_per_mille(drive: Drive) -> int:

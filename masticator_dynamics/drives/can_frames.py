@@ -17,6 +17,7 @@ from masticator_dynamics.drives.cycle import Action, Emergency, Feedback, Goal, 
 from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import control_word, state_of
+from masticator_dynamics.drives.status_words import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -101,13 +102,20 @@ class DriveFrames:
                 unanswered.popleft()
         self.outstanding = len(self._names)
 
-    def take(self, message: can.Message) -> bool:
-        """Read a frame; return whether it was a drive's PDO or one of the master's own frames."""
+    def take(self, message: can.Message, believed: bool = True) -> bool:
+        """Read a frame; return whether it was a drive's PDO or one of the master's own frames.
+
+        Parameters
+        ----------
+        message : can.Message
+        believed : bool
+            False for an SDO answer that this side has not asked for.
+        """
         if message.arbitration_id in self._own:
             return True
         index = self._told_by_sdo.get(message.arbitration_id)
         if index is not None:  # canopen may also have requested it
-            self._take_status(index, bytes(message.data))
+            self._take_status(index, bytes(message.data), believed)
             return False
         index = self._index_of.get(message.arbitration_id)
         if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
@@ -231,11 +239,16 @@ class DriveFrames:
             name = self._names[index]
             self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
 
-    def _take_status(self, index: int, data: bytes) -> None:
-        """Take a status word by SDO, unless a PDO of this cycle has told a newer one."""
+    def _take_status(self, index: int, data: bytes, believed: bool) -> None:
+        """Take a status word by SDO, unless a PDO of this cycle has told a newer one.
+
+        Of two answers, of which one is another node's, the one that reports torque counts.
+        """
         told = len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD)
         if told and not self._fresh[index]:
-            (self._status[index],) = _STATUS_ANSWER.unpack(data)
+            (word,) = _STATUS_ANSWER.unpack(data)
+            if believed or is_powered(word):
+                self._status[index] = word
 
     def _advance(self) -> None:
         """Compute positions and velocities from the raw values."""

@@ -228,8 +228,8 @@ class CyclicExchange:
         if message.is_error_frame:
             self._error = error_frame_words(message) or self._error
         elif is_data_frame(message):
-            self._network.others.take(message)
-            if not self._frames.take(message):
+            believed = self._network.others.take(message)
+            if not self._frames.take(message, believed) and believed:
                 self._pass_on(message)
         return True
 

@@ -45,15 +45,18 @@ class Homing:
         self.known: BoolArray = self._absolute.copy()
         self._reached = self._absolute & False
 
-    def forget(self, names: Iterable[str]) -> None:
-        """Forget the homing of drives that may have been without power."""
+    def forget(self, names: Iterable[str], altered: bool = False) -> None:
+        """Forget the homing of drives that may have been without power.
+
+        If their zeros may have been ``altered``, too, that of absolute encoders is also forgotten.
+        """
         for name in names:
             index = self._names.index(name)
-            self.known[index] = self._absolute[index]
+            self.known[index] &= self._absolute[index] and not altered
 
     def begin(self) -> None:
         """Note that all drives are being homed; none has been yet."""
-        self.known, self._reached = self._absolute.copy(), self._absolute & False
+        self.known, self._reached = self._absolute & False, self._absolute & False
 
     def take(self, feedback: Feedback) -> BoolArray:
         """Which drives (n,) have reported that they are homed, and were at home then."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import contextlib
+import functools
 import logging
 import pathlib
 import time
@@ -18,6 +19,7 @@ import numpy as np
 from canopen.network import MessageListener
 
 from masticator_dynamics.drives import bring_up, emergency, objects
+from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.can_bus import bus_title, is_data_frame, open_bus
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Emergency
@@ -33,7 +35,8 @@ from masticator_dynamics.errors import AbsentError, DriveError
 
 _START = 5.0  # s for a drive to become operational
 _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear another master
-_ANSWERS = 1000  # SDO answers that nobody has asked for and that are kept until somebody asks
+_RESTART = 10.0  # s for a drive to boot
+_SECOND_ANSWER = 0.02  # s in which another node's answer comes, if there is one
 _GONE = 0.5  # s without a heartbeat, after which no answer is expected
 
 _NMT_STATES = frozenset(NmtState)
@@ -81,13 +84,14 @@ class DriveNetwork:
         self.heard: FloatArray = np.full(len(self.names), -np.inf)
         self.nmt_states = [-1] * len(self.names)
         self.booted: set[int] = set()
-        self.others = OtherMaster(drives)
+        self._unfinished: set[int] = set()  # indices of drives whose set-up has not succeeded
+        self._alterations = Alterations(len(self.names))
+        self.others = OtherMaster(drives, self._alterations)
         self._dictionaries = [
             load_dictionary(name, drive, drives.mode, file) for name, drive in drives.drives.items()
         ]
         self._settings = list(drives.drives.values())
         self._channels: list[SdoChannel] = []
-        self._altered: set[str] = set()
         self._network: canopen.Network | None = None
         self._receiver: Receiver | None = None
 
@@ -104,6 +108,13 @@ class DriveNetwork:
             Naming drive, node id and object. The bus is closed again.
         """
         bus = open_bus(self.drives.bus)
+        send = bus.send
+
+        def look_and_send(message: can.Message, timeout: float | None = None) -> None:
+            self.others.sent(message)
+            send(message, timeout)
+
+        bus.send = look_and_send  # type: ignore[method-assign, assignment]  # whoever of this process sends
         self._network = canopen.Network(bus)
         # canopen would keep every answer to LSS, which nothing here uses, for ever.
         self._network.unsubscribe(self._network.lss.LSS_RX_COBID)
@@ -113,13 +124,13 @@ class DriveNetwork:
             self.listen()
             self._add_nodes()
             self._find(range(len(self.names)))
-            self._set_up(range(len(self.names)))
+            self._set_up(range(len(self.names)), (0,) * len(self.names))
         except BaseException:
             self._disconnect()
             raise
 
     def lost(self) -> tuple[str, ...]:
-        """Drives that are not operational, are silent, or have restarted since they were set up."""
+        """Drives that are not operational, are silent, or must be set up again."""
         age = time.monotonic() - self.heard
         return tuple(
             name
@@ -127,6 +138,7 @@ class DriveNetwork:
             if self.nmt_states[index] != NmtState.OPERATIONAL
             or age[index] > self.drives.heartbeat.timeout
             or index in self.booted
+            or index in self._unfinished
         )
 
     @property
@@ -143,13 +155,18 @@ class DriveNetwork:
         return time.monotonic() - float(self.heard[self.names.index(name)]) > _GONE
 
     def restore(self, names: Sequence[str]) -> None:
-        """Set up `lost` drives again, after a loss of power or bus.
+        """Set up drives again that were `lost` or `altered`.
 
+        Altered ones are restarted first: what others wrote is gone then, wherever they wrote it.
         Blocks; the exchange may go on meanwhile. Raises `DriveError`.
         """
-        lost = [self.names.index(name) for name in names]
-        self._find(lost)
-        self._set_up(lost)
+        again, before = [self.names.index(name) for name in names], self._alterations.counts()
+        self._unfinished.update(again)
+        for index in again:
+            self._channels[index].begin_set_up()
+        self._find(again)
+        self._restart([index for index in again if self._alterations.reason(index)])
+        self._set_up(again, before)
 
     def close(self) -> None:
         """Leave the drives still present pre-operational and torque-free, and close the bus."""
@@ -195,7 +212,7 @@ class DriveNetwork:
         """
         if not tells_temperature(self._dictionaries[index]):
             return float('nan')
-        return 0.1 * self._channels[index].read(objects.MOTOR_TEMPERATURE, patient=False)
+        return 0.1 * self._channels[index].read_alone(objects.MOTOR_TEMPERATURE, patient=False)
 
     def difference(self, index: int, number: int | None = None) -> str:
         """How an object of a drive differs from what was written; empty when it does not.
@@ -210,35 +227,48 @@ class DriveNetwork:
         """
         channel = self._channels[index]
         entries = list(channel.expected)
+        if not entries:  # it is being set up
+            return ''
         entry = objects.MODE_DISPLAY if number is None else entries[number % len(entries)]
         found = channel.difference(entry)
-        if found:
-            self._altered.add(self.names[index])
+        if found and index not in self.booted:  # which has forgotten everything by itself
+            self._alterations.note(index, found)
         return found
 
     def verify(self) -> None:
-        """Read back everything written to the drives, from all of them in parallel; blocks.
+        """Read back all that was set up, from all drives in parallel; blocks.
 
         Raises
         ------
         DriveError
-            Naming the first value that has changed; :meth:`altered` has the drives.
+            As `check_unaltered`, or a drive does not answer.
         """
 
-        def look(index: int) -> str:
-            channel = self._channels[index]
-            found = [self.difference(index, n) for n in range(len(channel.expected))]
-            return next((f'{channel.title}: {text}' for text in found if text), '')
+        def look(index: int) -> None:
+            for number in range(len(self._channels[index].expected)):
+                self.difference(index, number)
 
         with concurrent.futures.ThreadPoolExecutor(len(self.names)) as pool:
-            texts = [text for text in pool.map(look, range(len(self.names))) if text]
-        if texts:
-            name, reason = texts[0].split(': ', 1)
-            raise DriveError(name, f'{reason}; ~/reset sets it up')
+            list(pool.map(look, range(len(self.names))))
+        time.sleep(_SECOND_ANSWER)
+        self.check_unaltered()
+
+    def check_unaltered(self, remedy: str = '~/reset sets it up') -> None:
+        """Check that no drive has been altered since it was set up.
+
+        Raises
+        ------
+        DriveError
+            Naming the first that has, how, and the remedy; :meth:`altered` has all.
+        """
+        for index, channel in enumerate(self._channels):
+            reason = self._alterations.reason(index)
+            if reason:
+                raise DriveError(channel.title, f'{reason}; {remedy}')
 
     def altered(self) -> tuple[str, ...]:
-        """Drives whose settings were found altered since they were set up."""
-        return tuple(name for name in self.names if name in self._altered)
+        """Drives that others have altered, or may have, since they were set up."""
+        return tuple(n for i, n in enumerate(self.names) if self._alterations.reason(i))
 
     def listen(self) -> None:
         """Listen for another master for a while; blocks.
@@ -253,6 +283,9 @@ class DriveNetwork:
         found = self.others.found()
         if found:
             raise DriveError(bus_title(self.drives.bus), f'{found}; stop it first')
+        for name in self.altered():  # while nobody looked: the first cycle is to know
+            reason = self._alterations.reason(self.names.index(name))
+            self.others.tell(f'{name}: {reason}; ~/reset sets it up')
 
     def begin_homing(self, home: FloatArray) -> None:
         """Enter homing mode; Goal.HOMING then makes present joint positions ``home`` (n,), rad.
@@ -261,10 +294,11 @@ class DriveNetwork:
         can out of homing mode.
         """
         offsets = self.scaling.counts_from_position(home)
+        self.others.homing = True
         try:
             for channel, offset in zip(self._channels, offsets, strict=True):
-                channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE, keep=False)
-                channel.write(objects.HOME_OFFSET, int(offset), keep=False)
+                channel.write(objects.HOMING_METHOD, objects.HOME_IS_HERE)
+                channel.write(objects.HOME_OFFSET, int(offset))
                 bring_up.set_mode(channel, objects.Mode.HOMING)
         except DriveError:
             with contextlib.suppress(DriveError):
@@ -275,6 +309,7 @@ class DriveNetwork:
         """Return to cyclic mode (blocks; raises `DriveError`, after trying all drives)."""
         mode = bring_up.MODES[self.drives.mode]
         self._ask_all(lambda channel: bring_up.set_mode(channel, mode))
+        self.others.homing = False
 
     def watch(self, on: bool) -> None:
         """Make the drives monitor the master's heartbeat and SYNC, or not while there are none.
@@ -295,7 +330,8 @@ class DriveNetwork:
         if self._is_gone(name):
             return True
         try:
-            return is_powered(int(self.read(name, objects.STATUS_WORD)))
+            channel = self._channels[self.names.index(name)]
+            return is_powered(int(channel.read_alone(objects.STATUS_WORD)))
         except DriveError:
             return True
 
@@ -329,8 +365,7 @@ class DriveNetwork:
 
     def _take(self, message: can.Message) -> None:
         """Take a frame that came while no exchange runs."""
-        if is_data_frame(message):
-            self.others.take(message)
+        if is_data_frame(message) and self.others.take(message):
             MessageListener(self._connected).on_message_received(message)
 
     def _manage(self, command: Nmt, node_id: int) -> None:
@@ -345,24 +380,14 @@ class DriveNetwork:
         for index, (name, drive) in enumerate(self.drives.drives.items()):
             node = canopen.RemoteNode(drive.node_id, self._dictionaries[index])
             network.add_node(node)
-            self._channels.append(SdoChannel(name, node))
-            answers = objects.SDO_TO_MASTER_COB + drive.node_id
-            network.unsubscribe(answers)
-            network.subscribe(answers, self._answer_listener(node))
+            strange = functools.partial(self.others.strange_answers.__getitem__, index)
+            self._channels.append(SdoChannel(name, node, strange))
             # canopen's own listener keeps all messages forever, and raises for short ones.
             network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
             network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
             network.subscribe(
                 objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
             )
-
-    @staticmethod
-    def _answer_listener(node: canopen.RemoteNode) -> canopen.network.Callback:
-        def take(identifier: int, data: bytearray, stamp: float) -> None:
-            if node.sdo.responses.qsize() < _ANSWERS:
-                node.sdo.on_response(identifier, data, stamp)
-
-        return take
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:
@@ -400,8 +425,24 @@ class DriveNetwork:
                 ', '.join(absent), f'{verb} not answer on {bus_title(self.drives.bus)}'
             )
 
-    def _set_up(self, indices: Sequence[int]) -> None:
-        """Check these drives, write to them, and wait until they are operational."""
+    def _restart(self, indices: Sequence[int]) -> None:
+        """Make these drives forget what was written to them, and wait until they have booted."""
+        for i in indices:
+            self.booted.discard(i)
+            self._manage(Nmt.RESET_NODE, self._settings[i].node_id)
+        end = time.monotonic() + _RESTART
+        for i in indices:
+            while i not in self.booted:
+                if time.monotonic() > end:
+                    reason = f'does not restart (NMT reset of the node) within {_RESTART:g} s'
+                    raise DriveError(self._channels[i].title, reason)
+                time.sleep(0.002)
+
+    def _set_up(self, indices: Sequence[int], alterations: Sequence[int]) -> None:
+        """Check these drives, write to them, and wait until they are operational.
+
+        They are as set up then, unless there are more than these alterations.
+        """
         for i in indices:
             information = self._dictionaries[i].device_information
             self.booted.discard(i)
@@ -412,7 +453,6 @@ class DriveNetwork:
             if i in self.booted:
                 raise DriveError(self._channels[i].title, 'has restarted while it was set up')
             self.nmt_states[i] = -1
-            self._altered.discard(self.names[i])
             self._manage(Nmt.START, self._settings[i].node_id)
         end = time.monotonic() + _START
         for i in indices:
@@ -423,6 +463,11 @@ class DriveNetwork:
                         f'sends no heartbeat as operational within {_START:g} s',
                     )
                 time.sleep(0.002)
+        time.sleep(_SECOND_ANSWER)
+        for i in indices:
+            self._alterations.settle(i, alterations[i])
+            self._unfinished.discard(i)
+        self.check_unaltered('during the set-up, which must be repeated')
 
     def _disconnect(self) -> None:
         assert self._receiver is not None

@@ -73,6 +73,7 @@ MIN_POSITION_LIMIT = Object(0x607D, 1, 'min position limit')
 MAX_POSITION_LIMIT = Object(0x607D, 2, 'max position limit')
 MAX_MOTOR_SPEED = Object(0x6080, 0, 'max motor speed')
 QUICK_STOP_DECELERATION = Object(0x6085, 0, 'quick stop deceleration')  # counts/s²
+POLARITY = Object(0x607E, 0, 'polarity')
 HOMING_METHOD = Object(0x6098, 0, 'homing method')
 ENCODER_INCREMENTS = Object(0x608F, 1, 'encoder increments')  # in this many turns:
 ENCODER_TURNS = Object(0x608F, 2, 'motor revolutions')
@@ -87,6 +88,20 @@ SUPPORTED_MODES = Object(0x6502, 0, 'supported drive modes')
 POSITION_GAIN = Object(0x2001, 1, 'position gain')  # REAL32, N m/rad at the joint
 VELOCITY_GAIN = Object(0x2001, 2, 'velocity gain')  # REAL32, N m s/rad at the joint
 MOTOR_TEMPERATURE = Object(0x2002, 0, 'motor temperature')  # INTEGER16, 0.1 degrees Celsius
+
+# Where a drive's zero is, and what a count and a per mille are: nobody may change these unnoticed.
+ZERO_AND_SCALE = (
+    HOME_OFFSET, HOMING_METHOD, POLARITY, RATED_TORQUE, ENCODER_INCREMENTS, ENCODER_TURNS,
+    MIN_POSITION_LIMIT, MAX_POSITION_LIMIT, MAX_MOTOR_SPEED,
+    Object(0x607B, 1, 'min position range limit'), Object(0x607B, 2, 'max position range limit'),
+    Object(0x6091, 1, 'gear ratio: motor revolutions'),
+    Object(0x6091, 2, 'gear ratio: shaft revolutions'),
+    Object(0x6092, 1, 'feed constant: feed'), Object(0x6092, 2, 'feed constant: shaft revolutions'),
+    Object(0x6093, 1, 'position factor: numerator'), Object(0x6093, 2, 'position factor: divisor'),
+    Object(0x6073, 0, 'max current'), Object(0x6075, 0, 'motor rated current'),
+    Object(0x6089, 0, 'position notation index'), Object(0x608A, 0, 'position dimension index'),
+    Object(0x60A8, 0, 'SI unit of position'),
+)  # fmt: skip
 
 
 # Lowest COB-IDs; the node id is added.

@@ -7,16 +7,22 @@ from __future__ import annotations
 import struct
 import threading
 import time
+from collections.abc import Callable
 
 import canopen
 
-from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.objects import ZERO_AND_SCALE, Object
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
+_SECOND = 0.02  # s in which a second answer to a request comes, if there is one
 _SOON = 0.3  # s, for callers that must check again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
 _SEGMENTS = 10  # of 7 bytes; only numbers are read
+
+
+class _RefusedError(DriveError):
+    """The drive refused access to an object."""
 
 
 class _TooSlowError(canopen.SdoCommunicationError):
@@ -31,19 +37,26 @@ class SdoChannel:
     name : str
         Name of the drive.
     node : canopen.RemoteNode
+    strange_answers : callable, optional
+        Number of answers in the drive's name so far that nobody had asked for.
 
     Attributes
     ----------
     title : str
         For messages: ``crank_1 (node 1)``.
     expected : dict of bytes, by Object
-        What was written, and must stay until it is written again.
+        What was written or found at the set-up, and must stay until it is written again.
+    found : dict of int, by Object
+        What defined zero and scale before the set-up under way; empty at the first.
     """
 
-    def __init__(self, name: str, node: canopen.RemoteNode):
+    def __init__(
+        self, name: str, node: canopen.RemoteNode, strange_answers: Callable[[], int] = lambda: 0
+    ):
         self.title = f'{name} (node {node.id})'
         self.expected: dict[Object, bytes] = {}
-        self._node = node
+        self.found: dict[Object, int | float] = {}
+        self._node, self._strange_answers = node, strange_answers
         self._lock = threading.Lock()
 
     def has(self, entry: Object) -> bool:
@@ -60,6 +73,43 @@ class SdoChannel:
         """
         return self._decode(entry, self._transfer('read', entry, None, patient=patient))
 
+    def read_alone(self, entry: Object, *, patient: bool = True) -> int | float:
+        """Value of an object, if no other node answers in the drive's name meanwhile.
+
+        Parameters and errors are those of :meth:`read`.
+        """
+        before = self._strange_answers()
+        value = self.read(entry, patient=patient)
+        time.sleep(_SECOND)
+        if self._strange_answers() != before:
+            raise DriveError(self.title, f'{entry}: another node answers, too')
+        return value
+
+    def begin_set_up(self) -> None:
+        """Expect nothing from now on, but keep what defined zero and scale."""
+        known = {e: self._decode(e, d) for e, d in self.expected.items() if e in ZERO_AND_SCALE}
+        self.found |= known
+        self.expected.clear()
+
+    def keep_zero_and_scale(self) -> None:
+        """Restore what defined zero and scale before, or expect it to stay as it is found now.
+
+        Raises
+        ------
+        DriveError
+            No answer, or a value that has changed cannot be written.
+        """
+        for entry in filter(self.has, ZERO_AND_SCALE):
+            try:
+                value = self.read(entry)
+            except _RefusedError:
+                if entry in self.found:
+                    raise
+                continue  # not all that an EDS has is in every drive
+            if value != self.found.setdefault(entry, value):
+                self.write(entry, self.found[entry])
+            self.expect(entry, self.found[entry])
+
     def expect(self, entry: Object, value: int | float) -> None:
         """Expect an object to have this value from now on."""
         self.expected[entry] = self._encode(entry, value)
@@ -72,15 +122,16 @@ class SdoChannel:
         DriveError
             No answer soon, or refused.
         """
+        expected = self.expected.get(entry)
         data = self._transfer('read', entry, None, patient=False)
-        expected = self.expected[entry]
-        if data == expected:
+        changing = expected is None or expected is not self.expected.get(entry)
+        if expected is None or changing or data == expected:
             return ''
         found, wanted = self._decode(entry, data), self._decode(entry, expected)
         return f'{entry} is {found}, it was set to {wanted}'
 
-    def write(self, entry: Object, value: int | float, *, keep: bool = True) -> None:
-        """Set an object and read it back; by default it is expected to keep the value.
+    def write(self, entry: Object, value: int | float) -> None:
+        """Set an object and read it back; it is expected to keep the value from now on.
 
         Parameters
         ----------
@@ -88,8 +139,6 @@ class SdoChannel:
             In the drive's object dictionary.
         value : int or float
             In the object's own unit.
-        keep : bool
-            Whether :meth:`difference` expects the value from now on.
 
         Raises
         ------
@@ -103,8 +152,7 @@ class SdoChannel:
         if back != data:
             found = self._decode(entry, back)
             raise DriveError(self.title, f'{entry}: wrote {value}, read back {found}')
-        if keep:
-            self.expected[entry] = data
+        self.expected[entry] = data
 
     def write_where_present(self, entry: Object, value: int | float) -> None:
         """Set an object that not every drive has."""
@@ -154,7 +202,7 @@ class SdoChannel:
                     return self._ask(entry, data, patient)
             except canopen.SdoAbortedError as error:
                 reason = str(error).removeprefix('Code ')
-                break
+                raise _RefusedError(self.title, f'cannot {action} {entry}: {reason}') from error
             except _TooSlowError as error:
                 reason = str(error)
                 break

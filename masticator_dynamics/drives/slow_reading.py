@@ -15,7 +15,7 @@ from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.drives.watches import Watcher
 from masticator_dynamics.errors import DriveError
 
-_PAUSE = 0.03  # s between two objects: 1 % of 1 Mbit/s
+_PAUSE = 0.025  # s between two objects: 1 % of 1 Mbit/s
 _KINDS = ('object', 'mode', 'object', 'temperature')
 _SILENT = 3  # reads in a row that a drive may leave unanswered
 

@@ -170,6 +170,8 @@ class Supervisor:
         grace = feedback.time - self._begun < self._drives.heartbeat.timeout
         acknowledging = self._phase is Phase.RESETTING
         self._add(self.guard.faults(feedback, grace, acknowledging))
+        if feedback.other_master:  # what was read last may be another node's answer
+            self._temperature = np.full(len(self.joints), np.nan)
         unwatched = self.watches.overdue(feedback.time)
         if self._phase in _ON:
             self._add(unwatched)
@@ -391,10 +393,18 @@ class Supervisor:
                 self._enter(Phase.HOMING)
         return Outcome(not reason, reason or 'homing')
 
-    def forget_home(self, names: Iterable[str]) -> None:
-        """Require drives that may have been without power to be homed before they are enabled."""
+    def forget_home(self, names: Iterable[str], *, altered: bool = False) -> None:
+        """Require drives to be homed before they are enabled.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Drives that may have been without power.
+        altered : bool
+            Whether their zeros may have been altered, too: then absolute encoders must be homed.
+        """
         with self._lock:
-            self._homing.forget(names)
+            self._homing.forget(names, altered)
 
     def emergency_stop(self) -> Outcome:
         """Stop all drives quickly, until reset."""

@@ -151,16 +151,17 @@ class DriveRequests:
         """Acknowledge faults and clear latched errors; blocks.
 
         Drives that lost power or the bus, or are no longer as they were set up, are first set up
-        again.
+        again; they must then be homed.
         """
         if self._supervisor.report().phase in (Phase.LATCHED, Phase.OFF):
             allowed = self._supervisor.may_reset()
             if not allowed.success:
                 return allowed
-            names = tuple(dict.fromkeys((*self._network.lost(), *self._network.altered())))
-            self._supervisor.forget_home(names)  # whoever altered one may have moved its zero, too
+            lost, altered = self._network.lost(), self._network.altered()
+            self._supervisor.forget_home(lost)
+            self._supervisor.forget_home(altered, altered=True)
             try:
-                self._network.restore(names)
+                self._network.restore(tuple(dict.fromkeys((*lost, *altered))))
             except DriveError as error:
                 return Outcome(False, str(error))
         # Drives that are set up again are missed meanwhile, which must not withdraw this request.
@@ -172,11 +173,15 @@ class DriveRequests:
         if not allowed.success:
             return allowed
         try:
+            self._network.check_unaltered()
+            # From here on zeros are altered: by this node, or by whoever interferes.
+            self._supervisor.forget_home(self._network.names, altered=True)
             self._network.begin_homing(self._home)
             try:
                 outcome = self._begin(self._supervisor.home)
             finally:
                 self._network.end_homing()
+            self._network.verify()
         except DriveError as error:
             return Outcome(False, str(error))
         if not outcome.success:
