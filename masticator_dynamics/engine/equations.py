@@ -54,7 +54,7 @@ def _closure(closure: Closure, tree: SpanningTree) -> list[Constraint]:
         return [
             dataclasses.replace(
                 between, rows=np.zeros((1, 3)), offset=np.zeros(1), kind='distance',
-                length=float(closure.length or 0.0),
+                length=closure.length or 0.0,
             )
         ]  # fmt: skip
     if closure.type in ('cylindrical', 'slider'):  # along Z of the first frame it is free
@@ -101,11 +101,12 @@ def _contact(contact: Contact, tree: SpanningTree) -> Constraint:
         return touch
     return dataclasses.replace(
         touch, kind='surface', partners=on.rotation.T, offset=np.zeros(1),
-        rows=on.rotation.T[2:], surface=_surface(contact.height),
+        rows=on.rotation.T[2:], surface=contact_surface(contact.height),
     )  # fmt: skip
 
 
-def _surface(height: Height) -> Surface:
+def contact_surface(height: Height) -> Surface:
+    """The surface with these heights."""
     if height.polynomial:
         return Surface.polynomial(height.polynomial, ends(height.x), ends(height.y))
     return Surface.spline(height.x, height.y, height.heights)
