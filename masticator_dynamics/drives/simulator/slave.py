@@ -110,8 +110,9 @@ class Slave:
             self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
             _SDO_REQUEST + self.node_id: self._take_sdo,
         }
-        for node in self.heartbeats.nodes:
-            routes[names.HEARTBEAT_COB + node] = lambda data, node=node: self.heartbeats.hear(node)  # type: ignore[misc]
+        if self.heartbeats.node:
+            node = self.heartbeats.node
+            routes[names.HEARTBEAT_COB + node] = lambda data: self.heartbeats.hear()
         for pdo in self.process_data.receiving:
             routes[pdo.cob_id] = lambda data, pdo=pdo: self._take_pdo(pdo, data)  # type: ignore[misc]
         return routes
