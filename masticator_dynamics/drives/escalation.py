@@ -16,7 +16,7 @@ import math
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Feedback, Goal
-from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.status_words import powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response

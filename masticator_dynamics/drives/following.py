@@ -15,7 +15,8 @@ from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.safety import DriveGuard, Finding
+from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -70,7 +71,7 @@ class Following:
 
     Parameters
     ----------
-    guard : DriveGuard
+    limits : JointLimits
     drives : Drives
 
     Attributes
@@ -94,12 +95,12 @@ class Following:
         else 0.
     """
 
-    def __init__(self, guard: DriveGuard, drives: Drives):
-        self._guard, self._drives = guard, drives
+    def __init__(self, limits: JointLimits, drives: Drives):
+        self._limits, self._drives = limits, drives
         self._positions = drives.mode == 'position'
-        self._longest_age = _LONGEST_AGE * guard.period  # s
-        self._longest_step = _LONGEST_STEP * guard.period  # s
-        none = np.zeros(len(guard.names))
+        self._longest_age = _LONGEST_AGE * limits.period  # s
+        self._longest_step = _LONGEST_STEP * limits.period  # s
+        none = np.zeros(len(limits.names))
         self.effort = self.extra = self._wanted = none  # N m; `_wanted` is commanded, led
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
@@ -131,7 +132,7 @@ class Following:
 
     def rest(self) -> None:
         """Give no effort: the next begins at zero."""
-        self.effort = np.zeros(len(self._guard.names))
+        self.effort = np.zeros(len(self._limits.names))
 
     def go(self, way: Approach) -> None:
         """Follow a path, one row per cycle, whatever is commanded meanwhile."""
@@ -218,7 +219,7 @@ class Following:
         assert command.position is not None
         origin = command.position
         if before is None:
-            reason = self._guard.far(sent, feedback.position)
+            reason = self._limits.far(sent, feedback.position)
             self.offered = command if reason else None
             if reason:
                 return reason, []
@@ -229,7 +230,7 @@ class Following:
             elapsed = min(elapsed, self._longest_step)
             # This process may have stood still since SYNC, too.
             self._gap = max(feedback.time, command.time) - before.command.time
-        found = self._guard.command(sent, command.position, command.velocity, origin, elapsed)
+        found = self._limits.command(sent, command.position, command.velocity, origin, elapsed)
         found = self._with_gap(found)
         return (str(found[0]) if found else ''), found
 
@@ -248,19 +249,19 @@ class Following:
         if self._positions:
             passed = followed.passed(now, self._longest_age)
             sent = followed.position(self._drives.lead + passed)
-            if ((sent >= self._guard.lower) & (sent <= self._guard.upper)).all():
+            if ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all():
                 self.sent = sent
         self._wanted = self._led_effort(followed, now)
 
     def setpoint(self, elapsed: float) -> Setpoint:
         """What the drives are to do, ``elapsed`` s after the setpoint before."""
-        wanted = np.zeros(len(self._guard.names))
+        wanted = np.zeros(len(self._limits.names))
         if self._followed is not None:
             wanted = self._wanted + self.extra
         elif self._way is not None:
             wanted = self._way.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), self._longest_step)
-        self.effort, clamped, held_back = self._guard.limit_effort(wanted, self.effort, elapsed)
+        self.effort, clamped, held_back = self._limits.limit_effort(wanted, self.effort, elapsed)
         self.clamped += clamped
         self.held_back += held_back
         return Setpoint(Goal.ENABLED, self.sent, self.effort, self.velocity)
@@ -285,11 +286,11 @@ class Following:
         """
         load, lead = followed.load, self._drives.lead_of_effort
         if load is None:
-            return np.zeros(len(self._guard.names))
+            return np.zeros(len(self._limits.names))
         effort = load.values
         if not lead:
             return effort
-        bound, led = self._guard.effort, load.ahead(lead + followed.passed(now, self._longest_age))
+        bound, led = self._limits.effort, load.ahead(lead + followed.passed(now, self._longest_age))
         return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _begins(self, now: float) -> int:

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import MOVING
-from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.drives.watches import Watcher
+from masticator_dynamics.drives.watching_threads import WatchingThread
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -32,8 +32,10 @@ class LoopCheck:
         self._supervisor, self._mechanism = supervisor, mechanism
         self._tolerance = tolerance
         pause = 1.0 / rate if rate > 0.0 else None
-        watcher = Watcher('loop check', self.check, pause, supervisor.watches, supervisor.stop)
-        self.start, self.stop = watcher.start, watcher.stop
+        thread = WatchingThread(
+            'loop check', self.check, pause, supervisor.deadlines, supervisor.stop
+        )
+        self.start, self.stop = thread.start, thread.stop
 
     def check(self) -> None:
         """Check once, if drives are enabled.

@@ -8,7 +8,7 @@ import dataclasses
 import enum
 
 from masticator_dynamics.drives.cycle import Feedback, Goal
-from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 
 

@@ -45,7 +45,7 @@ class Heartbeats:
         self._objects, self._send, self._rerouted = objects, send, rerouted
         self._lost, self._found = lost, found
         self.silent = False
-        self._time, self._next = 0.0, 0.0
+        self._time, self._next, self._is_lost = 0.0, 0.0, False
         objects.writers[_PRODUCER] = self._set_period
         objects.writers[_CONSUMER] = self._set_consumer
         self.restart()

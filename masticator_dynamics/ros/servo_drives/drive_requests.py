@@ -137,7 +137,7 @@ class DriveRequests:
     def approach(self) -> Outcome:
         """Move slowly to the commanded position; blocks until there."""
         begin = functools.partial(self._supervisor.approach, self.approach_velocity)
-        return self._power(begin, lambda: self._supervisor.way_lasts)
+        return self._power(begin, lambda: self._supervisor.approach_duration)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
