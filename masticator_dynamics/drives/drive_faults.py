@@ -78,7 +78,7 @@ class DriveFaults:
             yield self._names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
         for k in np.flatnonzero(silent).tolist():
             age = feedback.heartbeat_age[k]
-            told = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
-            yield self._names[k], 'heartbeat', f'{told} (timeout {self._timeout:g} s)'
+            text = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
+            yield self._names[k], 'heartbeat', f'{text} (timeout {self._timeout:g} s)'
         for k in np.flatnonzero(missing).tolist():
             yield self._names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from masticator_dynamics.drives.cycle import Goal
 
-_TOLD = 3  # consequences reported along with the cause
+_SHOWN = 3  # consequences reported along with the cause
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,5 +76,5 @@ class LatchedFindings:
         cause, *rest = [str(finding) for finding in self._findings.values()] or ['']
         if not rest:
             return cause
-        more = f' and {len(rest) - _TOLD} more' if len(rest) > _TOLD else ''
-        return f'{cause} (then {"; ".join(rest[:_TOLD])}{more})'
+        more = f' and {len(rest) - _SHOWN} more' if len(rest) > _SHOWN else ''
+        return f'{cause} (then {"; ".join(rest[:_SHOWN])}{more})'

@@ -34,16 +34,16 @@ class _Followed:
     Attributes
     ----------
     command : Command
-    taken : float
-        s, feedback time of the cycle that took it.
+    cycle_time : float
+        Feedback time of the cycle that accepted it, s.
     velocity, acceleration : float arrays (n,)
-        rad/s, commanded or derived from successive positions; rad/s^2.
+        Commanded or derived from successive positions, rad/s; its rate, rad/s^2.
     load : Trend, optional
         Of the efforts; None where there are none.
     """
 
     command: Command
-    taken: float
+    cycle_time: float
     velocity: FloatArray
     acceleration: FloatArray
     load: Trend | None
@@ -81,9 +81,9 @@ class Following:
     sent, effort : float arrays (n,)
         Position, rad, and effort, N m, of the latest setpoint.
     velocity : float array (n,), optional
-        rad/s of the motion that the efforts are for; None where no such efforts were commanded.
+        Of the motion that the efforts are for, rad/s; None where no such efforts were commanded.
     extra : float array (n,)
-        N m, added to commanded efforts.
+        Added to commanded efforts, N m.
     clamped, held_back : int arrays (n,)
         Cycles in which an effort was beyond its bound, or changed faster than its rate.
     accepted, refused : int
@@ -114,7 +114,7 @@ class Following:
         self.offered: Command | None = None
         self.joins = 0
         self._followed: _Followed | None = None
-        self._way: Approach | None = None
+        self._approach: Approach | None = None
         self._steps = 0
         self._held = False  # the motion was not continued in the latest cycle
         self._begun = -np.inf  # s, of the latest command with which a motion began
@@ -134,16 +134,16 @@ class Following:
         """Give no effort: the next begins at zero."""
         self.effort = np.zeros(len(self._limits.names))
 
-    def go(self, way: Approach) -> None:
+    def go(self, path: Approach) -> None:
         """Follow a path, one row per cycle, whatever is commanded meanwhile."""
-        self._way, self._steps = way, 0
+        self._approach, self._steps = path, 0
 
     def on_the_way(self) -> bool:
         """Take the next row of the path; False when there is none left."""
-        way = self._way
-        if way is None or self._steps == len(way.position):
+        path = self._approach
+        if path is None or self._steps == len(path.position):
             return False
-        self.sent, self.velocity = way.position[self._steps], way.velocity[self._steps]
+        self.sent, self.velocity = path.position[self._steps], path.velocity[self._steps]
         self._steps += 1
         return True
 
@@ -226,7 +226,7 @@ class Following:
         else:
             assert before.command.position is not None
             origin = before.command.position
-            elapsed = max(command.stamp - before.command.stamp, feedback.time - before.taken)
+            elapsed = max(command.stamp - before.command.stamp, feedback.time - before.cycle_time)
             elapsed = min(elapsed, self._longest_step)
             # This process may have stood still since SYNC, too.
             self._gap = max(feedback.time, command.time) - before.command.time
@@ -258,8 +258,8 @@ class Following:
         wanted = np.zeros(len(self._limits.names))
         if self._followed is not None:
             wanted = self._wanted + self.extra
-        elif self._way is not None:
-            wanted = self._way.effort[self._steps - 1]
+        elif self._approach is not None:
+            wanted = self._approach.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), self._longest_step)
         self.effort, clamped, held_back = self._limits.limit_effort(wanted, self.effort, elapsed)
         self.clamped += clamped

@@ -169,7 +169,7 @@ class JointLimits:
         before : float array (n,)
             Positions of the previous command.
         elapsed : float
-            s between the two commands.
+            Time between the two commands, s.
         """
         step = position - before
         implied = step / max(elapsed, self.period)
@@ -180,11 +180,11 @@ class JointLimits:
             fast |= np.abs(velocity) > self.velocity
         if not (outside | fast | leaping).any():
             return []
-        asked = (position < self.lower) | (position > self.upper)
-        told = np.where(asked, position, sent)  # as commanded, if that itself is outside
+        already = (position < self.lower) | (position > self.upper)
+        shown = np.where(already, position, sent)  # as commanded, if that itself is outside
         found = [
-            self._outside(k, 'commanded position', told[k], self.lower[k], self.upper[k])
-            for k in _where(outside | asked)
+            self._outside(k, 'commanded position', shown[k], self.lower[k], self.upper[k])
+            for k in _where(outside | already)
         ]
         for k in _where(fast):
             rate = implied[k]

@@ -25,7 +25,7 @@ class LoopCheck:
     tolerance : float
         Largest permitted gap of the loops, m.
     rate : float
-        Hz; 0: never.
+        Checks per second, Hz; 0: never.
     """
 
     def __init__(self, supervisor: Supervisor, mechanism: Mechanism, tolerance: float, rate: float):

@@ -15,7 +15,7 @@ from masticator_dynamics.drives.objects import ZERO_AND_SCALE, Object
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
-_SECOND = 0.02  # s in which a second answer to a request comes, if there is one
+SECOND_ANSWER = 0.02  # s in which it comes if another node answers, too
 _SOON = 0.3  # s, for callers that must check again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
 _SEGMENTS = 10  # of 7 bytes; only numbers are read
@@ -80,7 +80,7 @@ class SdoChannel:
         """
         before = self._strange_answers()
         value = self.read(entry, patient=patient)
-        time.sleep(_SECOND)
+        time.sleep(SECOND_ANSWER)
         if self._strange_answers() != before:
             raise DriveError(self.title, f'{entry}: another node answers, too')
         return value

@@ -54,7 +54,7 @@ class WatchingThread:
         Name in messages.
     look : callable
     pause : float, optional
-        s between two looks; None: never look.
+        Time between two looks, s; None: never look.
     watches : WatchDeadlines
     stop_drives : callable
         Takes a `Finding`.

@@ -398,3 +398,17 @@ def test_whoever_reads_alters_nothing(robot, stranger):
             thread.join()
         time.sleep(0.1)
         assert network.altered() == () and network.others.found() == ''
+
+
+@by_the_clock
+def test_answers_to_requests_from_before_the_start_are_no_strangers(robot, stranger, monkeypatch):
+    """A tool may read all the time, also when this side's bus opens between request and answer."""
+    start = DriveNetwork.listen
+
+    def listen(network):
+        stranger.send(frame(0x581, degrees(25)))
+        start(network)
+
+    monkeypatch.setattr(DriveNetwork, 'listen', listen)
+    with connected(robot) as network:
+        assert network.altered() == ()

@@ -58,7 +58,7 @@ class Slave:
     Attributes
     ----------
     added_heat : float
-        K, in addition to the motor's own (an injected fault).
+        Temperature added to the motor's own (an injected fault), K.
     deaf : int
         What is not heard (an injected fault): 1 PDOs; 2 also control words by SDO; 3 also NMT.
     """

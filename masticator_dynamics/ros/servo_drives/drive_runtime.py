@@ -95,7 +95,7 @@ class DriveRuntime(Runtime):
 
     def _connect(self) -> None:
         """Wait for the bus and drives, which may be switched on after this node has started."""
-        limit, told = self._settings.wait_for_drives, ''
+        limit, logged = self._settings.wait_for_drives, ''
         end = time.monotonic() + limit
         while True:
             try:
@@ -104,9 +104,9 @@ class DriveRuntime(Runtime):
             except AbsentError as error:
                 if time.monotonic() >= end or interrupt.requested():
                     raise
-                if str(error) != told:
-                    told = str(error)
-                    self._node.get_logger().warning(f'waiting up to {limit:g} s: {told}')
+                if str(error) != logged:
+                    logged = str(error)
+                    self._node.get_logger().warning(f'waiting up to {limit:g} s: {logged}')
             time.sleep(_AGAIN)
 
     def activate(self) -> str:
