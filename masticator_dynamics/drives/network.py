@@ -155,8 +155,14 @@ class DriveNetwork:
         for index in again:
             self._channels[index].begin_set_up()
         self._find(again)
-        self._restart([index for index in again if self._alterations.reason(index)])
+        altered = [index for index in again if self._alterations.reason(index)]
+        self._restart(altered)
         self._set_up(again, before)
+        for index in again:  # one that has lost its zero with its power knows it no more
+            channel = self._channels[index]
+            if channel.changed and self._settings[index].motor.absolute and index not in altered:
+                self._alterations.note(index, channel.changed)
+        self.check_unaltered()
 
     def close(self) -> None:
         """Leave the drives still present pre-operational and torque-free, and close the bus."""

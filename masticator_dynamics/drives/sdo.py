@@ -48,6 +48,8 @@ class SdoChannel:
         What was written or found at the set-up, and must stay until it is written again.
     found : dict of int, by Object
         What defined zero and scale before the set-up under way; empty at the first.
+    changed : str
+        What of that the set-up has found to be another.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class SdoChannel:
         self.title = f'{name} (node {node.id})'
         self.expected: dict[Object, bytes] = {}
         self.found: dict[Object, int | float] = {}
+        self.changed = ''
         self._node, self._strange_answers = node, strange_answers
         self._lock = threading.Lock()
 
@@ -88,7 +91,7 @@ class SdoChannel:
     def begin_set_up(self) -> None:
         """Expect nothing from now on, but keep what defined zero and scale."""
         known = {e: self._decode(e, d) for e, d in self.expected.items() if e in ZERO_AND_SCALE}
-        self.found |= known
+        self.found, self.changed = self.found | known, ''
         self.expected.clear()
 
     def keep_zero_and_scale(self) -> None:
@@ -107,6 +110,7 @@ class SdoChannel:
                     raise
                 continue  # not all that an EDS has is in every drive
             if value != self.found.setdefault(entry, value):
+                self.changed = f'{entry} was {value} instead of {self.found[entry]}'
                 self.write(entry, self.found[entry])
             self.expect(entry, self.found[entry])
 

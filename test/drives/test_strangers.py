@@ -10,6 +10,7 @@ import time
 import can
 import numpy as np
 import pytest
+import yaml
 from by_the_clock import by_the_clock
 
 from drives.robot import Robot, connected, content, exchanging, wait_for
@@ -19,7 +20,7 @@ from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.objects import Nmt, Object
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.sdo_answers import Answer, SdoAnswers
 from masticator_dynamics.errors import DriveError
@@ -412,3 +413,28 @@ def test_answers_to_requests_from_before_the_start_are_no_strangers(robot, stran
     monkeypatch.setattr(DriveNetwork, 'listen', listen)
     with connected(robot) as network:
         assert network.altered() == ()
+
+
+@by_the_clock
+@pytest.mark.parametrize('absolute', [True, False])
+def test_an_absolute_drive_that_has_lost_its_zero_is_altered(robot, absolute):
+    """It forgets the offset of the last homing with its power, and the zero with it."""
+    data = yaml.safe_load(robot.file.read_text(encoding='utf-8'))
+    for drive in data['drives'].values():
+        drive['motor']['absolute'] = absolute
+    file = robot.file.with_name('absolute.yaml')
+    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+    with connected(robot, file) as network:
+        network.begin_homing(np.full(6, 0.5))
+        network.end_homing()
+        network._manage(Nmt.RESET_NODE, 2)
+        wait_for(lambda: 1 in network.booted, 'restart')
+        assert network.lost() == ('crank_2',) and network.altered() == ()
+        if absolute:
+            with pytest.raises(DriveError, match='0x607C home offset was 0 instead of'):
+                network.restore(network.lost())
+            assert network.altered() == ('crank_2',)
+            network.restore(network.altered())
+        else:  # which has to be homed anyway
+            network.restore(network.lost())
+        assert network.altered() == () == network.lost()
