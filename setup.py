@@ -82,6 +82,17 @@ EXTRAS = {
         'mcap>=1.1,<2',
         'mcap-ros2-support>=0.5,<1',
     ],
+    'pinocchio': [
+        'pin>=4.1,<5',
+    ],
+    'casadi': [
+        'casadi>=3.6.7,<4',
+    ],
+    'statistics': [
+        'pandas>=2.1,<4',
+        'patsy>=0.5.6,<2',
+        'statsmodels>=0.14.2,<0.15',
+    ],
     'parquet': [
         'pyarrow>=15',
     ],
@@ -89,7 +100,6 @@ EXTRAS = {
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
         'jsonschema>=4.10,<5',
-        'pin>=4.1,<5',
         'playwright>=1.40,<2',
         'pytest>=7.4,<10',
         'pytest-rerunfailures>=16.7,<17',

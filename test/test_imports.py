@@ -20,7 +20,7 @@ FLOORS = (
     'engine',
     'traced importing',
     'evaluation',
-    'limits',
+    'limits bridges',
     'mechanism',
     'motion analysis estimation drives',
     'flexible ros',

@@ -48,14 +48,16 @@ def experiment(
     are homed already: it enables the drives, and leaves them torque-free.
 
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
-    effects.csv and report.html. A recording that is there is kept: an interrupted experiment goes
-    on where it stopped.
+    effects.csv, comparisons.csv and report.html. A recording that is there is kept: an interrupted
+    experiment goes on where it stopped.
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.robot.laboratory.experiment import Experiment
+    from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
     from masticator_dynamics.robot.laboratory.report import REPORT, check_parquet, write_report
 
+    check_statsmodels()
     if parquet:
         check_parquet()
 

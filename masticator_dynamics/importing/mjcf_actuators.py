@@ -77,7 +77,11 @@ class _Actuators:
             self._drive(index, name, self._slider_crank(index, name, gear), gear)
         elif kind == 'tendon' and self.parts.joints_of(target):
             self._fixed_tendon(index, name, self.parts.joints_of(target), gear)
-        elif kind == 'tendon' and (ends := self.parts.ends_of(target)):
+        elif (
+            kind == 'tendon'
+            and self.pose.ten_length[target]
+            and (ends := self.parts.ends_of(target))
+        ):
             self._drive(index, name, self._rod(name, *ends), gear)
         else:
             reason = _OTHERS.get(kind, f'it acts on a {kind}')
@@ -152,7 +156,7 @@ class _Actuators:
 
     def _drive(self, index: int, name: str, joint: str, gear: float) -> None:
         if not self.model.has_moving(joint) or not gear:
-            self.model.notes.append(f'actuator {name} is left out: it moves nothing')
+            self.unread.refuse('actuator', name, 'what it acts on cannot move', _READ)
             return
         if joint in self.model.motors:
             reason = f'{name} takes the place of the actuator before it'

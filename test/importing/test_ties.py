@@ -153,6 +153,39 @@ def test_joints_that_follow_others(write: Write, how: str) -> None:
     assert turned.q[mechanism.tree_joints.index('second')] == pytest.approx(-0.3, abs=1e-12)
 
 
+def test_springs_that_gazebo_has(write: Write) -> None:
+    """2 N m/rad, slack at 0.5 rad: at zero it pulls by 1 N m."""
+    spring = named(springStiffness='2', springReference='0.5')
+    rest = DRIVE + f'<gazebo reference="first">{spring}</gazebo>'
+    mimic, _ = FOLLOWING['mimic']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest)
+    effort = Mechanism.load(write('a.urdf', text)).feedforward([0.0], [0.0], [0.0]).actuated
+    assert effort == pytest.approx([-0.1 * 9.80665 * 0.02 - 2.0 * 0.5], abs=1e-12)
+
+
+def test_closures_without_names(write: Write) -> None:
+    """Drake's have none: here one twice, which says nothing new."""
+    ball = five_bars.DIALECTS['drake']
+    path = write('a.urdf', five_bars.urdf(ball + ball + five_bars.TRANSMISSIONS))
+    assert_the_same(path)
+    assert Mechanism.load(path).closures == ('ball_constraint', 'ball_constraint_2')
+
+
+def test_gepetto_with_joints_that_follow(write: Write) -> None:
+    """What ros2_control says of joints counts, though the YAML file names the motors."""
+    _, rest = FOLLOWING['ros2_control']
+    write('robot.urdf', FINGER.replace('MIMIC', '').replace('REST', rest))
+    path = write('robot.yaml', 'closed_loop: []\ntype: []\nname_mot: [first]\n')
+    assert Mechanism.load(path).independent == ('first',)
+
+
+def test_a_joint_does_not_follow_itself(write: Write) -> None:
+    mimic, rest = FOLLOWING['plugin']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>first<'))
+    with pytest.raises(DescriptionError, match='plugin m: joint first follows itself'):
+        import_robot(write('a.urdf', text), 'a')
+
+
 def test_following_twice_in_two_ways_is_refused(write: Write) -> None:
     mimic, rest = FOLLOWING['mimic and plugin']
     text = FINGER.replace('MIMIC', mimic.replace('-1', '-2')).replace('REST', rest)
@@ -207,6 +240,16 @@ R2 = '<ros2_control name="s" type="system">{}</ros2_control>'
 URDF = {  # by the label of the error
     'plugin loop': '<gazebo>'
     + PLUGIN.format(*CLOSED_LOOP, named(joint='pin', parent='rod_1', child='rod_2')) + '</gazebo>',
+    'plugin one': '<gazebo>'
+    + PLUGIN.format('one', 'closed_loop.so', named(a='rod_1', b='rod_nine')) + '</gazebo>',
+    'plugin jaw_control': '<gazebo>'
+    + PLUGIN.format('jaw_control', 'libtie.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
+    'plugin held': '<gazebo reference="rod_1">'
+    + PLUGIN.format('held', 'libhold.so', named(other='rod_2')) + '</gazebo>',
+    'loop l': '<loop name="l"><predecessor link="rod_1"/><successor link="rod_2"/></loop>',
+    'coupling': five_bars._fixed('tag', 'rod_1', LEFT).replace(
+        '<origin', '<coupling joint="motor_2" ratio="2"/><origin'
+    ),
     'plugin control': '<gazebo>'
     + PLUGIN.format('control', 'closed_loop_control.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
     'drake:linear_bushing_rpy': '<frame name="f" link="rod_1"/><frame name="g" link="rod_2"/>'
@@ -313,6 +356,7 @@ JOINTS = ''.join(f'<joint_name>{name}</joint_name>' for name in MOTORS)
 HARMLESS = (
     PLUGIN.format(*CONTROLLER, JOINTS)
     + PLUGIN.format('states', 'libgazebo_ros_joint_state_publisher.so', JOINTS)
+    + PLUGIN.format('gear', 'gz-sim-joint-position-controller-system', JOINTS)
     + PLUGIN.format('wing', 'gz-sim-lift-drag-system', named(link='rod_1', control='motor_1'))
 )
 
@@ -337,6 +381,37 @@ def test_gepetto_with_keys_that_are_unknown(write: Write) -> None:
     with pytest.raises(DescriptionError, match=r'key gears: it is unknown: .*--ignore gears'):
         import_robot(path, 'a')
     assert len(Mechanism.load(path, ignore=['gears']).independent) == 2
+
+
+def test_our_own_files_are_read_in_full() -> None:
+    with pytest.raises(
+        DescriptionError, match='ignore: only files of other tools are read in part'
+    ):
+        Mechanism.load('rcid', ignore=['gears'])
+
+
+def test_plugins_that_an_include_adds(write: Write) -> None:
+    """They are the included model's, as if its own file had them."""
+    write('robot.sdf', five_bars.sdf())
+    plugin = PLUGIN.format(*CLOSED_LOOP, named(parent='rod_1', child='rod_2'))
+    inside = f'<include><uri>robot.sdf</uri>{plugin}</include>'
+    path = write('a.sdf', f'<sdf version="1.7"><world name="w">{inside}</world></sdf>')
+    with pytest.raises(DescriptionError, match='plugin loop: it names rod_1 and rod_2'):
+        import_robot(path, 'a')
+
+
+def test_a_payload_that_is_another_model_is_told(write: Write) -> None:
+    held = named(parent_link='rod_1', child_model='parcel', child_link='box')
+    plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
+    notes = import_robot(write('a.sdf', sdf_with(plugin)), 'a').notes
+    assert 'plugin hold: the model that it holds is left out' in notes
+
+
+def test_plugins_that_name_no_joint_of_the_robot(write: Write) -> None:
+    mimic, rest = FOLLOWING['plugin']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>secnd<'))
+    with pytest.raises(DescriptionError, match='plugin m: joint secnd is to follow first'):
+        import_robot(write('a.urdf', text), 'a')
 
 
 def test_gepetto_refuses_what_its_urdf_ties(write: Write) -> None:

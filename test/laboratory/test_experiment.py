@@ -23,7 +23,7 @@ from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.experiment import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
-from masticator_dynamics.robot.laboratory.report import FILES, write_report
+from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page, write_report
 from masticator_dynamics.robot.laboratory.result_tables import summary
 
 PROTOCOL = """
@@ -97,8 +97,10 @@ def test_going_on_after_an_interruption_gives_the_same_tables(chewed, tmp_path) 
     asked.run(processes=2)
     assert (target / kept.name).read_bytes() == kept.read_bytes()
     write_report(asked)
-    for name in FILES:
-        assert (asked.folder / name).read_bytes() == (chewed.folder / name).read_bytes(), name
+    for name in TABLES:
+        assert (asked.folder / f'{name}.csv').read_bytes() == (
+            chewed.folder / f'{name}.csv'
+        ).read_bytes(), name
 
 
 def test_a_folder_of_another_protocol_is_left_alone(chewed, tmp_path) -> None:
@@ -125,6 +127,28 @@ def test_the_report_is_one_page_that_loads_nothing(chewed) -> None:
     page = (chewed.folder / 'report.html').read_text()
     assert 'Nut &amp; soft' in page and 'hardness' in page and 'data:image/png' in page
     assert 'http' not in page.split('<pre>')[0].replace('https://doi.org', '')
+
+
+def test_the_report_says_what_is_put_in_and_what_is_tested(chewed) -> None:
+    page = (chewed.folder / 'report.html').read_text()
+    said = page.split('<h2>What is put in', 1)[1].split('<h2>Protocol', 1)[0]
+    assert 'put in: the yield force' in said and 'computed with an assumed wear rate' in said
+    assert '<b>nut</b>: ' in said and '<b>soft</b>: ' in said and said.count('assumed') >= 3
+    assert 'SPDX' not in said
+    tests = page.split('<h2>Effects of the factors', 1)[1]
+    assert '(1, 2)' in tests  # two foods, two mouthfuls of each
+    assert 'soft − nut' in tests
+    (row,) = [r for r in rows_of(chewed.folder / 'effects.csv') if r['figure'] == 'hardness']
+    assert (row['term'], row['df'], row['df_error'], row['note']) == ('food', '1.0', '2.0', '')
+
+
+def test_what_is_not_random_has_no_p(tmp_path) -> None:
+    text = PROTOCOL.replace('variation: {yield_force: 0.1}\n', '')
+    asked = Experiment(written(tmp_path, text), tmp_path / 'out')
+    assert not asked.random and 'No p-values: nothing' in effects_on_page(asked, [])
+    varied = Experiment(written(tmp_path, PROTOCOL), tmp_path / 'out')
+    assert varied.random and 'No p-values' not in effects_on_page(varied, [])
+    assert Experiment(written(tmp_path, text), tmp_path / 'out', robot=True).random
 
 
 def test_stop_conditions_end_a_mouthful(tmp_path) -> None:
@@ -308,8 +332,8 @@ def test_statistics_are_students() -> None:
 def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
     write_report(chewed, parquet=True)
-    for name in FILES:
-        file = chewed.folder / name
+    for name in TABLES:
+        file = chewed.folder / f'{name}.csv'
         rows = parquet.read_table(file.with_suffix('.parquet')).to_pylist()
         assert [{k: str(v) for k, v in row.items()} for row in rows] == rows_of(file), name
 
@@ -356,8 +380,10 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) ->
     assert 0 < len(kept) < 4 and not (folder / 'report.html').exists()
     assert main([*asked[3:-2], '--processes', '1']) == 0
     assert all(file.read_bytes() == content for file, content in kept.items())
-    for name in FILES:
-        assert (folder / name).read_bytes() == (chewed.folder / name).read_bytes(), name
+    for name in TABLES:
+        assert (folder / f'{name}.csv').read_bytes() == (
+            chewed.folder / f'{name}.csv'
+        ).read_bytes(), name
 
 
 def group_lives(group):

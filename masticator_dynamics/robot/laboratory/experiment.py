@@ -67,6 +67,7 @@ class Experiment:
         self.protocol: Protocol = load_protocol(protocol_file)
         self.mouthfuls: tuple[Mouthful, ...] = plan(self.protocol, protocol_file)
         self.folder = folder
+        self.protocol_file = protocol_file
         self.text = protocol_file.read_text(encoding='utf-8')
         self.where = ROBOT if robot else TWIN
         self._mine = False
@@ -88,6 +89,11 @@ class Experiment:
     def missing(self) -> list[Mouthful]:
         """Mouthfuls not chewed yet, in order."""
         return [m for m in self.mouthfuls if not self.recording(m).exists()]
+
+    @property
+    def random(self) -> bool:
+        """Whether mouthfuls of a condition can differ: on the twin, by the food's variation."""
+        return self.where == ROBOT or any(dict(self.protocol.variation).values())
 
     def recording(self, mouthful: Mouthful) -> pathlib.Path:
         """Recording file of a mouthful."""

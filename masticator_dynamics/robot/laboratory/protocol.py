@@ -252,11 +252,15 @@ def _condition(
     if not isinstance(strokes, int) or isinstance(strokes, bool) or strokes < 1:
         raise DescriptionError(file, 'factors.strokes', f'{strokes!r} is no number of strokes')
     name = str(settings['food'])
-    path = pathlib.Path(name)
-    food = load_food(pathlib.Path(file).parent / path if path.suffix else name)
+    food = load_food(food_source(name, file))
     # The food of a mouthful softens from its first bite to its last; nothing is served in between.
     changed = {'side': checked_motion.side, 'bites': strokes + 1}
     return checked_motion, name, Food(**{**dict(food), **changed}), strokes
+
+
+def food_source(name: str, file: str | pathlib.Path) -> str | pathlib.Path:
+    """A food of a protocol as :func:`load_food` takes it; paths are relative to the protocol."""
+    return pathlib.Path(file).parent / name if pathlib.Path(name).suffix else name
 
 
 def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> MouthfulMotion:

@@ -17,38 +17,20 @@ import numpy as np
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table, write_text
-from masticator_dynamics.robot.laboratory import recording, result_tables, texture
-from masticator_dynamics.robot.laboratory.experiment import Experiment
-from masticator_dynamics.robot.laboratory.result_tables import Result, Table
+from masticator_dynamics.robot.laboratory import result_tables
+from masticator_dynamics.robot.laboratory.experiment import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.food_sources import DECIDED_BY, remarks
+from masticator_dynamics.robot.laboratory.protocol import food_source
+from masticator_dynamics.robot.laboratory.report_figures import (
+    SHOWN,
+    figures_figure,
+    force_figure,
+    label_of,
+)
+from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
 
 REPORT = 'report.html'
-FILES = {
-    'strokes.csv': result_tables.strokes_table,
-    'mouthfuls.csv': result_tables.mouthfuls_table,
-    'conditions.csv': result_tables.conditions_table,
-    'effects.csv': result_tables.effects_table,
-}
-# Figures in the report, with their units and the factor to them from SI units.
-SHOWN = {
-    'hardness': ('N', 1.0),
-    'break_force': ('N', 1.0),
-    'break_deformation': ('mm', 1e3),
-    'mean_stiffness': ('N/mm', 1e-3),
-    'mean_work': ('mJ', 1e3),
-    'cohesiveness': ('', 1.0),
-    'springiness': ('', 1.0),
-    'chewiness': ('N', 1.0),
-    'resilience': ('', 1.0),
-    'decay_per_stroke': ('%', 1e2),
-    'analyser_cohesiveness': ('', 1.0),
-    'analyser_springiness': ('', 1.0),
-    'analyser_chewiness': ('N', 1.0),
-    'condyle_left_peak': ('N', 1.0),
-    'condyle_right_peak': ('N', 1.0),
-    'condyle_left_lifts': ('a mouthful', 1.0),
-    'condyle_right_lifts': ('a mouthful', 1.0),
-    'largest_effort_rms': ('N m', 1.0),
-}
+TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
@@ -66,6 +48,29 @@ analyser: it closes along a curve, at a varying speed, and always to the same ga
 same fraction of the sample's height. Use these figures to compare foods chewed with the same
 motion, not in place of an instrument's values. Wear is an estimate by Archard's law with an assumed
 wear rate.
+"""
+
+
+_NOT_RANDOM = """
+No p-values: nothing in this simulation is random (the protocol has no <code>variation</code>), so
+differences between conditions are exact, and repetitions are the same mouthful again.
+"""
+_TESTS = """
+Analysis of variance of all factors together (sums of squares of type II). p by Holm is corrected
+for all effects on the same figure, p by Tukey and Kramer for all pairs of levels; d is the
+difference over the standard deviation within conditions. Where an interaction counts, the effect of
+one factor depends on the level of the other: then look at the conditions.
+"""
+_VARIATION = """
+The spread between mouthfuls is what the protocol's <code>variation</code> puts in: p says whether
+an effect stands out of that spread, and with enough repetitions any effect does.
+"""
+_PUT_IN = """
+The food of the twin is a law with data. Figures that only return these data are no findings.
+"""
+_MEASURED = """
+Texture figures are measured by the robot's sensors. Forces of the condyles are computed from motion
+and bite force, wear with an assumed wear rate.
 """
 
 
@@ -92,16 +97,23 @@ def write_report(experiment: Experiment, parquet: bool = False) -> list[pathlib.
         Whether to write tables as Parquet, too.
     """
     results = experiment.results()
+    found = result_tables.analyses(results, experiment.random)
+    tables = (
+        result_tables.strokes_table(results),
+        result_tables.mouthfuls_table(results),
+        result_tables.conditions_table(results, experiment.random),
+        result_tables.effects_table(found),
+        result_tables.comparisons_table(found),
+    )
     written = []
-    for name, make in FILES.items():
-        columns, rows = make(results)
-        file = experiment.folder / name
+    for name, (columns, rows) in zip(TABLES, tables, strict=True):
+        file = experiment.folder / f'{name}.csv'
         write_table(str(file), columns, np.array(rows, dtype=object).reshape(-1, len(columns)))
         written.append(file)
         if parquet:
             written.append(_write_parquet(file.with_suffix('.parquet'), columns, rows))
     file = experiment.folder / REPORT
-    write_text(str(file), _page(experiment, results))
+    write_text(str(file), _page(experiment, results, found))
     return [*written, file]
 
 
@@ -114,7 +126,7 @@ def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]
     return file
 
 
-def _page(experiment: Experiment, results: Sequence[Result]) -> str:
+def _page(experiment: Experiment, results: Sequence[Result], found: Analyses) -> str:
     title = html.escape(experiment.protocol.title)
     faults = [r for r in results if r.fault]
     parts = [
@@ -128,13 +140,15 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
         ),
     ]
     if results:
-        parts += ['<h2>Force</h2>', _image(_force_figure(experiment), 'Force over gap and strokes')]
+        parts += ['<h2>Force</h2>', _image(force_figure(experiment), 'Force over gap and strokes')]
         parts += ['<h2>Texture</h2>', f'<p>{_TEXTURE_NOTE}</p>']
-        parts += [_image(_figures_figure(results), 'Texture figures of every condition')]
+        parts += [_image(figures_figure(results), 'Texture figures of every condition')]
         parts += [
             _conditions(experiment, results),
             '<h2>Effects of the factors</h2>',
-            _effects(results),
+            effects_on_page(experiment, found),
+            '<h2>What is put in, and what is computed</h2>',
+            _sources(experiment),
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
@@ -144,11 +158,11 @@ def _page(experiment: Experiment, results: Sequence[Result]) -> str:
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     """Means and confidence intervals, one column per condition."""
-    columns, rows = result_tables.conditions_table(results)
+    columns, rows = result_tables.conditions_table(results, experiment.random)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
     found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
-    header = ['mean ± SD (95 % confidence interval of the mean)', *map(_label, names)]
+    header = ['mean ± SD (95 % confidence interval of the mean)', *map(label_of, names)]
     body = []
     for figure, (unit, scale) in SHOWN.items():
         cells = [_interval(found.get((name, figure)), scale) for name in names]
@@ -162,21 +176,62 @@ def _interval(row: Sequence[Any] | None, scale: float) -> str:
         return ''
     _, mean, sd, _, low, high = row
     text = f'{scale * mean:.3g}'
-    if math.isfinite(sd):
+    if math.isfinite(low):
         text += f' ± {scale * sd:.2g} ({scale * low:.3g} … {scale * high:.3g})'
     return text
 
 
-def _effects(results: Sequence[Result]) -> str:
-    columns, rows = result_tables.effects_table(results)
-    known = [row for row in rows if row[1] in SHOWN and math.isfinite(row[5])]
-    if not known:
-        return '<p>None can be told: no factor, or no repetitions that differ.</p>'
-    shown = [
-        [row[0], row[1].replace('_', ' '), row[2], row[3], *(f'{v:.3g}' for v in row[4:])]
-        for row in known
+def effects_on_page(experiment: Experiment, found: Analyses) -> str:
+    """Tests of all effects on the figures shown, pairs of levels, and what was not tested."""
+    if not experiment.random:
+        return f'<p>{_NOT_RANDOM}</p>'
+    tests, pairs = [], []
+    notes: dict[tuple[str, str], list[str]] = {}
+    for figure, effects, comparisons in found:
+        if figure not in SHOWN:
+            continue
+        unit, scale = SHOWN[figure]
+        name = f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}'
+        for e in effects:
+            if math.isfinite(e.p):
+                size = f'{e.partial_eta_squared:.2f} ({e.low:.2f} … {e.high:.2f})'
+                f = f'{e.f:.3g} ({e.df:g}, {e.df_error:g})'
+                tests.append([name, e.term, e.n, f, _p(e.p), _p(e.p_holm), size])
+            elif e.note:
+                notes.setdefault((e.term, e.note), []).append(name)
+        for c in comparisons:
+            reach = f'{scale * c.difference:.3g} ({scale * c.low:.3g} … {scale * c.high:.3g})'
+            pairs.append([name, c.factor, f'{c.second} − {c.first}', reach, _p(c.p), f'{c.d:.2f}'])
+    parts = [f'<p>{_TESTS}{"" if experiment.where == ROBOT else _VARIATION}</p>']
+    if tests:
+        head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
+        parts.append(_html_table((head, tests)))
+    if pairs:
+        head = ['figure', 'factor', 'levels', 'difference (95 %)', 'p, Tukey', 'd']
+        parts.append(_html_table((head, pairs)))
+    parts += [
+        f'<p>Not tested: {html.escape(term)} ({html.escape(note)}): '
+        f'{html.escape("; ".join(names))}.</p>'
+        for (term, note), names in notes.items()
     ]
-    return _html_table((columns, shown))
+    return '\n'.join(parts)
+
+
+def _p(p: float) -> str:
+    return '< 0.001' if p < 0.001 else f'{p:.3f}'
+
+
+def _sources(experiment: Experiment) -> str:
+    if experiment.where == ROBOT:
+        return f'<p>{_MEASURED}</p>'
+    foods = {m.food_name: m.food for m in experiment.mouthfuls}
+    rows = [[figures, origin] for figures, origin in DECIDED_BY.items()]
+    told = [
+        f'<p><b>{html.escape(name)}</b>: '
+        f'{html.escape(remarks(food_source(name, experiment.protocol_file)))}</p>'
+        for name in foods
+    ]
+    return '\n'.join([f'<p>{_PUT_IN}</p>', _html_table((['figures', 'origin'], rows)), *told])
 
 
 def _html_table(table: Table) -> str:
@@ -189,85 +244,9 @@ def _html_table(table: Table) -> str:
     return f'<table><tr>{head}</tr>\n{body}</table>'
 
 
-def _label(levels: Sequence[str]) -> str:
-    return ', '.join(levels) or 'all'
-
-
 def _image(figure: Any, text: str) -> str:
     """A figure inside the page, sharp enough to print."""
     stream = io.BytesIO()
     figure.savefig(stream, format='png', dpi=160)
     content = base64.b64encode(stream.getvalue()).decode()
     return f'<p><img alt="{html.escape(text)}" src="data:image/png;base64,{content}"></p>'
-
-
-def _force_figure(experiment: Experiment) -> Any:
-    """First bites over the gap, and peaks from stroke to stroke, one colour per condition."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 3.8), layout='constrained')
-    first, peaks = figure.subplots(1, 2)
-    keys = {m.number: tuple(map(str, m.levels.values())) for m in experiment.mouthfuls}
-    colours = {key: f'C{k}' for k, key in enumerate(sorted(set(keys.values())))}
-    seen: set[tuple[str, ...]] = set()
-    for mouthful in sorted(experiment.mouthfuls, key=lambda m: keys[m.number]):
-        file, key = experiment.recording(mouthful), keys[mouthful.number]
-        if not file.exists():
-            continue
-        label = None if key in seen else _label(key)
-        colour = colours[key]
-        seen.add(key)
-        series = recording.read_recording(file)
-        strokes = texture.strokes(series.time, series.gap, series.force)
-        bite = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
-        first.plot(1e3 * series.gap[bite], series.force[bite], color=colour, lw=0.9, label=label)
-        numbers = range(1, len(strokes) + 1)
-        peaks.plot(numbers, [s.peak_force for s in strokes], 'o-', color=colour, ms=3, lw=0.8)
-    first.set(xlabel='gap of the teeth, mm', ylabel='force of the food, N', title='first bite')
-    first.set_xlim(left=0.0, right=first.get_xlim()[1])
-    first.invert_xaxis()
-    peaks.xaxis.get_major_locator().set_params(integer=True)
-    peaks.set(xlabel='stroke', ylabel='peak force, N', title='peak of every stroke', ylim=(0, None))
-    if len(seen) > 1:
-        factors = ', '.join(experiment.mouthfuls[0].levels)
-        first.legend(title=factors, title_fontsize=8, fontsize=8, frameon=False)
-    for axes in (first, peaks):
-        axes.grid(alpha=0.3)
-    return figure
-
-
-def _figures_figure(results: Sequence[Result]) -> Any:
-    """A dot per mouthful and a line for the mean of each condition; one panel per figure."""
-    from matplotlib.figure import Figure
-
-    columns, rows = result_tables.mouthfuls_table(results)
-    start = columns.index('repetition')
-    keys = [tuple(map(str, row[1:start])) for row in rows]
-    names = sorted(set(keys))
-    chosen = [name for name in SHOWN if name in columns][:9]
-    figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
-    panels = figure.subplots(math.ceil(len(chosen) / 3), 3, squeeze=False)
-    for axes, name in zip(panels.flat, chosen, strict=False):
-        unit, scale = SHOWN[name]
-        for place, key in enumerate(names):
-            values = [
-                scale * row[columns.index(name)]
-                for k, row in zip(keys, rows, strict=True)
-                if k == key
-            ]
-            finite = [v for v in values if math.isfinite(v)]
-            axes.plot([place] * len(finite), finite, 'o', color=f'C{place}', ms=4, alpha=0.6)
-            if finite:
-                axes.hlines(np.mean(finite), place - 0.3, place + 0.3, color=f'C{place}', lw=2)
-        axes.set_title(name.replace('_', ' '), fontsize=10)
-        axes.set_ylabel(unit)
-        axes.set_xlim(-0.6, len(names) - 0.4)
-        axes.set_xticks(range(len(names)), [_label(key) for key in names], fontsize=8)
-        if len(names) > 3:
-            axes.tick_params(axis='x', rotation=30)
-            for label in axes.get_xticklabels():
-                label.set(horizontalalignment='right', rotation_mode='anchor')
-        axes.grid(axis='y', alpha=0.3)
-    for axes in panels.flat[len(chosen) :]:
-        axes.set_visible(False)
-    return figure

@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.robot.laboratory import texture
+from masticator_dynamics.robot.laboratory.factor_effects import (
+    CONFIDENCE,
+    Comparison,
+    Effect,
+    analyse,
+)
 from masticator_dynamics.robot.laboratory.jaw import JawLoads
 from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS
-
-CONFIDENCE = 0.95
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +84,12 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
     return ['mouthful', *factors, 'repetition', 'end', *names], rows
 
 
-def conditions_table(results: Sequence[Result]) -> Table:
+def conditions_table(results: Sequence[Result], random: bool) -> Table:
     """Statistics over the repetitions of every condition, one row per figure.
 
-    Mean, standard deviation, coefficient of variation and the 95 % confidence interval of the mean
-    (Student's t). Mouthfuls that ended in a fault are left out.
+    Mean, standard deviation, coefficient of variation and the 95 % confidence interval of the mean,
+    which stays within what the figure can be (:func:`interval`) and is left out where nothing is
+    random. Mouthfuls that ended in a fault are left out.
     """
     factors = _factors(results)
     columns = [*factors, 'figure', 'n', 'mean', 'sd', 'cv', 'ci_low', 'ci_high']
@@ -91,35 +97,61 @@ def conditions_table(results: Sequence[Result]) -> Table:
     for levels, group in _groups(_sound(results), factors):
         for name in group[0].figures():
             values = np.array([result.figures()[name] for result in group])
-            rows.append([*levels, name, *summary(values[np.isfinite(values)])])
+            found = summary(values[np.isfinite(values)], *bounds(name))
+            rows.append([*levels, name, *(found if random else (*found[:4], math.nan, math.nan))])
     return columns, rows
 
 
-def effects_table(results: Sequence[Result]) -> Table:
-    """Main effect of every factor on every figure: one-way analysis of variance.
+Analyses = Sequence[tuple[str, list[Effect], list[Comparison]]]
 
-    F, p, and eta squared: the share of the figure's variance explained by the factor's levels. Not
-    given if a factor has one level, if there are no repetitions within a level, or if all values
-    are the same.
+
+def analyses(results: Sequence[Result], random: bool) -> Analyses:
+    """Analysis of variance of every figure over the factors; see :func:`analyse`."""
+    factors, sound = _factors(results), _sound(results)
+    if not sound:
+        return []
+    levels = [[str(level) for level in _levels(result, factors)] for result in sound]
+    figures = [result.figures() for result in sound]
+    return [
+        (name, *analyse(factors, levels, np.array([row[name] for row in figures]), random))
+        for name in figures[0]
+    ]
+
+
+def effects_table(found: Analyses) -> Table:
+    """One row per figure and effect."""
+    fields = [field.name for field in dataclasses.fields(Effect)]
+    rows = [[name, *dataclasses.astuple(e)] for name, effects, _ in found for e in effects]
+    return ['figure', *fields], rows
+
+
+def comparisons_table(found: Analyses) -> Table:
+    """One row per figure and pair of levels of a factor."""
+    fields = [field.name for field in dataclasses.fields(Comparison)]
+    rows = [[name, *dataclasses.astuple(c)] for name, _, pairs in found for c in pairs]
+    return ['figure', *fields], rows
+
+
+def bounds(figure: str) -> tuple[float, float]:
+    """What a figure can be: energies anything, parts of a whole 0 to 1, all others at least 0."""
+    if figure in ('motor_energy', 'mean_work'):
+        return -math.inf, math.inf
+    if figure == 'decay_per_stroke':  # strokes can also become harder
+        return -math.inf, 1.0
+    return 0.0, 1.0 if figure == 'resilience' or figure.endswith('_pulled') else math.inf
+
+
+def summary(
+    values: FloatArray, low: float = -math.inf, high: float = math.inf
+) -> tuple[float, ...]:
+    """Count, mean, standard deviation, coefficient of variation, confidence interval.
+
+    Parameters
+    ----------
+    values : array, shape (N,)
+    low, high : float
+        What values can be.
     """
-    columns = ['factor', 'figure', 'levels', 'n', 'f', 'p', 'eta_squared']
-    rows: list[list[Any]] = []
-    sound = _sound(results)
-    for factor in _factors(results):
-        groups = [group for _, group in _groups(sound, [factor])]
-        if len(groups) < 2:
-            continue
-        for name in groups[0][0].figures():
-            samples = [
-                np.array([v for v in (r.figures()[name] for r in group) if math.isfinite(v)])
-                for group in groups
-            ]
-            rows.append([factor, name, len(groups), sum(map(len, samples)), *_effect(samples)])
-    return columns, rows
-
-
-def summary(values: np.ndarray) -> tuple[float, ...]:
-    """Count, mean, standard deviation, coefficient of variation, confidence interval."""
     count = len(values)
     if not count:
         return 0, *[math.nan] * 5
@@ -127,24 +159,32 @@ def summary(values: np.ndarray) -> tuple[float, ...]:
     if count < 2:
         return count, mean, *[math.nan] * 4
     deviation = float(values.std(ddof=1))
-    half = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1)) * deviation / math.sqrt(count)
     variation = deviation / abs(mean) if mean else math.nan
-    return count, mean, deviation, variation, mean - half, mean + half
+    return count, mean, deviation, variation, *interval(values, low, high)
 
 
-def _effect(samples: Sequence[np.ndarray]) -> tuple[float, float, float]:
-    count = sum(map(len, samples))
-    everything = np.concatenate(samples)
-    total = float(np.sum((everything - everything.mean()) ** 2)) if count else 0.0
-    if min(map(len, samples)) < 1 or count <= len(samples) or total == 0.0:
-        return math.nan, math.nan, math.nan
-    between = sum(len(s) * float(s.mean() - everything.mean()) ** 2 for s in samples)
-    within = max(total - between, 0.0)
-    freedoms = (len(samples) - 1, count - len(samples))
-    if within <= 1e-12 * total:
-        return math.inf, 0.0, 1.0
-    f = (between / freedoms[0]) / (within / freedoms[1])
-    return f, float(stats.f.sf(f, *freedoms)), between / total
+def interval(values: FloatArray, low: float, high: float) -> tuple[float, float]:
+    """Confidence interval of the mean of two or more values (N,) between two bounds.
+
+    Student's t on a scale without bounds (the logarithm, or the logit), by the delta method: it
+    contains the mean and stays within the bounds. A bound that values do not keep is none.
+    """
+    low = low if values.min() >= low else -math.inf
+    high = high if values.max() <= high else math.inf
+    mean, count = float(values.mean()), len(values)
+    t = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1))
+    half = t * float(values.std(ddof=1)) / math.sqrt(count)
+    bounded = math.isfinite(low), math.isfinite(high)
+    if not any(bounded) or not low < mean < high:
+        return mean - half, mean + half
+    above, below = mean - low, high - mean  # ratio of the mean to its bounds, and its slope
+    reach = math.exp(min(half * (1.0 / above + 1.0 / below), 700.0))
+    if not bounded[1]:
+        return low + above / reach, low + above * reach
+    if not bounded[0]:
+        return high - below * reach, high - below / reach
+    width, odds = high - low, above / below
+    return low + width / (1.0 + reach / odds), low + width / (1.0 + 1.0 / (odds * reach))
 
 
 def _sound(results: Sequence[Result]) -> list[Result]:

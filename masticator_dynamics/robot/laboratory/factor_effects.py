@@ -1,0 +1,277 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Analysis of variance of crossed factors, and comparisons of their levels, by statsmodels.
+
+Sums of squares are of type II: each effect is tested after all others that do not contain it, which
+holds for unbalanced tables too. Effect sizes have intervals by the noncentral F distribution
+(Steiger 2004), level comparisons those of Tukey and Kramer on estimated marginal means.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.util
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+
+CONFIDENCE = 0.95
+_SAME = 1e-12  # of the largest value, or of the whole sum of squares: rounding
+NOT_RANDOM = 'no p: nothing in it is random, so differences are exact'
+
+
+@dataclasses.dataclass(frozen=True)
+class Effect:
+    """A factor, or an interaction such as ``food:motion.period``; NaN where it cannot be told.
+
+    Attributes
+    ----------
+    term : str
+    n : int
+        Values that were analysed.
+    df, df_error : float
+        Degrees of freedom.
+    f, p, p_holm : float
+        F, its p, and p corrected for all effects on this figure (Holm 1979).
+    eta_squared : float
+        Share of the whole sum of squares.
+    partial_eta_squared, low, high : float
+        Effect over effect and error, and its 95 % interval.
+    note : str
+        What was not done, and why.
+    """
+
+    term: str
+    n: int
+    df: float = math.nan
+    df_error: float = math.nan
+    f: float = math.nan
+    p: float = math.nan
+    p_holm: float = math.nan
+    eta_squared: float = math.nan
+    partial_eta_squared: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    note: str = ''
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Two levels of a factor, averaged over the levels of the others.
+
+    ``difference`` is second less first, with its simultaneous 95 % interval and p by Tukey and
+    Kramer; ``d`` is the difference over the standard deviation within conditions.
+    """
+
+    factor: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    d: float
+
+
+def check_statsmodels() -> None:
+    """Check that statsmodels is installed, before any long work.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    if importlib.util.find_spec('statsmodels') is None:
+        raise InputError(
+            "the report needs statsmodels: pip install 'masticator_dynamics[statistics]'"
+        )
+
+
+def analyse(
+    factors: Sequence[str], levels: Sequence[Sequence[str]], values: FloatArray, random: bool
+) -> tuple[list[Effect], list[Comparison]]:
+    """Effects of factors and their interactions on a figure, and comparisons of levels.
+
+    Parameters
+    ----------
+    factors : sequence of str
+    levels : sequence of sequence of str
+        Level of every factor, for each of N values.
+    values : array, shape (N,)
+        The figure. Values that are not finite are left out.
+    random : bool
+        Whether anything in the experiment is random. Otherwise nothing is tested: repetitions are
+        the same value again, however many there are.
+    """
+    finite = np.isfinite(values)
+    values, count = values[finite], int(finite.sum())
+    table = {
+        name: np.array([str(row[k]) for row in levels])[finite] for k, name in enumerate(factors)
+    }
+    varied = [name for name in factors if len(set(table[name])) > 1]
+    single = [
+        Effect(name, count, note='one level' if count else 'no values')
+        for name in factors
+        if name not in varied
+    ]
+    terms, missing = _terms(varied, table)
+    note = _reason(values, random)
+    if not varied or note.startswith('all'):
+        return [*single, *(Effect(name, count, note=note) for name in varied)], []
+    model = _Model(varied, table, values)
+    fit, dropped = model.fit(terms)
+    if fit is None:
+        reason = 'the levels that occur together do not tell the factors apart'
+        return [*single, *(Effect(name, count, note=reason) for name in varied)], []
+    untold = [Effect(t, count, note='combinations of its levels are missing') for t in missing]
+    untold += [
+        Effect(t, count, note='one value per combination: it counts as error') for t in dropped
+    ]
+    terms = [term for term in terms if term not in dropped]
+    if fit.df_resid < 1:
+        reason = note or 'one value per level: nothing tells the error'
+        return [*single, *(Effect(name, count, note=reason) for name in terms), *untold], []
+    if not note and fit.ssr <= _SAME * fit.centered_tss:
+        note = 'no p: repetitions do not differ'
+    effects = model.effects(fit, terms, note)
+    comparisons = [] if note else [c for name in varied for c in model.compared(fit, name)]
+    return [*effects, *single, *untold], comparisons
+
+
+def _reason(values: FloatArray, random: bool) -> str:
+    """Why nothing is tested; empty if it is."""
+    if len(values) and np.ptp(values) <= _SAME * np.abs(values).max():
+        return 'all values are the same'
+    return '' if random else NOT_RANDOM
+
+
+def _terms(varied: Sequence[str], table: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Factors and their interactions, lowest order first; and those that lack a combination."""
+    complete: list[str] = []
+    missing: list[str] = []
+    for order in range(1, len(varied) + 1):
+        for names in itertools.combinations(varied, order):
+            there = len(set(zip(*(table[name] for name in names), strict=True)))
+            every = math.prod(len(set(table[name])) for name in names)
+            (complete if there == every else missing).append(':'.join(names))
+    return complete, missing
+
+
+class _Model:
+    """Least squares of a figure on factors, whose names a formula could not take."""
+
+    def __init__(self, varied: Sequence[str], table: dict[str, Any], values: FloatArray):
+        import pandas
+
+        self._alias = {name: f'f{k}' for k, name in enumerate(varied)}
+        self._levels = {name: sorted(set(table[name])) for name in varied}
+        columns = {self._alias[name]: table[name] for name in varied}
+        self._frame = pandas.DataFrame({**columns, 'value': values / np.abs(values).max()})
+        self._unit = float(np.abs(values).max())
+
+    def fit(self, terms: Sequence[str]) -> tuple[Any, list[str]]:
+        """The fit, and interactions of highest order that were dropped to leave freedoms for error.
+
+        None if factors cannot be told apart.
+        """
+        from statsmodels.regression.linear_model import OLS
+
+        dropped: list[str] = []
+        while True:
+            kept = [term for term in terms if term not in dropped]
+            model = OLS.from_formula('value ~ ' + ' + '.join(map(self._formula, kept)), self._frame)
+            if model.exog.shape[1] > np.linalg.matrix_rank(model.exog):
+                return None, dropped
+            order = max(term.count(':') for term in kept)
+            if len(self._frame) > model.exog.shape[1] or not order:
+                return model.fit(), dropped
+            dropped += [term for term in kept if term.count(':') == order]
+
+    def effects(self, fit: Any, terms: Sequence[str], note: str) -> list[Effect]:
+        """Effects that were fitted; no tests if there is a note on why not."""
+        from statsmodels.stats.anova import anova_lm
+        from statsmodels.stats.multitest import multipletests
+
+        with np.errstate(divide='ignore', invalid='ignore'):
+            found = anova_lm(fit, typ=2)
+        rows = [found.loc[self._formula(term)] for term in terms]
+        corrected = multipletests([row['PR(>F)'] for row in rows], method='holm')[1]
+        effects = []
+        for term, row, holm in zip(terms, rows, corrected.tolist(), strict=True):
+            sizes = {'df': float(row['df']), 'df_error': float(fit.df_resid)}
+            share = float(row['sum_sq'] / fit.centered_tss)
+            effect = Effect(term, len(self._frame), **sizes, eta_squared=share, note=note)
+            if not note:
+                f = float(row['F'])
+                partial = float(row['sum_sq'] / (row['sum_sq'] + fit.ssr))
+                low, high = _effect_interval(f, *sizes.values())
+                effect = dataclasses.replace(
+                    effect, f=f, p=float(row['PR(>F)']), p_holm=holm,
+                    partial_eta_squared=partial, low=low, high=high,
+                )  # fmt: skip
+            effects.append(effect)
+        return effects
+
+    def compared(self, fit: Any, factor: str) -> list[Comparison]:
+        """All pairs of levels of a factor."""
+        means = {level: self._marginal(fit, factor, level) for level in self._levels[factor]}
+        spread, count = math.sqrt(fit.mse_resid), len(means)
+        found = []
+        for (first, a), (second, b) in itertools.combinations(means.items(), 2):
+            test = fit.t_test(b - a)
+            difference, error = float(test.effect[0]), float(test.sd[0, 0])
+            p = stats.studentized_range.sf(
+                math.sqrt(2.0) * abs(difference) / error, count, fit.df_resid
+            )
+            reach = _reach(count, float(fit.df_resid))
+            low, high = (self._unit * (difference + side * reach * error) for side in (-1.0, 1.0))
+            found.append(
+                Comparison(
+                    factor, first, second, self._unit * difference, low, high, float(p),
+                    difference / spread,
+                )
+            )  # fmt: skip
+        return found
+
+    def _marginal(self, fit: Any, factor: str, level: str) -> FloatArray:
+        """Row of the design matrix for a level, averaged over all combinations of the others."""
+        import pandas
+        import patsy
+
+        choices = [[level] if name == factor else levels for name, levels in self._levels.items()]
+        grid = pandas.DataFrame(list(itertools.product(*choices)), columns=self._alias.values())
+        (design,) = patsy.build_design_matrices([fit.model.data.design_info], grid)
+        return np.asarray(design).mean(axis=0)
+
+    def _formula(self, term: str) -> str:
+        return ':'.join(f'C({self._alias[name]})' for name in term.split(':'))
+
+
+@functools.lru_cache
+def _reach(levels: int, df_error: float) -> float:
+    """Half a simultaneous interval over the standard error of a difference; slow to compute."""
+    return float(stats.studentized_range.ppf(CONFIDENCE, levels, df_error)) / math.sqrt(2.0)
+
+
+def _effect_interval(f: float, df: float, df_error: float) -> tuple[float, float]:
+    """Interval of a partial eta squared: all noncentralities that do not make F unlikely."""
+
+    def bound(share: float) -> float:
+        def beyond(noncentrality: float) -> float:
+            return float(stats.ncf.cdf(f, df, df_error, noncentrality)) - share
+
+        if beyond(0.0) <= 0.0:
+            return 0.0
+        most = 10.0 * (f * df + df + 10.0)
+        noncentrality = optimize.brentq(beyond, 0.0, most) if beyond(most) < 0.0 else most
+        return float(noncentrality / (noncentrality + df + df_error + 1.0))
+
+    return bound(0.5 + 0.5 * CONFIDENCE), bound(0.5 - 0.5 * CONFIDENCE)
