@@ -110,9 +110,7 @@ class SdoChannel:
                     raise
                 continue  # not all that an EDS has is in every drive
             if value != self.found.setdefault(entry, value):
-                self.changed = (
-                    self.changed or f'{entry} was {value} instead of {self.found[entry]}'
-                )
+                self.changed = self.changed or f'{entry} was {value} instead of {self.found[entry]}'
                 self.write(entry, self.found[entry])
             self.expect(entry, self.found[entry])
 
