@@ -38,8 +38,8 @@ WAITING = {
     'nodes': (
         'answers connections cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
         'dynamics_process dynamics_topics experiment_robot guard inertia_estimator keeping_up '
-        'middleware_joins newest_first node_processes ros2_control security_enforced '
-        'servo_drives_process start_and_end status_reporter trajectory_action'
+        'launch_processes middleware_joins newest_first node_processes ros2_control '
+        'security_enforced servo_drives_process start_and_end status_reporter trajectory_action'
     ),
 }
 # The longest of them, which begin first: none is left to run alone at the end.
