@@ -101,9 +101,10 @@ def one_by_one(code: RowCode, given: np.ndarray) -> Callable[[], object]:
     out = np.empty(code.outputs)
     row, source, target, stride = code.row.row, address(given), address(out), given.strides[0]
 
-    def call() -> None:
+    def call() -> np.ndarray:
         for i in range(len(given)):
             row(source + i * stride, target)
+        return out  # which must live as long as it is written to
 
     return call
 
