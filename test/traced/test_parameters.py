@@ -333,3 +333,16 @@ def test_geometries_that_do_not_close_are_told_apart() -> None:
             masses.feedforward(numbers, found.home.y[None])
     with pytest.raises(InputError, match='named twice'):
         found.parameter_batch(['rod_1.mass', 'rod_1.mass'])
+
+
+def test_states_outside_ranges_are_valid_all_the_same() -> None:
+    masticator = mechanism('masticator')
+    batch = masticator.parameter_batch(['crank_1.x'])
+    Y = np.array([[0.0, 0.0, 0.0, 0.35], [0.0, 0.0, 0.0, 0.1]])  # cranks 3 and 4 past 1.7 rad
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        expected = masticator.feedforward_batch(Y)
+    assert list(expected.in_ranges) == [False, True]
+    found = batch.feedforward(batch.values[None], Y)
+    assert found.valid.all()
+    assert np.abs(found.actuated[0] - expected.actuated).max() < 1e-12
