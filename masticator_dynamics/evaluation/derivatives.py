@@ -145,7 +145,7 @@ def acceleration_derivatives(
     found = np.atleast_2d(_outputs(code, np.concatenate([given, q, efforts], axis=-1)))
     _check_valid(mechanism, given, found)
     slopes = found[:, 1:].reshape(*given.shape[:-1], n, -1)
-    solved: FloatArray = -np.linalg.solve(slopes[..., 2 * n : 3 * n], slopes)
+    solved = np.asarray(-np.linalg.solve(slopes[..., 2 * n : 3 * n], slopes), dtype=np.float64)
     return AccelerationDerivatives(
         given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
         solved[..., 3 * n + 6 :], solved[..., 3 * n : 3 * n + 6],
