@@ -8,15 +8,8 @@ this module.
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import functools
 import os
-import pathlib
 import runpy
-import shutil
-import signal
-import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,6 +35,11 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import middleware
+from masticator_dynamics.ros.launch_process import (
+    ending_with_launch,
+    temporary_file,
+    use_temporary_folder,
+)
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 
 Arguments = Sequence[tuple[str, str, str]]  # name, default, description
@@ -105,7 +103,7 @@ def described(arguments: Arguments, start: Start) -> Callable[[], LaunchDescript
 
     def describe() -> LaunchDescription:
         middleware.prepare()
-        _use_temporary_folder()
+        use_temporary_folder()
         declared = [
             DeclareLaunchArgument(
                 name,
@@ -201,15 +199,6 @@ def of_file(name: str, value: Values) -> list[Action | str]:
     file = runpy.run_path(str(share_directory() / f'launch/{name}.launch.py'))
     defaults = {argument: default for argument, default, _ in file['ARGUMENTS']}
     return list(file['start_nodes'](defaults | value))
-
-
-def ending_with_launch() -> list[Any]:
-    """The ``prefix`` of a process that the kernel tells to end when this one has ended.
-
-    On SIGTERM, `ros2 launch` ends without ending what it has started.
-    """
-    own = 'setpriv --pdeathsig TERM ' if shutil.which('setpriv') else ''
-    return [own, LaunchConfiguration('launch-prefix', default='')]
 
 
 def program(
@@ -349,28 +338,3 @@ def needs(node: Node, name: str) -> list[Action]:
         return [LogInfo(msg=reason), Shutdown(reason=reason)]
 
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=follow)), node]
-
-
-def temporary_file(content: str, suffix: str) -> pathlib.Path:
-    """A file for a program that takes no text; removed at the end of this process."""
-    handle, name = tempfile.mkstemp(suffix=suffix)
-    with os.fdopen(handle, 'w', encoding='utf-8') as file:
-        file.write(content)
-    return pathlib.Path(name)
-
-
-@functools.cache
-def _use_temporary_folder() -> None:
-    """Put temporary files of this process, those of `launch` too, where its end removes them."""
-    folder = tempfile.tempdir = tempfile.mkdtemp(prefix='masticator_dynamics_')
-    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(remove)
-
-    def end(number: int, _: object) -> None:
-        remove()
-        signal.signal(number, signal.SIG_DFL)
-        signal.raise_signal(number)
-
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        with contextlib.suppress(ValueError):  # not the main thread: whose it is takes care
-            signal.signal(signal.SIGTERM, end)
