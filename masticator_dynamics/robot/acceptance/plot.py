@@ -23,10 +23,10 @@ from masticator_dynamics.analysis.pictures import (
 )
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.record import ForceSeries, JointSeries, Record
-from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.demo.summary import jitter
-from masticator_dynamics.robot.demo.tracking import LoopRun
+from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.summary import jitter
+from masticator_dynamics.robot.acceptance.tracking import LoopRun
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
