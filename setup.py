@@ -82,6 +82,12 @@ EXTRAS = {
         'mcap>=1.1,<2',
         'rosbags>=0.11,<0.12',
     ],
+    'pinocchio': [
+        'pin>=4.1,<5',
+    ],
+    'casadi': [
+        'casadi>=3.6.7,<4',
+    ],
     'statistics': [
         'pandas>=2.1,<4',
         'patsy>=0.5.6,<2',
@@ -94,7 +100,6 @@ EXTRAS = {
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
         'jsonschema>=4.10,<5',
-        'pin>=4.1,<5',
         'playwright>=1.40,<2',
         'pytest>=7.4,<10',
         'pytest-rerunfailures>=16.7,<17',

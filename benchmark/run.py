@@ -20,6 +20,7 @@ import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
 from benchmark.drive_cycle import time_drive_cycle
+from benchmark.equations import as_text as equations_as_text
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
 from benchmark.floor import CompilerMissingError, floor_method
@@ -82,6 +83,7 @@ def main() -> int:
         in_multiples = multiples_as_text(multiples(options.rounds // 4))
     except CompilerMissingError:
         in_multiples = ''  # a message was printed above
+    of_equations = equations_as_text(options.rounds // 4)
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
@@ -90,6 +92,7 @@ def main() -> int:
     print(FRICTION_NOTES.format(checked=CHECKED))
     print('\n'.join(miss.as_text() for miss in misses), end='\n\n')
     print(in_multiples, end='\n\n')
+    print(of_equations, end='\n\n')
     print('Incisor tracking of one stroke against soft food, simulated drives')
     print(tracked.text(), end='\n\n')
     differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())

@@ -14,17 +14,20 @@ from masticator_dynamics.description import archetypes
 PICTURE = pathlib.Path(__file__).parent / 'images' / 'archetypes.png'
 # Where else each is drawn, faintly: independent positions from home, m or rad.
 ELSEWHERE = {
+    'ankle': [0.35, 0.15],
     'cable_planar': [0.3, 0.2, 0.2],
     'delta': [0.08, 0.05, 0.03],
     'excavator': [0.0, 0.2, -0.25, -0.1],
     'five_bar': [0.07, 0.03],
     'jaw_6pus': [0.003, 0.0, 0.0, 0.25],
     'palletiser': [0.0, 0.4, 0.3, 0.0],
+    'scara': [0.8, -1.2, 0.05, 0.0],
     'scissor_lift': [-0.3],
     'slider_crank': [0.9],
     'stewart': [0.1, 0.05, 0.08, 0.1, 0.2, 0.1],
+    'three_rrs': [0.02, 0.2, 0.1],
 }
-SPATIAL = ('delta', 'jaw_6pus', 'stewart')
+SPATIAL = ('ankle', 'delta', 'jaw_6pus', 'scara', 'stewart', 'three_rrs')
 
 
 def bars(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
@@ -61,9 +64,9 @@ def draw(name: str, axes: plt.Axes) -> None:
 
 if __name__ == '__main__':
     warnings.simplefilter('ignore')
-    figure = plt.figure(figsize=(9.0, 8.0), dpi=100)
+    figure = plt.figure(figsize=(9.0, 10.5), dpi=100)
     for place, archetype in enumerate(archetypes(), 1):
         projection = '3d' if archetype in SPATIAL else None
-        draw(archetype, figure.add_subplot(3, 3, place, projection=projection))
+        draw(archetype, figure.add_subplot(4, 3, place, projection=projection))
     figure.tight_layout()
     figure.savefig(PICTURE)

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
         ReachError,
         SingularityError,
     )
+    from masticator_dynamics.evaluation.kinematics import FramePose
+    from masticator_dynamics.evaluation.mass_and_bias import Energy
     from masticator_dynamics.evaluation.results import Effort, Motion
     from masticator_dynamics.limits.load_limits import LoadLimits
-    from masticator_dynamics.mechanism import FramePose, Mechanism
+    from masticator_dynamics.mechanism import Mechanism
+    from masticator_dynamics.traced.simulation_data import Regularisation
 
 __all__ = [
     'ActuationError',
     'ClosureError',
     'DescriptionError',
     'Effort',
+    'Energy',
     'FramePose',
     'InputError',
     'LimitError',
@@ -35,17 +39,20 @@ __all__ = [
     'MechanismDescription',
     'Motion',
     'ReachError',
+    'Regularisation',
     'SingularityError',
     'load_description',
 ]
 
 _MODULES = {
     'Effort': 'evaluation.results',
-    'FramePose': 'mechanism',
+    'Energy': 'evaluation.mass_and_bias',
+    'FramePose': 'evaluation.kinematics',
     'LoadLimits': 'limits.load_limits',
     'Mechanism': 'mechanism',
     'MechanismDescription': 'description',
     'Motion': 'evaluation.results',
+    'Regularisation': 'traced.simulation_data',
     'load_description': 'description',
 }
 

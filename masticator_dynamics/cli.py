@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import io
 import keyword
@@ -67,6 +68,15 @@ class LazyGroup(click.Group):
             module = importlib.import_module(f'masticator_dynamics.commands.{function}')
         command: click.Command = getattr(module, function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; a command that does not exist is answered with the nearest that does."""
+        near = difflib.get_close_matches(args[0], SUMMARIES, n=1)
+        if args[0] not in SUMMARIES and near:
+            ctx.fail(f'No such command {args[0]!r}. Did you mean {near[0]!r}?')
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""

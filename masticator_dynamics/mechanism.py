@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
-from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.errors import DescriptionError, InputError, LimitError
+from masticator_dynamics.evaluation.dynamics import Dynamics
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.evaluation.kinematics import Kinematics
 from masticator_dynamics.evaluation.packing import pack_row, pack_rows
 from masticator_dynamics.evaluation.results import (
     Attempts,
     Effort,
-    Evaluator,
     Motion,
     QuickEffort,
     SolvedMotion,
@@ -32,25 +32,17 @@ from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
+    import casadi
+
+    from masticator_dynamics.bridges.casadi_function import Quantity
+    from masticator_dynamics.bridges.pinocchio_model import PinocchioModel
     from masticator_dynamics.evaluation.derivatives import EffortDerivatives
-    from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
-    from masticator_dynamics.evaluation.frames import FrameChain
-    from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
     from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
-    from masticator_dynamics.traced.simulation_data import Regularisation
 
 LinkWrenches = Mapping[str, npt.ArrayLike]
-
-
-@dataclasses.dataclass(frozen=True)
-class FramePose:
-    """Pose of a frame in the base: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes."""
-
-    position: FloatArray
-    rotation: FloatArray
 
 
 class EffortOptions(NamedTuple):
@@ -72,7 +64,7 @@ class EffortOptions(NamedTuple):
         return self.limits is False and not self.nearest
 
 
-class Mechanism(Evaluator):
+class Mechanism(Dynamics, Kinematics):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -120,6 +112,8 @@ class Mechanism(Evaluator):
 
             if importing.is_foreign(path):
                 return cls(importing.import_description(path, ignore), actuators)
+        if ignore:
+            raise DescriptionError(path, 'ignore', 'only files of other tools are read in part')
         return cls(load_description(path), actuators)
 
     @functools.cached_property
@@ -177,7 +171,9 @@ class Mechanism(Evaluator):
             As for a single call, naming the first row that fails.
         """
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
-        return Motion(self, given, self.solver.motions(given), self.slices)
+        motion = Motion(self, given, self.solver.motions(given), self.slices)
+        self._tell_of_ranges(motion.q)
+        return motion
 
     def attempt(self, Y: npt.ArrayLike) -> Attempts:
         """:meth:`solve` for many poses at rest, without an error for those that fail.
@@ -432,187 +428,51 @@ class Mechanism(Evaluator):
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         return effort_derivatives(self, given, goal, friction)
 
-    def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
-        """Independent positions (n_y,) from actuated positions (n_u,).
+    # Other libraries
 
-        With more actuators than degrees of freedom the fit is a least-squares one.
+    def to_pinocchio(self) -> PinocchioModel:
+        """The spanning tree as a model of Pinocchio, with the closures that it can have.
 
-        Raises
-        ------
-        ClosureError
-            When a loop stays open by more than ``tolerance`` (m).
-        ReachError
-            When no closed configuration is found.
-        """
-        from masticator_dynamics.evaluation.forward_kinematics import closest_motion
-
-        motion, _ = closest_motion(self, u, tolerance)
-        return motion.y.copy()
-
-    def forward_kinematics_batch(
-        self, U: npt.ArrayLike, tolerance: float = 1e-4
-    ) -> ForwardKinematics:
-        """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.evaluation.forward_kinematics import forward_kinematics_batch
-
-        return forward_kinematics_batch(self, U, tolerance)
-
-    def inverse_kinematics(
-        self,
-        frame: str,
-        position: npt.ArrayLike | None = None,
-        rotation: npt.ArrayLike | None = None,
-        start: npt.ArrayLike | None = None,
-    ) -> FloatArray:
-        """Independent positions (n_y,) at which a frame has a pose, or the given parts of one.
-
-        Always on the branch continuous with home. Where the mechanism has more freedoms than are
-        asked for, the answer is one near ``start``. Ranges of joints do not matter.
-
-        Parameters
-        ----------
-        frame : str
-            URDF link.
-        position : array_like, shape (3,), optional
-            Of its origin, m, base axes; None or NaN where a component does not matter.
-        rotation : array_like, shape (3, 3) or (3,), optional
-            From its axes to the base's; a column of NaN is an axis that does not matter. A vector
-            is the direction of its third axis alone, of any length.
-        start : array_like, shape (n_y,), optional
-            Where the search begins; default: home.
-
-        Raises
-        ------
-        ReachError
-            When no pose is found; says how far the closest one is away and in which directions.
-        InputError
-            For an unknown frame, wrong shapes, nothing asked for, or axes that are not
-            orthonormal.
-        """
-        from masticator_dynamics.evaluation.inverse_kinematics import Task, reach
-
-        return reach(self, Task(self, frame, position, rotation), start)
-
-    def inverse_kinematics_batch(
-        self,
-        frame: str,
-        positions: npt.ArrayLike | None = None,
-        rotations: npt.ArrayLike | None = None,
-        starts: npt.ArrayLike | None = None,
-    ) -> FloatArray:
-        """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
-        from masticator_dynamics.evaluation.inverse_kinematics import reach_rows
-
-        return reach_rows(self, frame, positions, rotations, starts)
-
-    # Equations of motion
-
-    def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
-        """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
-
-        With rotors; J is the rates of the motors per independent velocity, and T the Jacobian of
-        the platform. Of virtual work along the tangent (Siciliano, Robotics, 2009, Sec. 7.1).
-
-        Parameters
-        ----------
-        motion : Motion or Effort
-            A batch gives one matrix per row. Accelerations do not matter.
-        space : str
-            'actuated': in positions of the powered motors, in their order, where these are as many
-            as the degrees of freedom and control them. Where there are more, see
-            :meth:`actuated_inertia`.
+        For robots whose joints turn by more than half a turn, too: positions stay one number a
+        joint. Needs the extra ``pinocchio``.
 
         Raises
         ------
         InputError
-            For a motion of another mechanism, or an unknown space.
-        ActuationError, SingularityError
-            For 'actuated', when the motors do not control all freedoms, or not at this pose.
+            Where Pinocchio is not installed.
         """
-        from masticator_dynamics.evaluation import mass_and_bias
+        from masticator_dynamics.bridges.pinocchio_model import to_pinocchio
 
-        return mass_and_bias.mass_matrix(self, motion, space)
+        return to_pinocchio(self)
 
-    def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
-        """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
+    def to_casadi(
+        self, quantity: Quantity = 'inverse_dynamics', *, frame: str | None = None
+    ) -> casadi.Function:
+        """The closed mechanism as a ``casadi.Function`` of symbols, to be differentiated there.
 
-        Coriolis, centrifugal, gravity and springs of joints, without friction and wrenches; see
-        :meth:`mass_matrix`, also for parameters and errors.
-        """
-        from masticator_dynamics.evaluation import mass_and_bias
-
-        return mass_and_bias.bias(self, motion, space, 'bias')
-
-    def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
-        """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
-
-        It is the slope of the potential energy; velocities do not matter.
-        """
-        from masticator_dynamics.evaluation import mass_and_bias
-
-        return mass_and_bias.bias(self, motion, space, 'gravity')
-
-    def energy(self, motion: Motion | Effort) -> Energy:
-        """Kinetic and potential energy, J, of links, rotors, gravity and springs of joints.
-
-        Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
-        """
-        from masticator_dynamics.evaluation import mass_and_bias
-
-        return mass_and_bias.energy(self, motion)
-
-    def forward_dynamics(
-        self,
-        y: npt.ArrayLike,
-        y_dot: npt.ArrayLike | None,
-        effort: npt.ArrayLike | None,
-        wrench: npt.ArrayLike | None = None,
-        *,
-        friction: bool | Regularisation = False,
-    ) -> FloatArray:
-        """Independent accelerations (n_y,) that efforts and a wrench cause.
+        The arithmetic is that of the machine code for nearby poses (10 to 100 times slower in
+        CasADi's interpreter). Its last output ``valid`` is 1 where the numbers count, and 0 where
+        loops are not closed in the few steps that are recorded, or a singularity or another branch
+        could be near. Needs the extra ``casadi``.
 
         Parameters
         ----------
-        y, y_dot : array_like, shape (n_y,)
-            Independent positions and velocities; None is at rest.
-        effort : array_like, shape (n_u,)
-            In actuated order, N m or N, of motors where there is a transmission; None is zero.
-        wrench : array_like, shape (6,), optional
-            As for :meth:`inverse_dynamics`.
-        friction : bool or Regularisation
-            True: by the laws of :meth:`inverse_dynamics`, which this undoes; Coulomb friction
-            jumps where a velocity changes sign. For simulations, ``Regularisation()`` lets it grow
-            over a small velocity instead, as the twin does.
+        quantity : str
+            'inverse_dynamics': y, y_dot, y_ddot, wrench to effort (least norm, no friction);
+            'forward_dynamics': y, y_dot, effort, wrench to y_ddot; 'equations_of_motion': y, y_dot
+            to mass, bias, kinetic, potential; 'frame_pose': y to position and rotation of
+            ``frame``. Units and axes as for the methods of these names.
+        frame : str, optional
+            URDF link, for 'frame_pose'.
 
         Raises
         ------
         InputError
-            For a wrong shape, NaN or infinity.
-        ReachError
-            As :meth:`solve`.
-        SingularityError
-            As :meth:`solve`, and where the mass matrix is singular.
-        ActuationError
-            If friction of the contacts jams the mechanism.
+            For an unknown quantity or frame, and where CasADi is not installed.
         """
-        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+        from masticator_dynamics.bridges.casadi_function import to_casadi
 
-        return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)
-
-    def forward_dynamics_batch(
-        self,
-        Y: npt.ArrayLike,
-        Y_dot: npt.ArrayLike | None,
-        efforts: npt.ArrayLike | None,
-        W: npt.ArrayLike | None = None,
-        *,
-        friction: bool | Regularisation = False,
-    ) -> FloatArray:
-        """:meth:`forward_dynamics` for rows (N, ...): (N, n_y); errors name the row."""
-        from masticator_dynamics.evaluation.accelerations import forward_dynamics
-
-        return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
+        return to_casadi(self, quantity, frame)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
@@ -628,102 +488,6 @@ class Mechanism(Evaluator):
             self.solver.fallback(kind, given)
             if self.kernels.available and not friction:
                 self.solver.from_home(self._quick_kind(options)[0], given)
-
-    # Frames and Jacobians
-
-    def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
-        """Pose of a URDF link's frame in the base; leading axes as the motion's."""
-        return FramePose(*self.frame_chain(frame).poses(motion.q))
-
-    def frame_chain(self, frame: str) -> FrameChain:
-        """Kinematic chain that computes poses of a URDF link's frame; created once."""
-        from masticator_dynamics.evaluation.frames import frame_chain
-
-        return frame_chain(self, frame)
-
-    def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
-        """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
-
-        Linear velocity of the frame's origin and angular velocity, both in base axes.
-        """
-        from masticator_dynamics.evaluation.frame_motion import jacobian
-
-        return jacobian(self, motion, frame)
-
-    def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
-        """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
-
-        :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
-        """
-        from masticator_dynamics.evaluation.frame_motion import jacobian_rate
-
-        return jacobian_rate(self, motion, frame)
-
-    def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
-        """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
-
-        In base axes.
-        """
-        from masticator_dynamics.evaluation.frame_motion import twist
-
-        return twist(self, motion, frame)
-
-    def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
-        """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
-
-        The first three are the acceleration of the frame's origin, without gravity.
-        """
-        from masticator_dynamics.evaluation.frame_motion import acceleration
-
-        return acceleration(self, motion, frame)
-
-    def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
-        """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
-        from masticator_dynamics.evaluation.mass_and_bias import EquationsOfMotion
-
-        return self.made(EquationsOfMotion).tangent_rate(motion)
-
-    def wrench_on_platform(
-        self,
-        motion: Motion,
-        force: npt.ArrayLike,
-        torque: npt.ArrayLike,
-        axes: str | None = None,
-        point: str | None = None,
-    ) -> FloatArray:
-        """Wrench (6,) for :meth:`feedforward` from a force and torque measured elsewhere.
-
-        Parameters
-        ----------
-        force, torque : array_like, shape (3,)
-            N and N m, environment on platform, components along the axes of frame ``axes``
-            (default: base); the force acts at the origin of frame ``point`` (default: platform)
-            and the torque is about that point.
-
-        Raises
-        ------
-        InputError
-            For an unknown frame or a wrong shape.
-        """
-        from masticator_dynamics.evaluation.frames import wrenches_on_platform
-
-        given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
-        return wrenches_on_platform(self, motion.q, given, axes, point)
-
-    def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
-        """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
-
-        For a batch from :meth:`feedforward_batch`, one matrix per row.
-        """
-        from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia
-
-        return actuated_inertia(self, motion)
-
-    def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
-        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
-        from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
-
-        return inertia_coupling(self.actuated_inertia(motion))
 
     # Ranges and conditioning
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
+    'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
+    'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
     'canopen': (
         'servo drives need',
         "pip install 'canopen>=2.2,<3', on Ubuntu in a virtual environment "

@@ -60,15 +60,18 @@ BOXES = {
 NAMES = tuple(BOXES)
 # How far from home every independent coordinate may go, m or rad.
 ARCHETYPES = {
+    'ankle': [0.3, 0.2],
     'cable_planar': [0.4, 0.3, 0.3],
     'delta': [0.1, 0.1, 0.05],
     'excavator': [1.0, 0.2, 0.2, 0.1],
     'five_bar': [0.08, 0.04],
     'jaw_6pus': [0.004, 0.003, 0.03, 0.1],
     'palletiser': [1.0, 0.3, 0.3, 1.0],
+    'scara': [1.5, 1.5, 0.08, 3.0],
     'scissor_lift': [0.15],
     'slider_crank': [3.0],
     'stewart': [0.1, 0.1, 0.1, 0.2, 0.2, 0.2],
+    'three_rrs': [0.03, 0.15, 0.15],
 }
 ALL = (*NAMES, *(f'archetype {name}' for name in ARCHETYPES))
 LARGEST_WRENCH = np.array([50.0, 50.0, 50.0, 2.0, 2.0, 2.0])

@@ -21,7 +21,7 @@ FLOORS = (
     'engine',
     'traced importing',
     'evaluation',
-    'limits',
+    'limits bridges',
     'mechanism',
     'motion analysis estimation drives',
     'flexible ros',

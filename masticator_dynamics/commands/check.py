@@ -20,12 +20,16 @@ from masticator_dynamics.mechanism import Mechanism
 
 @click.command()
 @mechanism_argument
-def check(mechanism: str) -> None:
+@click.option('--pinocchio', is_flag=True, help='Compare ten random states with Pinocchio.')
+def check(mechanism: str, pinocchio: bool) -> None:
     """Validate a description and show what it describes.
 
     Shows the three spaces of joints, how many directions of motion the actuators control, how
     well conditioned loops and actuation are at home, the gaps of closures and contacts there,
     masses and limits. What is broken is an error.
+
+    With --pinocchio, Pinocchio reads the URDF by itself and judges ten random states: whether loops
+    and contacts are closed and stay so, and which efforts are needed. Exit 1 where it differs.
     """
     loaded = Mechanism.load(mechanism)
     for doubt in (*_massless(loaded), *_pictures(loaded)):
@@ -43,6 +47,11 @@ def check(mechanism: str) -> None:
     }
     blocks = ((title, list(rows)) for title, rows in sections.items())
     click.echo('\n\n'.join(section(title, rows) for title, rows in blocks if rows))
+    if pinocchio:
+        # Imported here: few want it.
+        from masticator_dynamics.commands.check_pinocchio import second_opinion
+
+        second_opinion(loaded)
 
 
 def _summary(mechanism: Mechanism) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from masticator_dynamics.files.tables import write_text
 @click.option(
     '--like', 'archetype', metavar='ARCHETYPE', required=True,
     help='What to begin with: delta, stewart, five_bar, slider_crank, palletiser, excavator, '
-    'scissor_lift, cable_planar or jaw_6pus.',
+    'scissor_lift, cable_planar, ankle, three_rrs, scara or jaw_6pus.',
 )  # fmt: skip
 def new(name: str, archetype: str) -> None:
     """Begin a description of your own with a common mechanism.

@@ -152,7 +152,10 @@ def parse(text: str, file: pathlib.Path) -> Tree:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
     outwards = _outwards(roots[0], list(joints.values()), file)
     tree = Tree(roots[0], outwards, links, (), tuple(_mimics(robot, file)))
-    doubts = (*plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped))
+    doubts = (
+        *plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped),
+        *_empty_limits(tree),
+    )  # fmt: skip
     return dataclasses.replace(tree, warnings=doubts)
 
 
@@ -174,6 +177,18 @@ def _forgotten_masses(tree: Tree, shaped: Iterable[str]) -> Iterator[str]:
     for name in shaped:
         if carriers[name] not in heavy | {tree.root}:
             yield f'link {name} has a shape but no <inertial>: its body counts as massless'
+
+
+def _empty_limits(tree: Tree) -> Iterator[str]:
+    """Joints all of whose limits are 0."""
+    joints = [j for j in tree.joints if j.type in MOVING_TYPES]
+    named = [j.name for j in joints if not any((j.lower, j.upper, j.velocity, j.effort))]
+    if named:
+        yield (
+            f'<limit> of joints {", ".join(named)} is all 0, as exporters write it where nobody '
+            'filled it in: positions other than 0, all speeds and all efforts count as beyond the '
+            'limits; write the true ones, or inf for none'
+        )
 
 
 def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:

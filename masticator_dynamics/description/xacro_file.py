@@ -40,6 +40,10 @@ if len(text) > largest:
     sys.exit(f'it expands to more than {largest / 1e6:g} MB')
 sys.stdout.buffer.write(included + b'\\n' + text)
 """
+_FIND = re.compile(r'\$\(find [^)]*\)')
+_NO_PACKAGE = re.compile(
+    r"AMENT_PREFIX_PATH|ament_index_python|package '[^']*' not found", re.IGNORECASE
+)
 _NO_EXPRESSION = re.compile(r'[\w.+\-/ ]*')
 
 
@@ -92,4 +96,12 @@ def _expand_apart(
 
 
 def _refusal(file: pathlib.Path, reason: str) -> DescriptionError:
-    return DescriptionError(file, '', f'xacro: {" ".join(reason.split())}')
+    reason = ' '.join(reason.split())
+    if _NO_PACKAGE.search(reason):
+        wanted = _FIND.findall(file.read_text(encoding='utf-8', errors='replace'))
+        found = ', '.join(dict.fromkeys(wanted)) or '$(find ...) in a file that it includes'
+        reason = (
+            f'{found} is looked for in ROS workspaces, and not found: source the setup.bash of the '
+            'one that has it, or write the folder of the package in its place'
+        )
+    return DescriptionError(file, '', f'xacro: {reason}')

@@ -101,11 +101,12 @@ def _contact(contact: Contact, tree: SpanningTree) -> Constraint:
         return touch
     return dataclasses.replace(
         touch, kind='surface', partners=on.rotation.T, offset=np.zeros(1),
-        rows=on.rotation.T[2:], surface=_surface(contact.height),
+        rows=on.rotation.T[2:], surface=contact_surface(contact.height),
     )  # fmt: skip
 
 
-def _surface(height: Height) -> Surface:
+def contact_surface(height: Height) -> Surface:
+    """The surface with these heights."""
     if height.polynomial:
         return Surface.polynomial(height.polynomial, ends(height.x), ends(height.y))
     return Surface.spline(height.x, height.y, height.heights)

@@ -136,29 +136,34 @@ def forward_dynamics(
 
 def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
     """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
-    freedoms, actuated = mechanism.independent, mechanism.actuated
-    columns = (
-        freedoms, tuple(f'{name}_dot' for name in freedoms),
-        tuple(f'effort of {name}' for name in actuated),
-        tuple(f'wrench {c}' for c in ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')),
-    )  # fmt: skip
+    freedoms = len(mechanism.independent)
+    lengths = freedoms, freedoms, len(mechanism.actuated), 6
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
     rows = as_floats(given[0], names[0]).shape[:1] if many else ()  # type: ignore[arg-type]
     parts = []
-    for name, numbers, column in zip(names, given, columns, strict=True):
-        shape = (*rows, len(column))
+    for name, numbers, length in zip(names, given, lengths, strict=True):
+        shape = (*rows, length)
         part = np.zeros(shape) if numbers is None else as_floats(numbers, name)
         if part.shape != shape or (many and not rows):
-            needed = ('N', *shape[1:]) if many and not rows else shape
+            needed = ('N', length) if many and not rows else shape
             raise InputError(f'{name} has shape {part.shape}, needed is {_shape(needed)}')
         parts.append(part)
-    table = np.concatenate(parts, axis=-1).reshape(-1, sum(map(len, columns)))
-    wrong = np.argwhere(~np.isfinite(table))
-    if len(wrong):
-        row, column = wrong[0]
-        name = [name for part in columns for name in part][column]
-        raise in_row(InputError(f'{name} is {table[row, column]}, not a finite number'), row, many)
+    table = np.concatenate(parts, axis=-1).reshape(-1, sum(lengths))
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        what = f'{_column(mechanism, column)} is {table[row, column]}, not a finite number'
+        raise in_row(InputError(what), row, many)
     return table
+
+
+def _column(mechanism: Evaluator, column: int) -> str:
+    """What a number in a row is."""
+    return [
+        *mechanism.independent,
+        *(f'{name}_dot' for name in mechanism.independent),
+        *(f'effort of {name}' for name in mechanism.actuated),
+        *(f'wrench {component}' for component in ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')),
+    ][column]
 
 
 def _shape(shape: tuple[object, ...]) -> str:

@@ -17,6 +17,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice, co
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
+from masticator_dynamics.evaluation.shown import of_mechanism
 
 _Made = TypeVar('_Made')
 
@@ -63,6 +64,10 @@ class Model:
         ratios = [description.actuators[name].ratio for name in description.actuated]
         self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
         self._made: dict[object, Any] = {}
+
+    def __repr__(self) -> str:
+        """Name, freedoms, motors and what closes it."""
+        return of_mechanism(self).text()
 
     @functools.cached_property
     def slices(self) -> dict[str, slice]:

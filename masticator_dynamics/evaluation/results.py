@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.evaluation import shown
 from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.traced import kernels
 
@@ -93,6 +94,16 @@ class _Answer:
         self._given = given
         self._rows = rows
         self._slices = slices
+
+    def __repr__(self) -> str:
+        """Coordinates and motors with their units."""
+        return self._shown().text()
+
+    def _repr_html_(self) -> str:
+        return self._shown().html()
+
+    def _shown(self) -> shown.Shown:
+        return shown.of_result(self, 'Effort' if isinstance(self, Effort) else 'Motion')
 
     def given(self) -> FloatArray:
         """A copy of the engine's input: y, y_dot, y_ddot, wrench (..., 3 n_y + 6).
@@ -232,6 +243,10 @@ class Attempts:
         self.block: IntArray = report[:, 1].astype(np.int64)
         self.amount = _read_only(report[:, 2].copy())
         self._given, self._rows = given, rows
+
+    def __repr__(self) -> str:
+        """How many close."""
+        return shown.of_attempts(self).text()
 
     @property
     def closed(self) -> npt.NDArray[np.bool_]:

@@ -7,8 +7,10 @@ Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the for
 
 from __future__ import annotations
 
+import difflib
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
@@ -49,11 +51,12 @@ else:
 _LARGEST = 1_000_000  # bytes; reading that much takes some seconds
 _MOST_MERGED = 100_000  # keys; merging merged mappings again multiplies them, to no end
 _SHOWN = 100  # characters of a value
+_UNKNOWN = 'unknown key'
 _PLAIN = {
     'missing': 'is missing',
     'value_error.missing': 'is missing',
-    'extra_forbidden': 'unknown key',
-    'value_error.extra': 'unknown key',
+    'extra_forbidden': _UNKNOWN,
+    'value_error.extra': _UNKNOWN,
 }  # names in the two versions of pydantic
 
 
@@ -166,7 +169,10 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
     try:
         return kind(**content)
     except pydantic.ValidationError as error:
-        raise DescriptionError(file, *_first_problem(error)) from error
+        key, reason = _first_problem(error)
+        if reason == _UNKNOWN:
+            reason += _meant(kind, key)
+        raise DescriptionError(file, key, reason) from error
     except RecursionError as error:
         raise DescriptionError(file, '', f'cannot be used: {error}') from error
 
@@ -181,6 +187,22 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
     reason = _WANTED.get(problem['type'], re.sub(r'^Value error, ', '', problem['msg']))
     return path.lstrip('.'), reason + shown
+
+
+def _meant(kind: type[pydantic.BaseModel], path: str) -> str:
+    """The key that an unknown one resembles most, if any, as a question."""
+
+    def keys(schema: Any) -> Iterator[str]:
+        if isinstance(schema, dict):
+            yield from schema.get('properties', ())
+        for part in schema.values() if isinstance(schema, dict) else schema:
+            if isinstance(part, dict | list):
+                yield from keys(part)
+
+    # `schema` is pydantic 1's name, which 2 keeps with a warning.
+    schema = getattr(kind, 'model_json_schema', None) or kind.schema
+    near = difflib.get_close_matches(path.rpartition('.')[2], {*keys(schema())}, n=1)
+    return f'; is {near[0]!r} meant?' if near else ''
 
 
 def _short(value: object) -> str:

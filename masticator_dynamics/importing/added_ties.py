@@ -23,6 +23,7 @@ PLUGINS = (
     'within one model'
 )
 DRAKE = 'Of the elements of Drake that tie bodies, ball_constraint and mimic are read'
+_DETACHABLE = re.compile('detachable-?_?joint', re.IGNORECASE)
 _CLOSING = re.compile(r'((?:.*::)?closing_.+)_([12])')
 
 
@@ -64,12 +65,15 @@ def mimic_of(
     return JointCoupling(f'{follower}_mimic', follower, {absolute(leader): (ratio,)}, offset)
 
 
+def _is_detachable(plugin: ElementTree.Element) -> bool:
+    return bool(_DETACHABLE.search(f'{plugin.get("name")} {plugin.get("filename")}'))
+
+
 def detachable_of(
     plugin: ElementTree.Element, model: str, absolute: Callable[[str], str]
 ) -> tuple[str, str] | None:
     """Links of a model of some name that a DetachableJoint of Gazebo holds together."""
-    title = f'{plugin.get("name")} {plugin.get("filename")}'
-    if not re.search('detachable-?_?joint', title, re.IGNORECASE):
+    if not _is_detachable(plugin):
         return None
     first, holder, second = (
         (plugin.findtext(tag) or '').strip() for tag in ('parent_link', 'child_model', 'child_link')
@@ -107,16 +111,19 @@ def read_plugins(
     for plugin in plugins:
         coupling = mimic_of(plugin, unread, absolute)
         held = detachable_of(plugin, model.name, absolute)
+        name = plugin.get('name') or plugin.get('filename') or ''
         if coupling is not None and all(map(model.has_moving, (coupling.joint, *coupling.of))):
-            model.couple(coupling, f'plugin {plugin.get("name")}')
+            model.couple(coupling, f'plugin {name}')
+        elif coupling is not None:
+            reason = f'joint {coupling.joint} is to follow {next(iter(coupling.of))}'
+            unread.refuse('plugin', name, f'{reason}, and not both are moving joints', PLUGINS)
         elif held is not None and set(held) <= set(model.links):
-            name = f'{held[0]}_{held[1]}_held'
-            model.loops.append(Loop(name, 'weld', *weld(*held)))
-            model.notes.append(
-                f'plugin {plugin.get("name")}: {held[0]} and {held[1]} are welded as they stand'
-            )
+            model.loops.append(Loop(f'{held[0]}_{held[1]}_held', 'weld', *weld(*held)))
+            model.notes.append(f'plugin {name}: {held[0]} and {held[1]} are welded as they stand')
         else:
             unread.refuse_ties(plugin, names, PLUGINS)
+            if _is_detachable(plugin):
+                model.notes.append(f'plugin {name}: the model that it holds is left out')
 
 
 def ball_constraint(

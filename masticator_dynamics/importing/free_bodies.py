@@ -72,15 +72,11 @@ class _FreeBodies:
     """The floating bodies of a model as it is now, and what ties them."""
 
     def __init__(self, model: RobotModel):
-        self.model, tree = model, model.tree()
-        self.carriers = tree.carriers()
+        self.model, self.carriers = model, model.tree().carriers()
         self.kinematics = LoopKinematics(model)
         self.poses = self.kinematics.tree.poses(self.kinematics.guess())
         self.heads = {name: model.joint(name).child for name in model.floating}
-        self.owner = {model.root: ''}  # of each link: the floating joint that carries it
-        for joint in tree.joints:
-            floats = joint.name in model.floating
-            self.owner[joint.child] = joint.name if floats else self.owner[joint.parent]
+        self.owner = model.owners()
 
     def place(self, frame: Frame) -> tuple[Array, Array]:
         """Point (3,) and axes (3, 3) of a frame in the base where the search starts."""
@@ -176,9 +172,7 @@ class _FreeBodies:
             name, type='fixed', parent=self.model.root, position=position, rotation=rotation
         )
         floats = self.model.floating.pop(name)
-        warning = f'{floats} floats: it is fixed where the file puts it'
-        self.model.notes.append(warning)
-        self.model.warnings.append(warning)
+        self.model.warn(f'{floats} floats: it is fixed where the file puts it')
 
     def hang(self, hanging: _Hanging) -> None:
         """Hang a body in the tree."""

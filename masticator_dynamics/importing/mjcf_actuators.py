@@ -77,7 +77,11 @@ class _Actuators:
             self._drive(index, name, self._slider_crank(index, name, gear), gear)
         elif kind == 'tendon' and self.parts.joints_of(target):
             self._fixed_tendon(index, name, self.parts.joints_of(target), gear)
-        elif kind == 'tendon' and (ends := self.parts.ends_of(target)):
+        elif (
+            kind == 'tendon'
+            and self.pose.ten_length[target]
+            and (ends := self.parts.ends_of(target))
+        ):
             self._drive(index, name, self._rod(name, *ends), gear)
         else:
             reason = _OTHERS.get(kind, f'it acts on a {kind}')

@@ -158,6 +158,19 @@ class RobotModel:
         carriers = self.tree().carriers()
         return {name for name, carrier in carriers.items() if carrier == carriers[link]}
 
+    def warn(self, sentence: str) -> None:
+        """Note something that may be wrong."""
+        self.notes.append(sentence)
+        self.warnings.append(sentence)
+
+    def owners(self) -> dict[str, str]:
+        """For each link, the floating joint that carries it; empty for what does not float."""
+        found = {self.root: ''}
+        for joint in self.tree().joints:
+            floats = joint.name in self.floating
+            found[joint.child] = joint.name if floats else found[joint.parent]
+        return found
+
     def in_carrier(self, frame: Frame, carrier: str) -> tuple[Array, Array]:
         """Placement of a frame in the first link of its rigid body."""
         position, rotation, link = frame.position, frame.rotation, frame.link

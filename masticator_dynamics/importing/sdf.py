@@ -18,8 +18,6 @@ import numpy as np
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.added_ties import (
-    DRAKE,
-    PLUGINS,
     ball_constraint,
     closing_pairs,
     read_plugins,
@@ -41,24 +39,21 @@ from masticator_dynamics.importing.sdf_frames import (
     read_root,
 )
 from masticator_dynamics.importing.sdf_joints import TYPES, Edge, SdfJoints
+from masticator_dynamics.importing.sdf_unread import READ, refuse_unread
 from masticator_dynamics.importing.unread import Unread, tag_of
 
-_READ = {
-    'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
-    'include', 'drake:ball_constraint',
-}  # fmt: skip
-_WORLD = 'Read are joints within a model: put the models into one'
 
-
-def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> RobotModel:
+def read_sdf(
+    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = ()
+) -> RobotModel:
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
     ----------
     file : pathlib.Path
         The file.
-    unread : Unread
-        Refuses what ties parts of the robot and is not read.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
 
@@ -67,7 +62,7 @@ def read_sdf(file: pathlib.Path, unread: Unread, wanted: Iterable[str] = ()) -> 
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    root = read_root(file)
+    unread, root = unread or Unread(file), read_root(file)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
     # Robots in the file come before included ones, among which are lights and grounds.
@@ -108,7 +103,7 @@ class _SdfReader:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
         self.model.reserved = frozenset(self.frames.parts)
         joints = SdfJoints(self.frames, unread)
-        self._refuse_unread(joints.names, unread, () if world is None else world)
+        refuse_unread(self.frames, joints.names, unread, () if world is None else world)
         edges = joints.edges()
         followers = {joint for e in edges if e.mimics() for joint in (e.name, *e.leaders())}
         edges += self._held()
@@ -124,6 +119,7 @@ class _SdfReader:
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
         self._ties(joints.names, unread)
+        self._refuse_untied()
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)
         }
@@ -161,7 +157,7 @@ class _SdfReader:
 
     def _other_elements(self) -> None:
         found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
-        if tags := dict.fromkeys(tag for tag in found if tag not in _READ):
+        if tags := dict.fromkeys(tag for tag in found if tag not in READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
         if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
@@ -198,8 +194,8 @@ class _SdfReader:
         else:
             children = {edge.child for edge in edges}
             heads = [name for name in self.poses if name not in children]
-            self.model.root = next(iter(heads or self.poses))
-            self.model.notes.append(f'{self.model.root} floats: it is fixed and becomes the base')
+            self.model.root = max(heads or self.poses, key=lambda k: len(_reached(k, edges)))
+            self.model.warn(f'{self.model.root} floats: it is fixed and becomes the base')
         # Whose axes those of the description are.
         x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
         self.model.gravity = (x, y, z)
@@ -210,18 +206,20 @@ class _SdfReader:
 
         kept = _spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(kept)
-        while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
-            edge = ready[0]
-            waiting.remove(edge)
-            parent, child = edge.parent, edge.child
-            if child in placed:
-                parent, child = child, parent
-            self._tree_joint(edge, parent, child)
-            placed.add(child)
-        for lost in sorted(set(self.poses) - placed):
-            raise DescriptionError(
-                self.file, f'link {lost}', f'no joint connects it to {self.model.root!r}'
-            )
+        while len(placed) < len(self.poses):
+            while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
+                edge = ready[0]
+                waiting.remove(edge)
+                parent, child = edge.parent, edge.child
+                if child in placed:
+                    parent, child = child, parent
+                self._tree_joint(edge, parent, child)
+                placed.add(child)
+            lost = [name for name in self.poses if name not in placed]
+            below = {edge.child for edge in waiting}
+            for head in sorted(lost, key=below.__contains__)[:1]:
+                self._floating(head)
+                placed.add(head)
         for edge in edges:
             if edge not in kept:
                 self.model.loops.append(edge.loop(self.poses))
@@ -229,6 +227,27 @@ class _SdfReader:
                     self.model.notes.append(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
                     )
+
+    def _floating(self, link: str) -> None:
+        """Hang a link in the tree that no joints connect to the base: loops may tie it."""
+        at = self._in_root(link)
+        name = self.model.free_joint_name(f'{link}_free')
+        self.model.joints.append(Joint(name, 'floating', self.model.root, link, *at, np.zeros(3)))
+        self.model.floating[name] = link
+
+    def _in_root(self, link: str) -> tuple[Array, Array]:
+        (p_a, r_a), (p_b, r_b) = self.poses[self.model.root], self.poses[link]
+        return r_a.T @ (p_b - p_a), r_a.T @ r_b
+
+    def _refuse_untied(self) -> None:
+        """Refuse links that neither joints nor loops connect to the rest."""
+        owner = self.model.owners()
+        tied = {owner[end.link] for loop in self.model.loops for end in (loop.first, loop.second)
+                if owner[loop.first.link] != owner[loop.second.link]}  # fmt: skip
+        for name, link in self.model.floating.items():
+            if name not in tied:
+                reason = f'no joint connects it to {self.model.root!r}'
+                raise DescriptionError(self.file, f'link {link}', reason)
 
     def _tree_joint(self, edge: Edge, parent: str, child: str) -> None:
         """Put a joint into the tree; the child link keeps its frame from the file."""
@@ -290,29 +309,6 @@ class _SdfReader:
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
             self.model.springs[edge.name] = Spring(stiffness, reference)
 
-    def _refuse_unread(
-        self, names: set[str], unread: Unread, around: Iterable[ElementTree.Element]
-    ) -> None:
-        """Refuse what ties parts and is not read, in the model and in the world around it."""
-        for _, part in self.frames.of('model'):
-            for element in part.element:
-                tag = tag_of(element)
-                if tag == 'drake:joint':
-                    reason = f'its type {element.get("type")!r} is of Drake alone'
-                    unread.refuse(tag, element.get('name') or '', reason, DRAKE)
-                elif tag not in (*_READ, 'plugin'):
-                    unread.refuse_ties(element, names, DRAKE)
-        for link, part in self.frames.of('link'):
-            for element in part.element:
-                if element.tag not in ('pose', 'inertial'):
-                    unread.refuse_ties(element, names, DRAKE, link.rpartition('::')[2])
-        for element in around:
-            if element.tag == 'joint':
-                reason = 'it ties models to each other or to the world'
-                unread.refuse('world joint', element.get('name') or '', reason, _WORLD)
-            elif element.tag not in ('model', 'include', 'frame'):
-                unread.refuse_ties(element, names, PLUGINS)
-
     def _ties(self, names: set[str], unread: Unread) -> None:
         """Loops and couplings that plugins, frames and elements of Drake add."""
         for stem, *pair in closing_pairs(self.frames.parts, unread):
@@ -341,6 +337,16 @@ class _SdfReader:
 
     def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
         return self._frame(first, self.poses[second]), Frame.of(second)
+
+
+def _reached(link: str, edges: list[Edge]) -> set[str]:
+    """Links that joints connect to a link."""
+    found, new = {link}, {link}
+    while new:
+        ends = {end for e in edges if {e.parent, e.child} & new for end in (e.parent, e.child)}
+        new = ends - found
+        found |= new
+    return found
 
 
 def _spanning(edges: list[Edge]) -> list[Edge]:

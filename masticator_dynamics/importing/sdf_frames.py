@@ -226,6 +226,7 @@ def included_model(include: ElementTree.Element, file: pathlib.Path) -> ElementT
         for old in model.findall('pose'):
             model.remove(old)
         model.append(pose)
+    model.extend(include.findall('plugin'))
     return model
 
 

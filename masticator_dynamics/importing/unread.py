@@ -19,26 +19,29 @@ from masticator_dynamics.importing.robot_model import RobotModel
 _NAMESPACE = re.compile(r'\{[^}]*?(\w+)(?:\.mit\.edu)?/?\}')
 # What names several links or joints and ties none.
 _HARMLESS = re.compile(
-    r'(.*_)?(visual|collision|sensor|camera|light|material|contact|gripper|group|group_state|'
-    r'end_effector|virtual_joint|passive_joint|chain|(dis|en)able_collisions|collision_filter_group|'
-    r'self_collide|topic|param|parameters|projector|audio_\w+|battery|physics|state|gui|scene)',
+    r'(controller|sensor|interface|geom|body):.*|(.*[:_])?(visual|collision|sensor|camera|light|'
+    r'material|contact|gripper|group|group_state|end_effector|virtual_joint|passive_joint|'
+    r'(dis|en)able_collisions|collision_filter_group|self_collide|topic|param|parameters|projector|'
+    r'audio_\w+|battery|physics|gui|scene)',
     re.IGNORECASE,
 )
-_CONTROLS = re.compile(
-    r'publish|state|control|sensor|imu|camera|odom|drive|steer|thrust|hydro|buoy|lift|drag|grasp|'
-    r'gripper|wind|force|torque|contact|bumper|laser|lidar|gps|ray|battery|trajectory|disable|wheel|'
-    r'track|pose|velocity|effort|propeller|rotor|motor|friction|teleop|planner|perf|optical|logical',
-    re.IGNORECASE,
+# Words in the file names of plugins that control, publish, measure, or push single bodies.
+_APART = frozenset(
+    'publisher state states control controller controllers sensor sensors imu camera odom '
+    'odometry drive steering ackermann thruster hydrodynamics buoyancy lift liftdrag drag grasp '
+    'gripper wind force torque ft contact contacts bumper laser lidar gps ray battery trajectory '
+    'disable wheel wheels pose p3d velocity effort propeller rotor multicopter teleop planar '
+    'logical optical tracked'.split()
 )
 # What ties parts, whatever it calls them.
 _TIE = re.compile(
-    r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|linear_spring_damper|equality|'
-    r'linkage|belt)(_rpy|s)?',
+    r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|linear_spring_damper|'
+    r'equality|linkage|belt)(_rpy|s)?',
     re.IGNORECASE,
 )
 _TIES = re.compile(
-    r'loop|mimic|gear(?!box_?state)|coupl|constrain|attach|weld|belt|linkage|parallel_(?!drive)|'
-    r'four_?bar|differential_?(?!drive)(trans|gear|joint)|tendon|cable|rope|spring',
+    r'loop|clos(ed|ing|ure)|chain|mimic|gear|coupl|constrain|attach|weld|belt|linkage|parallel|'
+    r'four_?bar|sync|follow|tendon|cable|rope|spring',
     re.IGNORECASE,
 )
 
@@ -105,13 +108,14 @@ class Unread:
         if is_harmless(element):
             return
         named = [name for name in names_in(element, names) if name != holder]
-        if not _TIE.fullmatch(tag_of(element)) and (len(named) + bool(holder) < 2 or not named):
+        kind, name = tag_of(element), element.get('name') or ''
+        two = bool(named) and len(named) + bool(holder) > 1
+        if not two and not (_ties(element) and (named or kind != 'plugin')):
             return
         for inner in element:
             if len([name for name in names_in(inner, names) if name != holder]) == len(named) > 1:
                 self.refuse_ties(inner, names, read, holder)
                 return
-        kind, name = tag_of(element), element.get('name') or ''
         if kind == 'plugin' and (library := element.get('filename')):
             name = name or library
         of = f'{holder}: ' if holder else ''
@@ -145,11 +149,19 @@ def tag_of(element: ElementTree.Element) -> str:
 
 def is_harmless(element: ElementTree.Element) -> bool:
     """Whether an element may name several parts and ties none: sensors, shapes, controllers."""
-    tag = tag_of(element).rpartition(':')[2]
+    tag = tag_of(element)
     if tag == 'plugin':
-        title = f'{element.get("name")} {element.get("filename")}'
-        return bool(_CONTROLS.search(title)) and not _TIES.search(title)
+        library = element.get('filename') or element.get('name') or ''
+        words = {word.lower() for word in re.findall('[A-Z]?[a-z0-9]+|[A-Z]+', library)}
+        return bool(words & _APART) and not _ties(element)
     return not isinstance(element.tag, str) or bool(_HARMLESS.fullmatch(tag))
+
+
+def _ties(element: ElementTree.Element) -> bool:
+    """Whether an element ties parts by what it is called; whether it names them or not."""
+    if tag_of(element) == 'plugin':
+        return bool(_TIES.search(f'{element.get("name")} {element.get("filename")}'))
+    return bool(_TIE.fullmatch(tag_of(element)))
 
 
 def names_in(element: ElementTree.Element, names: Collection[str]) -> list[str]:

@@ -56,7 +56,7 @@ _MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asse
 
 
 def read_urdf(
-    file: pathlib.Path, unread: Unread, arguments: Mapping[str, str] | None = None,
+    file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
     motors: bool = True,
 ) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
@@ -65,8 +65,8 @@ def read_urdf(
     ----------
     file : pathlib.Path
         The file.
-    unread : Unread
-        Refuses what ties parts of the robot and is not read.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     arguments : mapping, optional
         Values of the xacro file's arguments.
     motors : bool
@@ -77,6 +77,7 @@ def read_urdf(
     DescriptionError
         For anything unreadable or probably misspelt.
     """
+    unread = unread or Unread(file)
     text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
     _refuse_unread(root, unread)

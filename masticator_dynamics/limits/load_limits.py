@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.ranges import Ranged, RangeViolation
@@ -66,7 +66,13 @@ class LoadLimits:
 
     @classmethod
     def of(cls, mechanism: Model) -> LoadLimits:
-        """From the description: ``actuators.<joint>.limits``, ``contacts[].force_range``, URDF."""
+        """From the description: ``actuators.<joint>.limits``, ``contacts[].force_range``, URDF.
+
+        Raises
+        ------
+        DescriptionError
+            Naming joints whose motors may exert no effort, or but one.
+        """
         limits = [mechanism.description.actuators[name].limits for name in mechanism.actuated]
         ranges = [contact.force_range for contact in mechanism.description.contacts]
 
@@ -74,6 +80,13 @@ class LoadLimits:
             return np.array([default if v is None else v for v in values], dtype=float)
 
         low, high = mechanism.effort_range
+        if not (low < high).all():
+            names = ', '.join(np.array(mechanism.actuated)[~(low < high)])
+            reason = (
+                'the highest effort is not above the lowest, by <limit> here and the limits of '
+                'actuators: write what the motors can do, or inf for no limit'
+            )
+            raise DescriptionError(mechanism.description.urdf_file, f'joint {names}', reason)
         return cls(
             high,
             finite([limit.power for limit in limits], np.inf),

@@ -167,3 +167,16 @@ def test_meshes_that_are_not_there_are_told(run, tmp_path) -> None:
     assert answer.status == 0
     told = "link two, visual 1: the mesh 'lost.stl' is not there; it is not shown, and 1 more"
     assert told in answer.err
+
+
+def test_a_misspelt_key_is_answered_with_the_nearest(run, copy) -> None:
+    copy.write_text(copy.read_text().replace('gravity:', 'gravty:'))
+    answer = run('check', copy)
+    assert answer.status == 2 and "gravty: unknown key; is 'gravity' meant?" in answer.err
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(run) -> None:
+    answer = run('inverse-dynamic', 'masticator')
+    assert answer.status == 2 and "Did you mean 'inverse-dynamics'?" in answer.err
+    answer = run('nothing-like-it')
+    assert answer.status == 2 and 'mean' not in answer.err

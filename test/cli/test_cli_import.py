@@ -64,6 +64,55 @@ def test_arguments_of_xacro(run, tmp_path: pathlib.Path) -> None:
     assert answer.status == 2 and "'mass' is not NAME=VALUE" in answer.err
 
 
+def test_packages_that_are_not_there(run, tmp_path: pathlib.Path, monkeypatch) -> None:
+    """Without ROS, and with one whose workspaces do not have the package."""
+    xmlns = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    include = '<xacro:include filename="$(find my_robot)/urdf/arm.xacro"/>'
+    file = tmp_path / 'robot.urdf.xacro'
+    file.write_text(f'<robot name="a" {xmlns}>{include}<link name="base"/></robot>')
+    for prefix in (None, str(tmp_path)):
+        if prefix is None:
+            monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
+        else:
+            monkeypatch.setenv('AMENT_PREFIX_PATH', prefix)
+        answer = run('import', file, '--output', tmp_path / 'mine')
+        assert answer.status == 2 and len(answer.err.splitlines()) == 1
+        assert '$(find my_robot) is looked for in ROS workspaces' in answer.err
+        assert 'source the setup.bash' in answer.err and 'AMENT' not in answer.err
+
+
+def test_limits_that_nobody_filled_in(run, tmp_path: pathlib.Path) -> None:
+    """All 0, as sw2urdf writes them: said with joints, by import, check and --limits."""
+    limits, zero = '<limit effort="15" velocity="20"/>', '<limit {}effort="0" velocity="0"/>'
+    assert CLOSED.count(limits) == 4
+    zeros = CLOSED.replace(limits, zero.format('lower="0" upper="0" '))
+    (tmp_path / 'robot.urdf').write_text(zeros)
+    told = '<limit> of joints motor_1, elbow_1, motor_2, elbow_2 is all 0'
+    made = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'mine')
+    assert made.status == 0 and told in made.out
+    checked = run('check', tmp_path / 'mine' / 'mine.yaml')
+    assert checked.status == 0 and f'mine.urdf: {told}' in checked.err
+    rows = ''.join(f'{0.1 * k},0,0\n' for k in range(4))
+    (tmp_path / 'motion.csv').write_text(f'time,motor_1,motor_2\n{rows}')
+    command = ('inverse-dynamics', '--motion', tmp_path / 'motion.csv', '--limits',
+               '--output', tmp_path / 'out.csv')  # fmt: skip
+    refused = run(*command, tmp_path / 'mine' / 'mine.yaml')
+    assert refused.status == 2 and 'mine.urdf: joint motor_1, motor_2: the highest' in refused.err
+    # One motor of which that is true; ranges left open are another thing.
+    (tmp_path / 'robot.urdf').write_text(CLOSED.replace(limits, zero.format(''), 1))
+    quiet = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'other')
+    assert quiet.status == 0 and 'is all 0' not in quiet.out
+    refused = run(*command, tmp_path / 'other' / 'other.yaml')
+    assert refused.status == 2 and 'other.urdf: joint motor_1: the highest' in refused.err
+    # What the message proposes.
+    unlimited = zeros.replace('="0" velocity="0"', '="inf" velocity="inf"')
+    unlimited = unlimited.replace('lower="0" upper="0"', 'lower="-inf" upper="inf"')
+    (tmp_path / 'robot.urdf').write_text(unlimited)
+    answer = run('import', tmp_path / 'robot.urdf', '--output', tmp_path / 'third')
+    assert answer.status == 0 and 'is all 0' not in answer.out
+    assert run(*command, tmp_path / 'third' / 'third.yaml').status == 0
+
+
 DEEP = '<robot name="a">' + 5000 * '<link name="b">' + 5000 * '</link>' + '</robot>'
 SDF, MJCF = five_bars.sdf(), five_bars.mjcf()
 ROD_2 = '<child link="rod_2"/><origin'

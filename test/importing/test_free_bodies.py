@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import warnings
 
 import numpy as np
@@ -299,3 +300,47 @@ def test_urdf(write, kind: str) -> None:
                 '<axis xyz="0 0 1"/></loop_joint></robot>',
             )  # fmt: skip
     assert_the_same(write(text, 'a.urdf'))
+
+
+def test_sdf(write) -> None:
+    """Rods that no joints connect, with two points in each elbow; a payload that is held."""
+    text = re.sub('<joint name="elbow.*?</joint>', '', five_bars.sdf())
+    frames = ''.join(
+        f'<frame name="closing_{leg}{z}_1" attached_to="crank_{leg}"><pose>{side * 0.12} 0.16 {z} '
+        f'0 0 0</pose></frame><frame name="closing_{leg}{z}_2" attached_to="rod_{leg}"><pose>0 0 '
+        f'{z} 0 0 0</pose></frame>'
+        for leg, side in five_bars.SIDES.items()
+        for z in (0, 1)
+    )
+    assert_the_same(write(text.replace('</model>', f'{frames}</model>'), 'a.sdf'))
+    held = re.sub('<joint name="effector_fix.*?</joint>', '', five_bars.sdf())
+    plugin = (
+        '<plugin name="gz::sim::systems::DetachableJoint" filename="detachable-joint-system">'
+        '<parent_link>rod_1</parent_link><child_model>five_bar</child_model><child_link>effector'
+        '</child_link></plugin></model>'
+    )
+    assert_the_same(write(held.replace('</model>', plugin), 'b.sdf'))
+
+
+def test_the_base_of_an_sdf_without_a_world(write) -> None:
+    """Not the payload, though it comes first in the file."""
+    inertia = '<inertial><mass>2</mass></inertial>'
+    hinge = '<joint name="{0}" type="revolute"><parent>{1}</parent><child>{0}_link</child><axis>'
+    hinge += '<xyz>0 1 0</xyz></axis></joint><link name="{0}_link"><pose>{2}</pose>{3}</link>'
+    ends = ''.join(
+        f'<frame name="closing_{x}{z}_{k}" attached_to="{link}"><pose>{x} 0 {z} 0 0 0</pose>'
+        '</frame>'
+        for k, link in ((1, 'wrist_link'), (2, 'payload'))
+        for x, z in ((0, 0), (1, 0), (0, 1))
+    )
+    text = (
+        f'<sdf version="1.9"><model name="m"><link name="payload"><pose>1 0 0 0 0 0</pose>{inertia}'
+        f'</link><link name="stand"/>{hinge.format("arm", "stand", "0.5 0 0 0 0 0", inertia)}'
+        f'{hinge.format("wrist", "arm_link", "1 0 0 0 0 0", inertia)}{ends}</model></sdf>'
+    )
+    with pytest.warns(DescriptionWarning, match='stand floats: it is fixed and becomes the base'):
+        mechanism = Mechanism.load(write(text, 'a.sdf'))
+    # Hinges are at the links' origins: 4 kg at the wrist, at 0.5 m of the arm's hinge.
+    held = mechanism.feedforward([0.0, 0.0]).actuated
+    gravity = mechanism.description.gravity[2]
+    assert np.abs(held) == pytest.approx([4 * 0.5 * abs(gravity), 0.0], abs=1e-9)

@@ -207,6 +207,14 @@ R2 = '<ros2_control name="s" type="system">{}</ros2_control>'
 URDF = {  # by the label of the error
     'plugin loop': '<gazebo>'
     + PLUGIN.format(*CLOSED_LOOP, named(joint='pin', parent='rod_1', child='rod_2')) + '</gazebo>',
+    'plugin one': '<gazebo>'
+    + PLUGIN.format('one', 'closed_loop.so', named(a='rod_1', b='rod_nine')) + '</gazebo>',
+    'plugin jaw_control': '<gazebo>'
+    + PLUGIN.format('jaw_control', 'libtie.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
+    'loop l': '<loop name="l"><predecessor link="rod_1"/><successor link="rod_2"/></loop>',
+    'coupling': five_bars._fixed('tag', 'rod_1', LEFT).replace(
+        '<origin', '<coupling joint="motor_2" ratio="2"/><origin'
+    ),
     'plugin control': '<gazebo>'
     + PLUGIN.format('control', 'closed_loop_control.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
     'drake:linear_bushing_rpy': '<frame name="f" link="rod_1"/><frame name="g" link="rod_2"/>'
@@ -337,6 +345,37 @@ def test_gepetto_with_keys_that_are_unknown(write: Write) -> None:
     with pytest.raises(DescriptionError, match=r'key gears: it is unknown: .*--ignore gears'):
         import_robot(path, 'a')
     assert len(Mechanism.load(path, ignore=['gears']).independent) == 2
+
+
+def test_our_own_files_are_read_in_full() -> None:
+    with pytest.raises(
+        DescriptionError, match='ignore: only files of other tools are read in part'
+    ):
+        Mechanism.load('rcid', ignore=['gears'])
+
+
+def test_plugins_that_an_include_adds(write: Write) -> None:
+    """They are the included model's, as if its own file had them."""
+    write('robot.sdf', five_bars.sdf())
+    plugin = PLUGIN.format(*CLOSED_LOOP, named(parent='rod_1', child='rod_2'))
+    inside = f'<include><uri>robot.sdf</uri>{plugin}</include>'
+    path = write('a.sdf', f'<sdf version="1.7"><world name="w">{inside}</world></sdf>')
+    with pytest.raises(DescriptionError, match='plugin loop: it names rod_1 and rod_2'):
+        import_robot(path, 'a')
+
+
+def test_a_payload_that_is_another_model_is_told(write: Write) -> None:
+    held = named(parent_link='rod_1', child_model='parcel', child_link='box')
+    plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
+    notes = import_robot(write('a.sdf', sdf_with(plugin)), 'a').notes
+    assert 'plugin hold: the model that it holds is left out' in notes
+
+
+def test_plugins_that_name_no_joint_of_the_robot(write: Write) -> None:
+    mimic, rest = FOLLOWING['plugin']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>secnd<'))
+    with pytest.raises(DescriptionError, match='plugin m: joint secnd is to follow first'):
+        import_robot(write('a.urdf', text), 'a')
 
 
 def test_gepetto_refuses_what_its_urdf_ties(write: Write) -> None:

@@ -115,6 +115,48 @@ def test_delta_arms() -> None:
         assert np.linalg.norm(elbow - joint) == pytest.approx(0.45, abs=1e-13)
 
 
+def test_ankle_cranks() -> None:
+    """Both rods keep their lengths, from crank pins that turn to heels that pitch and roll."""
+    (pitch, roll), q = turn('ankle')
+    (cp, sp), (cr, sr) = (np.cos(pitch), np.sin(pitch)), (np.cos(roll), np.sin(roll))
+    foot = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]]) @ [[1, 0, 0], [0, cr, -sr], [0, sr, cr]]
+    for side, y, height in (('left', 0.045, 0.28), ('right', -0.045, 0.18)):
+        heel = foot @ [-0.05, y, -0.01]
+        angle = q[f'motor_{side}']
+        pin = np.array([-0.01 - 0.04 * np.cos(angle), y, height + 0.04 * np.sin(angle)])
+        assert np.linalg.norm(pin - heel) == pytest.approx(height + 0.01, abs=1e-13)
+
+
+def test_three_rrs_balls_stay_in_the_planes_of_their_legs() -> None:
+    """So the platform turns and shifts by what the textbook calls parasitic, here exactly."""
+    (lift, *_), q = turn('three_rrs')
+    mech = mechanism('three_rrs')
+    platform = mech.frame_pose(mech.solve([lift, q['tilt_x'], q['tilt_y']]), 'platform')
+    height = 0.16 * np.sin(np.pi / 4)
+    inward = 0.2 + 0.16 * np.cos(np.pi / 4) - 0.14
+    assert platform.position[2] == pytest.approx(
+        height + np.sqrt(0.2**2 - inward**2) + lift, abs=1e-13
+    )
+    for leg, angle in enumerate((0.0, 2 * np.pi / 3, -2 * np.pi / 3), 1):
+        ahead = np.array([np.cos(angle), np.sin(angle), 0.0])
+        ball = platform.position + platform.rotation @ (0.14 * ahead)
+        assert ball @ [-ahead[1], ahead[0], 0.0] == pytest.approx(0.0, abs=1e-13)
+        slope = np.pi / 4 - q[f'motor_{leg}']  # about the axis that leads outwards to downwards
+        elbow = (0.2 + 0.16 * np.cos(slope)) * ahead + [0, 0, 0.16 * np.sin(slope)]
+        assert np.linalg.norm(elbow - ball) == pytest.approx(0.2, abs=1e-13)
+
+
+def test_scara_nuts_and_the_power_that_they_share() -> None:
+    (_, _, lift, angle), q = turn('scara')
+    lead = 0.02
+    assert q['spline_nut'] == pytest.approx(angle, abs=1e-13)
+    assert q['screw_nut'] == pytest.approx(angle + 2 * np.pi * lift / lead, abs=1e-11)
+    # At rest the screw's nut alone carries the quill, and the spline's nut holds against it.
+    effort = mechanism('scara').feedforward([0.3, -0.4, 0.02, 0.5])
+    carried = 0.6 * 9.81 * lead / (2 * np.pi)
+    assert effort.actuated[2:] == pytest.approx([carried, -carried], rel=1e-12)
+
+
 def test_scissors() -> None:
     """The table stays level and is 2 sin(angle) high."""
     (slide,), q = turn('scissor_lift')

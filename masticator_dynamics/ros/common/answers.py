@@ -26,7 +26,7 @@ async def answer(service: Service, request: Any, failed: Callable[[Exception], N
     failed : callable
         Gets what the callback raised.
     """
-    kind = service.srv_type
+    kind: Any = service.srv_type
     if kind is SetParameters and len(request.parameters) > 1:
         # Each has a result of its own: those before one that cannot be read have been set.
         single = [SetParameters.Request(parameters=[each]) for each in request.parameters]
@@ -41,7 +41,8 @@ async def answer(service: Service, request: Any, failed: Callable[[Exception], N
 
 def refusal(service: Service, error: Exception) -> Any:
     """A response without success, and with the reason where its type has a field for it."""
-    response, reason = service.srv_type.Response(), shortened(in_words(error))
+    kind: Any = service.srv_type
+    response, reason = kind.Response(), shortened(in_words(error))
     result = SetParametersResult(successful=False, reason=reason)
     values = {
         ('message', 'string'): reason,

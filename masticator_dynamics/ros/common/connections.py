@@ -70,8 +70,8 @@ class Connections:
 def _by_topic(node: Node) -> dict[str, tuple[list[Any], list[Any]]]:
     """Publishers and subscriptions of a node by topic, without those that all nodes share."""
     ends: dict[str, tuple[list[Any], list[Any]]] = {}
-    for kind, found in enumerate((list(node.publishers), list(node.subscriptions))):
-        for end in found:
+    for kind, found in enumerate((node.publishers, node.subscriptions)):
+        for end in tuple[Any, ...](found):
             if end.topic_name not in _SHARED:
                 ends.setdefault(end.topic_name, ([], []))[kind].append(end)
     return ends

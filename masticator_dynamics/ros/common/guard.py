@@ -138,8 +138,9 @@ def _guarded(
 
 def _take_request(guard: Guard, service: Service) -> Coroutine | None:
     """What answers a request that waits."""
+    kind: Any = service.srv_type
     with contextlib.suppress(InvalidHandle), service.handle:
-        request, header = service.handle.service_take_request(service.srv_type.Request)
+        request, header = service.handle.service_take_request(kind.Request)
         if header is not None:
             return functools.partial(_answer, guard, service, request, header)
     return None

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every table, figure and number of the papers, judged by the results of the sections.
 
-One module per paper lists its claims; ``ledger.judge`` gives verdicts from the sections' tables.
+One YAML file per paper lists its claims; ``ledger.judge`` gives verdicts from the sections' tables.
 """
 
 from papers.comparison.claims.ledger import (

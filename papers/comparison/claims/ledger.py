@@ -7,15 +7,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from papers.comparison.claims import s0, s1, s2, s3, s4
-from papers.comparison.claims.claim import Cells, Claim, SectionTable, Verdict
+from papers.comparison.claims.claim import Cells, Claim, SectionTable, Verdict, claims_of
 from papers.comparison.comparison_table import Cell, ComparisonTable
 from papers.comparison.sections import SECTIONS
 
 # By paper, in page order.
-CLAIMS: dict[str, tuple[Claim, ...]] = {
-    'S0': s0.CLAIMS, 'S1': s1.CLAIMS, 'S2': s2.CLAIMS, 'S3': s3.CLAIMS, 'S4': s4.CLAIMS,
-}  # fmt: skip
+CLAIMS = {paper: claims_of(paper) for paper in ('S0', 'S1', 'S2', 'S3', 'S4')}
 SECTION = 'claims'  # name of the verdicts among the sections of a report
 Report = Mapping[str, Sequence[ComparisonTable]]
 COLUMNS = ('', 'printed', 'ours', 'reproduced if', 'verdict', 'section')

@@ -12,20 +12,8 @@ import samples
 from paper_texts import paper
 
 from papers.comparison.claims import CLAIMS, as_section, judge
-from papers.comparison.claims.claim import (
-    FIRST_LARGER,
-    FIRST_LEAST,
-    Cells,
-    SectionTable,
-    Verdict,
-    above,
-    below,
-    between,
-    digits,
-    numbers,
-    within,
-)
-from papers.comparison.claims.s0 import most_coupled
+from papers.comparison.claims.claim import Cells, SectionTable, Verdict
+from papers.comparison.claims.rules import read_rule
 from papers.comparison.comparison_table import ComparisonTable
 from papers.comparison.render import as_text
 from papers.comparison.sections import SECTIONS, section
@@ -136,19 +124,23 @@ TABLE = ComparisonTable('A title, long', 'S0', ('', 'a', 'b'), (('row', '1.00', 
 ANSWERS = SectionTable('coupling', 'A title')
 
 
+def in_row(name: str, *headings: str) -> Cells:
+    return Cells(ANSWERS, (name,), headings)
+
+
 @pytest.fixture
 def claim():
     found = next(claim for _, claim in EVERY if claim.tables and claim.otherwise is Verdict.REFUTED)
 
-    def made(cell: Cells, rule=FIRST_LARGER):
-        return dataclasses.replace(found, cells=(cell,), rule=rule, reason='proof')
+    def made(cell: Cells, rule='first larger'):
+        return dataclasses.replace(found, cells=(cell,), rule=read_rule(rule), reason='proof')
 
     return made
 
 
 def test_verdicts_follow_from_the_cells(monkeypatch, claim) -> None:
-    place = ANSWERS.row('row', 'b', 'a')
-    claims = (claim(place), claim(ANSWERS.row('row')))
+    place = in_row('row', 'b', 'a')
+    claims = (claim(place), claim(in_row('row')))
     monkeypatch.setitem(CLAIMS, 'S0', claims)
     first, second = judge({'coupling': [TABLE]})['S0']
     assert (first.verdict, first.ours, first.reason) == (Verdict.REPRODUCED, '2.000; 1.00', '')
@@ -159,14 +151,14 @@ def test_verdicts_follow_from_the_cells(monkeypatch, claim) -> None:
 def test_claims_of_other_sections_are_left_out_and_missing_cells_are_not(
     monkeypatch, claim
 ) -> None:
-    place = ANSWERS.row('row', 'a')
+    place = in_row('row', 'a')
     monkeypatch.setitem(CLAIMS, 'S0', (claim(place),))
     assert judge({'goals': [TABLE]}) == {}
     assert judge({'coupling': [dataclasses.replace(TABLE, title='Another')]}) == {}
     for changed in (
-        ANSWERS.row('x', 'a'),
-        ANSWERS.row('row', 'x'),
-        ANSWERS.column('a', 'row', 'x'),
+        in_row('x', 'a'),
+        in_row('row', 'x'),
+        Cells(ANSWERS, ('row', 'x'), ('a',)),
     ):
         monkeypatch.setitem(CLAIMS, 'S0', (claim(changed),))
         with pytest.raises(KeyError, match="section coupling: 'A title, long' has no .* 'x'"):
@@ -176,30 +168,42 @@ def test_claims_of_other_sections_are_left_out_and_missing_cells_are_not(
 @pytest.mark.parametrize(
     ('rule', 'good', 'bad'),
     [
-        (above(2.0), ['2.1', 3.0], ['2.1', 2.0]),
-        (below(2.0), [1.0, '1.9'], [1.0, 2.0]),
-        (between(1.0, 2.0), [1.0, '2'], [0.9, 1.0]),
-        (within(10.0, 2.0, -4.0), [2.1, '-4.3'], [2.1, -4.5]),
-        (digits('0.15', '1e-3'), [0.1549, 1e-3], [0.156, 1e-3]),
-        (FIRST_LARGER, [3.0, 2.0, '1'], [3.0, 2.0, 3.5]),
-        (FIRST_LEAST, [1.0, 2.0, '3', 4.0, 5.0, 5.0], [1.0, 2.0, 3.0, 5.0, 5.0, 6.0]),
-        (most_coupled(1, 3), [6, 1, 5, 4, 2, 3, 5, 1, 6, 4, 2, 3], [6, 1, 5, 4, 2, 3, *range(6)]),
-        (numbers('text', lambda a, b: a < b), [1.0, '2'], [2.0, 1.0]),
+        ({'above': 2.0}, ['2.1', 3.0], ['2.1', 2.0]),
+        ({'below': 2.0}, [1.0, '1.9'], [1.0, 2.0]),
+        ({'between': [1.0, 2.0]}, [1.0, '2'], [0.9, 1.0]),
+        ({'within': {'percent': 10, 'of': [2.0, -4.0]}}, [2.1, '-4.3'], [2.1, -4.5]),
+        ({'digits': ['0.15', '0.001']}, [0.1549, 1e-3], [0.156, 1e-3]),
+        ('first larger', [3.0, 2.0, '1'], [3.0, 2.0, 3.5]),
+        (
+            'first of each three least',
+            [1.0, 2.0, '3', 4.0, 5.0, 5.0],
+            [1.0, 2.0, 3.0, 5.0, 5.0, 6.0],
+        ),
+        (
+            {'most coupled': [1, 3]},
+            [6, 1, 5, 4, 2, 3, 5, 1, 6, 4, 2, 3],
+            [6, 1, 5, 4, 2, 3, *range(6)],
+        ),
+        ({'numbers': 'text', 'holds': 'a, b: a < b'}, [1.0, '2'], [2.0, 1.0]),
+        ({'pairs': 'text', 'holds': 'a, b: a < b'}, [1.0, 3, '2', 4], [1.0, 3, 2, 3]),
+        ({'each': 'text', 'holds': 'a: a < 3'}, [1.0, '2'], [1.0, 3.0]),
     ],
 )
 def test_rules_hold_and_fail(rule, good, bad) -> None:
+    rule = read_rule(rule)
     assert rule.holds(good) and not rule.holds(bad)
     assert rule.text
 
 
 def test_rules_need_cells() -> None:
-    assert not above(0.0).holds([]) and not FIRST_LEAST.holds([])
+    above = read_rule({'above': 0.0})
+    assert not above.holds([]) and not read_rule('first of each three least').holds([])
     with pytest.raises(ValueError, match='empty cell'):
-        above(0.0).holds([None])
+        above.holds([None])
 
 
 def test_text_says_verdicts_line_by_line(monkeypatch, claim) -> None:
-    monkeypatch.setitem(CLAIMS, 'S0', (claim(ANSWERS.row('row', 'a')),))
+    monkeypatch.setitem(CLAIMS, 'S0', (claim(in_row('row', 'a')),))
     report = {'coupling': [TABLE]}
     lines = as_text(as_section(report) | report).splitlines()
     assert lines[0].startswith('claims: Every table')
