@@ -190,5 +190,5 @@ def _plot_errors(panel: Axes, run: LoopRun) -> None:
         label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
     _legend(panel)
-    panel.set(title='Incisor off its commanded place', ylabel='error\n(mm)')
+    panel.set(title='Incisor: distance from its commanded position', ylabel='error\n(mm)')
     panel.set_ylim(bottom=0.0)
