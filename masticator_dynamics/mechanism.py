@@ -19,7 +19,9 @@ from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.evaluation.dynamics import Dynamics
 from masticator_dynamics.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.evaluation.kinematics import Kinematics
+from masticator_dynamics.evaluation.model import VariableModel
 from masticator_dynamics.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.evaluation.parametric import Parametric
 from masticator_dynamics.evaluation.results import (
     Attempts,
     Effort,
@@ -64,7 +66,7 @@ class EffortOptions(NamedTuple):
         return self.limits is False and not self.nearest
 
 
-class Mechanism(Dynamics, Kinematics):
+class Mechanism(Dynamics, Kinematics, Parametric):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -77,6 +79,8 @@ class Mechanism(Dynamics, Kinematics):
         Contents of the description files.
     actuators : sequence of str, optional
         The powered subset of the actuated joints; the others idle with zero effort.
+    variable : VariableModel, optional
+        Of :meth:`with_parameters`.
 
     Raises
     ------
@@ -86,12 +90,18 @@ class Mechanism(Dynamics, Kinematics):
         For an unknown actuator.
     """
 
-    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
-        super().__init__(description, actuators)
+    def __init__(
+        self,
+        description: MechanismDescription,
+        actuators: Sequence[str] | None = None,
+        variable: VariableModel | None = None,
+    ):
+        super().__init__(description, actuators, variable)
         self._told_of_ranges = False
         self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
         self._freedoms = len(self.independent)
-        self.kernels = kernels.Kernels(description, self.structure, self.driving)
+        code_of = variable.code_of if variable else None
+        self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
         self.solver = RowSolver(self, self.kernels)
 
     @classmethod

@@ -22,7 +22,8 @@ from masticator_dynamics.traced.export_c import c_files
 @click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
 @goal_option
 @friction_option
-def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
+@click.option('--derivatives', is_flag=True, help='Write derivatives of the efforts, too.')
+def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives: bool) -> None:
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
@@ -32,7 +33,7 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool) -> None:
         raise InputError('--output: is empty')
     loaded = Mechanism.load(mechanism)
     check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
-    files = c_files(loaded.description, loaded.structure, goal, friction)
+    files = c_files(loaded.description, loaded.structure, goal, friction, derivatives)
     path = pathlib.Path(folder)
     with results_in(path) as work:
         for name, text in files.items():

@@ -54,7 +54,7 @@ def _closure(closure: Closure, tree: SpanningTree) -> list[Constraint]:
         return [
             dataclasses.replace(
                 between, rows=np.zeros((1, 3)), offset=np.zeros(1), kind='distance',
-                length=float(closure.length or 0.0),
+                length=closure.length or 0.0,
             )
         ]  # fmt: skip
     if closure.type in ('cylindrical', 'slider'):  # along Z of the first frame it is free

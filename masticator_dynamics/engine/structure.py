@@ -11,7 +11,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
 from masticator_dynamics.engine.equations import extent
-from masticator_dynamics.engine.tree import SpanningTree
+from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,16 @@ class Structure:
     shared: frozenset[str] = frozenset()  # closures whose forces are not unique
     least_norm: bool = True  # what is kept of these carries forces of least norm
     doubts: tuple[str, ...] = ()  # warnings about its files
+    numeric: Structure | None = None  # in floats, where others are recorded (``rebuilt.py``)
+
+    @property
+    def in_floats(self) -> Structure:
+        """The structure by which decisions are made that depend on numbers."""
+        return self.numeric or self
+
+    def at_home(self) -> TreePoses:
+        """Poses of all bodies at home, in floats."""
+        return self.in_floats.tree.poses(self.in_floats.home)
 
     def index(self, joint: str) -> int:
         """Tree index of a joint."""
@@ -67,6 +77,8 @@ class Structure:
 
     def home_tangent(self, independent: list[int]) -> FloatArray:
         """Joint velocities (n, k) at home per velocity of each independent joint."""
+        if self.numeric:
+            return self.numeric.home_tangent(independent)
         dependent = [j for block in self.blocks for j in block.joints]
         tangent = np.zeros((len(self.home), len(independent)))
         tangent[independent] = np.eye(len(independent))
@@ -77,7 +89,8 @@ class Structure:
 
     def extent(self) -> float:
         """Size of the mechanism at home, m: the scale for steps of sliding joints."""
-        return extent(self.tree, list(self.constraints), self.home)
+        found = self.in_floats
+        return extent(found.tree, list(found.constraints), found.home)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -153,5 +153,6 @@ def _combined(parts: list[Inertia]) -> Inertia:
     about = np.zeros((3, 3))
     for part in parts:
         arm = part.center_of_mass - center
-        about += part.about_center + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        spread = (np.eye(3) * (arm @ arm) - np.outer(arm, arm)) * part.mass
+        about = about + part.about_center + spread
     return Inertia(mass, center, about)

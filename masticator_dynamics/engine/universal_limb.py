@@ -42,8 +42,8 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
     at_home : TreePoses
         All bodies at home, which decides between the formula's roots.
     """
-    tree = structure.tree
-    constraint = structure.constraints[block.constraints[0]]
+    tree = structure.in_floats.tree
+    constraint = structure.in_floats.constraints[block.constraints[0]]
     plain = constraint.kind == 'point' and constraint.size == 3
     if len(block.joints) != 3 or len(block.constraints) != 1 or not plain:
         return None
@@ -69,10 +69,15 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
         first_root = -np.sign(axis_1 @ rod)
     else:
         first_root = -np.sign(np.cross(axis_1, foot) @ (foot + rod))
+    constraint, turn = (
+        structure.constraints[block.constraints[0]],
+        structure.tree.placements[last].rotation,
+    )
+    x, y, z = constraint.point_b if side > 0.0 else constraint.point_a
     return Limb(
         side,
-        cross.rotation @ tip,
-        cross.rotation @ np.cross([0.0, 0.0, 1.0], tip),
+        turn @ np.array([x, y, z]),
+        turn @ np.array([-y, x, 0.0]),
         float(first_root),
         -float(np.sign(axis_2 @ np.cross(axis_3, rod))),
     )

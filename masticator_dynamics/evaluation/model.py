@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.evaluation.shown import of_mechanism
+
+if TYPE_CHECKING:
+    from masticator_dynamics.traced.variable import Variable
 
 _Made = TypeVar('_Made')
 
@@ -38,17 +41,42 @@ class JointLimits:
         return cls(*(np.array([getattr(j, c) for j in joints], dtype=float) for c in columns))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class VariableModel:
+    """What a mechanism has of which some numbers are inputs of its code.
+
+    Attributes
+    ----------
+    of : Model
+        The mechanism with the numbers that its files say.
+    structure : Structure
+        With the present numbers.
+    code_of : Variable
+        What its machine code is made of.
+    """
+
+    of: Model
+    structure: Structure
+    code_of: Variable
+
+
 class Model:
     """A description, analysed; `Mechanism` is one that can be evaluated, and documents both."""
 
-    def __init__(self, description: MechanismDescription, actuators: Sequence[str] | None = None):
+    def __init__(
+        self,
+        description: MechanismDescription,
+        actuators: Sequence[str] | None = None,
+        variable: VariableModel | None = None,
+    ):
+        self.variable = variable
         self.description = description
         self.driving = tuple(actuators) if actuators is not None else description.actuated
         for name in self.driving:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self.structure: Structure = structure_of(description)
+        self.structure: Structure = variable.structure if variable else structure_of(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated

@@ -61,8 +61,7 @@ def mimic_of(
         numbers_in(told.get(key) or default, 1, unread.file, f'{place} {key}')[0]
         for key, default in (('multiplier', '1'), ('offset', '0'))
     )
-    follower = absolute(follower)
-    return JointCoupling(f'{follower}_mimic', follower, {absolute(leader): (ratio,)}, offset)
+    return JointCoupling.mimic(absolute(follower), absolute(leader), ratio, offset)
 
 
 def _is_detachable(plugin: ElementTree.Element) -> bool:
@@ -83,15 +82,16 @@ def detachable_of(
 
 
 def read_plugins(
-    plugins: Iterable[ElementTree.Element], model: RobotModel, unread: Unread, names: set[str],
+    plugins: Iterable[tuple[ElementTree.Element, str]], model: RobotModel, unread: Unread,
+    names: set[str],
     weld: Callable[[str, str], tuple[Frame, Frame]], absolute: Callable[[str], str] = str,
 ) -> None:  # fmt: skip
     """Add what plugins tie to a model.
 
     Parameters
     ----------
-    plugins : iterable of xml.etree.ElementTree.Element
-        ``<plugin>`` elements.
+    plugins : iterable of (xml.etree.ElementTree.Element, str)
+        ``<plugin>`` elements, each with the link or joint that it is part of, or ''.
     model : RobotModel
         Receives loops and couplings.
     unread : Unread
@@ -108,7 +108,7 @@ def read_plugins(
     DescriptionError
         For a plugin that is not read and names two parts of the robot, unless it is to be left out.
     """
-    for plugin in plugins:
+    for plugin, holder in plugins:
         coupling = mimic_of(plugin, unread, absolute)
         held = detachable_of(plugin, model.name, absolute)
         name = plugin.get('name') or plugin.get('filename') or ''
@@ -121,7 +121,7 @@ def read_plugins(
             model.loops.append(Loop(f'{held[0]}_{held[1]}_held', 'weld', *weld(*held)))
             model.notes.append(f'plugin {name}: {held[0]} and {held[1]} are welded as they stand')
         else:
-            unread.refuse_ties(plugin, names, PLUGINS)
+            unread.refuse_ties(plugin, names, PLUGINS, holder)
             if _is_detachable(plugin):
                 model.notes.append(f'plugin {name}: the model that it holds is left out')
 

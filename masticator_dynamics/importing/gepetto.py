@@ -46,7 +46,7 @@ def read_gepetto(file: pathlib.Path, unread: Unread) -> RobotModel:
             likely = difflib.get_close_matches(key, _KEYS, n=1)
             meant = f'; is {likely[0]!r} meant?' if likely else ''
             unread.refuse('key', key, f'it is unknown{meant}', f'Read are {", ".join(_KEYS)}')
-    model = read_urdf(_urdf_beside(file), unread, motors=False)
+    model = read_urdf(_urdf_beside(file), unread, transmissions=False)
     model.file, model.name = file, file.parent.name
     motors = [_known(model, name, file, 'name_mot') for name in _list(content, 'name_mot', file)]
     model.motors = {name: ImportedMotor() for name in motors}

@@ -23,6 +23,12 @@ class JointCoupling:
     offset: float = 0.0
 
     @classmethod
+    def mimic(cls, joint: str, leader: str, ratio: float, offset: float) -> JointCoupling:
+        """A joint that follows another: ``ratio`` times its position plus ``offset``."""
+        of = {leader: (ratio,)} if ratio else {}
+        return cls(f'{joint}_mimic', joint, of, offset)
+
+    @classmethod
     def tied(
         cls, name: str, first: Mapping[str, float], second: Mapping[str, float],
         powers: Sequence[float],

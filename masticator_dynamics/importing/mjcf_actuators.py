@@ -156,7 +156,7 @@ class _Actuators:
 
     def _drive(self, index: int, name: str, joint: str, gear: float) -> None:
         if not self.model.has_moving(joint) or not gear:
-            self.model.notes.append(f'actuator {name} is left out: it moves nothing')
+            self.unread.refuse('actuator', name, 'what it acts on cannot move', _READ)
             return
         if joint in self.model.motors:
             reason = f'{name} takes the place of the actuator before it'

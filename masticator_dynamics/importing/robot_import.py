@@ -186,7 +186,20 @@ def read(
     unread = Unread(path, ignore)
     model = _read(path, unread, wanted, arguments)
     unread.account(model)
+    _rename_namesakes(model)
     return model
+
+
+def _rename_namesakes(model: RobotModel) -> None:
+    """Number loops and couplings of one name: several formats need no names for them."""
+    taken, all_ties = set[str](), list[list[Any]]((model.loops, model.couplings))
+    for ties in all_ties:
+        for index, tie in enumerate(ties):
+            name, number = tie.name, 2
+            while name in taken:
+                name, number = f'{tie.name}_{number}', number + 1
+            taken.add(name)
+            ties[index] = dataclasses.replace(tie, name=name)
 
 
 def _read(

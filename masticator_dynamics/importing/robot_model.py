@@ -215,9 +215,11 @@ class RobotModel:
         Raises
         ------
         DescriptionError
-            For another coupling of the same joints to each other, or where one joint is held and
-            nothing says where that leaves the other.
+            For a joint that follows itself, another coupling of the same joints to each other, or
+            where one joint is held and nothing says where that leaves the other.
         """
+        if coupling.joint in coupling.of:
+            raise DescriptionError(self.file, place, f'joint {coupling.joint} follows itself')
         for name in self.held.keys() & {coupling.joint, *coupling.of}:
             if not coupling.of:
                 return

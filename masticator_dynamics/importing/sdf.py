@@ -321,7 +321,7 @@ class _SdfReader:
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
                     self.model.loops.append(Loop(loop.name, loop.type, *ends))
-            plugins = part.element.findall('plugin')
+            plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
             read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 
     def _in_link(self, frame: Frame, name: str) -> Frame:

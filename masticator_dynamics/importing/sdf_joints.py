@@ -137,10 +137,7 @@ class SdfJoints:
                 if {edge.name, other} <= moving:
                     values = (self._number(mimic, key, edge.name) for key in _DEFAULTS)
                     ratio, offset, reference = values
-                    of = {other: (ratio,)}
-                    yield JointCoupling(
-                        f'{edge.name}_mimic', edge.name, of, offset - ratio * reference
-                    )
+                    yield JointCoupling.mimic(edge.name, other, ratio, offset - ratio * reference)
                 else:
                     reason = f'joint {edge.name} is to follow {other}'
                     self.unread.refuse('mimic', edge.name, reason, _MIMICS)

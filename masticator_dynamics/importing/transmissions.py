@@ -17,10 +17,13 @@ _READ = (
 )
 
 
-def read_motors(root: ElementTree.Element, model: RobotModel, unread: Unread) -> None:
+def read_motors(
+    root: ElementTree.Element, model: RobotModel, unread: Unread, transmissions: bool
+) -> None:
     """Add motors to a model whose joints and couplings are read, and mimics of ros2_control.
 
-    Joints have one if they have a command interface and follow no other, or a transmission.
+    Joints have one if they have a command interface and follow no other, or a transmission, if
+    these are to be read.
 
     Raises
     ------
@@ -32,6 +35,8 @@ def read_motors(root: ElementTree.Element, model: RobotModel, unread: Unread) ->
         follows = _mimic(joint, name, model, unread)
         if joint.find('command_interface') is not None and not follows and model.has_moving(name):
             model.motors[name] = ImportedMotor()
+    if not transmissions:
+        return
     for transmission in root.findall('transmission'):
         _transmission(transmission, model, unread, True)
     for transmission in root.findall('ros2_control/transmission'):
@@ -57,7 +62,7 @@ def _mimic(joint: ElementTree.Element, name: str, model: RobotModel, unread: Unr
         reason = f'joint {name} is to follow {leader}, and not both are moving joints'
         unread.refuse('ros2_control mimic', name, reason, 'Read are mimics of hinges and slides')
         return False
-    coupling = JointCoupling(f'{name}_mimic', name, {leader: (ratio,)}, offset)
+    coupling = JointCoupling.mimic(name, leader, ratio, offset)
     model.couple(coupling, f'ros2_control joint {name}')
     return True
 

@@ -30,8 +30,8 @@ _APART = frozenset(
     'publisher state states control controller controllers sensor sensors imu camera odom '
     'odometry drive steering ackermann thruster hydrodynamics buoyancy lift liftdrag drag grasp '
     'gripper wind force torque ft contact contacts bumper laser lidar gps ray battery trajectory '
-    'disable wheel wheels pose p3d velocity effort propeller rotor multicopter teleop planar '
-    'logical optical tracked'.split()
+    'disable wheel wheels pose p3d velocity effort propeller rotor motor multicopter mavlink '
+    'teleop planar logical optical tracked touchplugin'.split()
 )
 # What ties parts, whatever it calls them.
 _TIE = re.compile(
@@ -151,16 +151,19 @@ def is_harmless(element: ElementTree.Element) -> bool:
     """Whether an element may name several parts and ties none: sensors, shapes, controllers."""
     tag = tag_of(element)
     if tag == 'plugin':
-        library = element.get('filename') or element.get('name') or ''
-        words = {word.lower() for word in re.findall('[A-Z]?[a-z0-9]+|[A-Z]+', library)}
+        words = {word.lower() for word in re.findall('[A-Z]?[a-z0-9]+|[A-Z]+', _library(element))}
         return bool(words & _APART) and not _ties(element)
     return not isinstance(element.tag, str) or bool(_HARMLESS.fullmatch(tag))
+
+
+def _library(plugin: ElementTree.Element) -> str:
+    return plugin.get('filename') or plugin.get('name') or ''
 
 
 def _ties(element: ElementTree.Element) -> bool:
     """Whether an element ties parts by what it is called; whether it names them or not."""
     if tag_of(element) == 'plugin':
-        return bool(_TIES.search(f'{element.get("name")} {element.get("filename")}'))
+        return bool(_TIES.search(_library(element)))
     return bool(_TIE.fullmatch(tag_of(element)))
 
 

@@ -32,6 +32,7 @@ from masticator_dynamics.importing.robot_model import (
     Frame,
     Loop,
     RobotModel,
+    Spring,
     axis_in,
     numbers_in,
 )
@@ -57,7 +58,7 @@ _MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asse
 
 def read_urdf(
     file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
-    motors: bool = True,
+    transmissions: bool = True,
 ) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
 
@@ -69,8 +70,8 @@ def read_urdf(
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     arguments : mapping, optional
         Values of the xacro file's arguments.
-    motors : bool
-        Whether to read motors; another file may name them.
+    transmissions : bool
+        Whether to read transmissions; another file may name the joints with motors.
 
     Raises
     ------
@@ -95,8 +96,7 @@ def read_urdf(
         model.change(name, type='floating')
         model.floating[name] = f'joint {name}'
     model.couplings = [
-        JointCoupling(f'{m.joint}_mimic', m.joint, {m.other: (m.multiplier,)}, m.offset)
-        for m in tree.mimics
+        JointCoupling.mimic(m.joint, m.other, m.multiplier, m.offset) for m in tree.mimics
     ]
     _read_gazebo(root, tree, model, unread)
     _close_frames(tree, model, unread)
@@ -111,8 +111,7 @@ def read_urdf(
                 raise DescriptionError(file, loop.name, reason)
     model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
     model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
-    if motors:
-        read_motors(root, model, unread)
+    read_motors(root, model, unread, transmissions)
     return model
 
 
@@ -168,12 +167,15 @@ def _read_gazebo(
     root: ElementTree.Element, tree: urdf.Tree, model: RobotModel, unread: Unread
 ) -> None:
     """Add loops and couplings that are told to Gazebo: its joints are those of SDF."""
-    elements = [part for gazebo in root.findall('gazebo') for part in gazebo]
-    if not any(part.tag in ('joint', 'plugin') for part in elements):
+    for gazebo in root.findall('gazebo'):
+        _read_spring(gazebo, model)
+    elements = [(part, g.get('reference') or '') for g in root.findall('gazebo') for part in g]
+    if not any(part.tag in ('joint', 'plugin') for part, _ in elements):
         return
-    frames = SdfFrames(_as_sdf(tree, elements), unread.file)
+    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread.file)
     poses = {name: frames.pose(name) for name in tree.links}
-    edges = SdfJoints(frames, unread).edges()
+    joints = SdfJoints(frames, unread)
+    edges = joints.edges()
     for edge in edges:
         missing = {edge.parent, edge.child}.difference(poses)
         if missing:
@@ -184,14 +186,24 @@ def _read_gazebo(
             model.notes.append(
                 f'joint {edge.name} closes a loop: its losses and spring are left out'
             )
-    list(SdfJoints(frames, unread).couplings(edges, set()))
+    list(joints.couplings(edges, set()))  # refuses all: each closes a loop
 
     def weld(first: str, second: str) -> tuple[Frame, Frame]:
         (at, turned), (other, rotation) = poses[first], poses[second]
         return Frame(first, turned.T @ (other - at), turned.T @ rotation), Frame.of(second)
 
-    plugins = [part for part in elements if part.tag == 'plugin']
+    plugins = [(part, link) for part, link in elements if part.tag == 'plugin']
     read_plugins(plugins, model, unread, _names(root), weld)
+
+
+def _read_spring(gazebo: ElementTree.Element, model: RobotModel) -> None:
+    """Add the spring of a joint that ``<gazebo reference>`` names."""
+    name, stiffness = gazebo.get('reference') or '', gazebo.findtext('springStiffness')
+    if stiffness and model.has_moving(name):
+        texts = (stiffness, gazebo.findtext('springReference') or '0')
+        values = [numbers_in(t, 1, model.file, f'gazebo {name} spring')[0] for t in texts]
+        if values[0]:
+            model.springs[name] = Spring(*values)
 
 
 def _as_sdf(tree: urdf.Tree, added: list[ElementTree.Element]) -> ElementTree.Element:

@@ -97,7 +97,7 @@ def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
     base = Body(None, None)
     base.rotation = np.eye(3).tolist()
     base.position = base.velocity = base.angular_velocity = base.angular_acceleration = vec.ZERO
-    base.acceleration = [-float(g) for g in gravity]
+    base.acceleration = [-g for g in gravity]
     base.twists = [(vec.ZERO, vec.ZERO)] * freedoms
     base.force = base.moment = vec.ZERO
     return base
@@ -238,7 +238,7 @@ class Plan:
         self.actuated = [structure.index(name) for name in description.actuated]
         self.base = fixed_base(description.gravity, len(self.independent))
         self._bodies: dict[int, Body] = {-1: self.base}
-        self._home = structure.tree.poses(structure.home)
+        self._home = structure.at_home()
         self.extent = structure.extent()
         self.stages = [self._stage(blocks, bodies) for blocks, bodies in self._groups()]
 
@@ -336,7 +336,8 @@ class Plan:
         """Home Jacobian of the blocks' constraints with respect to their own joints, per lane."""
         found = []
         for block in blocks:
-            rates = [jacobian(self._home, self.structure.constraints[c]) for c in block.constraints]
+            constraints = self.structure.in_floats.constraints
+            rates = [jacobian(self._home, constraints[c]) for c in block.constraints]
             found.append(np.vstack(rates)[:, list(block.joints)])
         return found
 

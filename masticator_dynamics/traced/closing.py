@@ -17,6 +17,7 @@ from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
 from masticator_dynamics.traced.constraints import in_base_axes, stage_equations
+from masticator_dynamics.traced.functions import sine_cosine
 from masticator_dynamics.traced.matrices import inverse, solve
 from masticator_dynamics.traced.numbers import (
     Number,
@@ -301,8 +302,11 @@ class Closing:
         """Require a joint to be near home: within a quarter turn, as for Newton steps."""
         assert joint.turn is not None
         sine, cosine = joint.turn
-        homes = np.broadcast_to(getattr(joint.home, 'values', joint.home), self.stage.lanes)
-        at_sine, at_cosine = stacked([[np.sin(home), np.cos(home)] for home in homes])
+        if isinstance(joint.home, Number):
+            at_sine, at_cosine = sine_cosine(joint.home)
+        else:
+            homes = np.broadcast_to(getattr(joint.home, 'values', joint.home), self.stage.lanes)
+            at_sine, at_cosine = stacked([[np.sin(home), np.cos(home)] for home in homes])
         self.conditions.append(cosine * at_cosine + sine * at_sine - least)
 
     # Two equations for two turns about parallel axes, e.g. of a crank and a rod in a plane

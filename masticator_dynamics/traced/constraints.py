@@ -241,7 +241,7 @@ def _in_cell(x: Any, ends: list[float]) -> Any:
 def _coupling(ends: _Ends) -> list[Equation]:
     """A sum of polynomials of joint positions: what turns or shifts one body against another."""
     constraint = ends.constraints[0]
-    gap: Any = float(constraint.offset[0])
+    gap: Any = constraint.offset.tolist()[0]
     wrenches: list[Wrench] = []
     bends: list[tuple[Any, Wrench, Wrench]] = []
     for joint, coefficients in constraint.terms:

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.differentiation import Rules, add_rule, forward
+from masticator_dynamics.traced.bodies import Joint
+from masticator_dynamics.traced.differentiation import Rules, add_rule, forward, reverse
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
@@ -37,13 +38,18 @@ def loop_rules(run: Evaluation, inputs: int) -> Rules:
     rules: Rules = {}
     for joint in (j for stage in run.plan.stages for j in stage.unknowns):
         slopes = dict.fromkeys(range(inputs), 0.0) | dict(enumerate(joint.tangent))
-        if joint.turn is not None:
-            sine, cosine = joint.turn
-            add_rule(rules, sine, {k: cosine * t for k, t in slopes.items()})
-            add_rule(rules, cosine, {k: -(sine * t) for k, t in slopes.items()})
-        else:
-            add_rule(rules, joint.position, slopes)
+        _joint_rule(rules, joint, slopes)
     return rules
+
+
+def _joint_rule(rules: Rules, joint: Joint, slopes: dict[int, Any]) -> None:
+    """A rule for the position of a joint that a loop determines."""
+    if joint.turn is not None:
+        sine, cosine = joint.turn
+        add_rule(rules, sine, {k: cosine * t for k, t in slopes.items()})
+        add_rule(rules, cosine, {k: -(sine * t) for k, t in slopes.items()})
+    else:
+        add_rule(rules, joint.position, slopes)
 
 
 def motion_rules(run: Evaluation, inputs: int) -> Rules:
@@ -104,6 +110,37 @@ def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Sca
     """The multipliers of some rows with these efforts, and their derivatives."""
     found = LeastNorm(run).multipliers()
     return with_derivatives(run, [found[row] for row in rows], inputs)
+
+
+def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
+    """Derivatives of the positions that the loops determine, by parameters.
+
+    With dependent joints held, parameters open gaps; these joints close them (implicit functions).
+    """
+    rules: Rules = {}
+    for stage in run.plan.stages:
+        if not stage.unknowns:
+            continue
+        for joint in stage.unknowns:
+            _joint_rule(rules, joint, dict.fromkeys(inputs, 0.0))
+        opened = forward([equation.gap for equation in stage.equations], inputs, rules)
+        for joint, row in zip(stage.unknowns, stage.inverse, strict=True):
+            columns = zip(inputs, zip(*opened, strict=True), strict=True)
+            _joint_rule(rules, joint, {k: -vec.dot(row, column) for k, column in columns})
+    return rules
+
+
+def by_parameters(run: InverseDynamics, inputs: Sequence[int]) -> list[Scalar]:
+    """Efforts of least norm, and their derivatives by parameters."""
+    efforts_ = LeastNorm(run).efforts()
+    rows = forward(efforts_, inputs, parameter_rules(run, inputs))
+    return [run.valid(), *efforts_, *_flat(rows)]
+
+
+def gradient(run: InverseDynamics, weights: Sequence[Any], inputs: Sequence[int]) -> list[Scalar]:
+    """Derivatives of a weighted sum of these efforts by parameters."""
+    total = vec.dot(weights, LeastNorm(run).efforts())
+    return [run.valid(), *reverse(total, inputs, parameter_rules(run, inputs))]
 
 
 class BestEfforts:

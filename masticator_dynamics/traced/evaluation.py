@@ -147,7 +147,7 @@ class Evaluation:
 
     def within_ranges(self) -> Any:
         """Positive where coordinates and motors are within the ranges of their joints."""
-        tree, home = self.plan.tree, self.plan.structure.home
+        tree, home = self.plan.tree, self.plan.structure.in_floats.home
         lower = np.array([joint.lower for joint in tree.joints]) - SLACK
         upper = np.array([joint.upper for joint in tree.joints]) + SLACK
         told = {*self.plan.independent, *self.plan.actuated}

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import (
+    Body,
     Joint,
     Plan,
     Stage,
@@ -128,6 +130,8 @@ class Forces:
             Angular velocity.
         """
         inertias = [self._plan.tree.inertias[j] for j in joint.joints]
+        if recorded := _moments(inertias[0]):
+            return wrench_of(recorded, joint.body, rates, turning)
         if not any(i.mass > 0.0 or i.about_center.any() for i in inertias):
             return vec.ZERO, vec.ZERO
         body, (acceleration, change) = joint.body, rates
@@ -310,6 +314,36 @@ class Forces:
             for joint, effort in supplied.items():
                 found[joint] = found.get(joint, 0.0) + effort
         return found
+
+
+def _moments(inertia: Any) -> Moments | None:
+    """Moments of mass of a body of which some number is recorded; None for others."""
+    moments = inertia if isinstance(inertia, Moments) else None
+    if moments is None and np.array(inertia.center_of_mass).dtype == object:
+        moments = Moments.of(inertia)
+    if moments is None and np.array(inertia.about_center).dtype == object:
+        moments = Moments.of(inertia)
+    return moments
+
+
+def wrench_of(moments: Moments, body: Body, rates: Twist, turning: Vector) -> tuple[Vector, Vector]:
+    """As :meth:`Forces.inertial_wrench`, linear in the moments of mass.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the body, in its axes.
+    """
+    acceleration, change = rates
+    arm = vec.apply(body.rotation, moments.first)
+    centripetal = vec.cross(turning, vec.cross(turning, arm))
+    force = vec.add(vec.scale(acceleration, moments.mass), vec.cross(change, arm))
+    force = vec.add(force, centripetal)
+    own, own_change = (vec.rotate_back(body.rotation, x) for x in (turning, change))
+    inertia = moments.second.tolist()
+    spin = vec.cross(own, vec.apply(inertia, own))
+    moment = vec.apply(body.rotation, vec.add(vec.apply(inertia, own_change), spin))
+    return force, vec.add(vec.cross(arm, acceleration), moment)
 
 
 def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:

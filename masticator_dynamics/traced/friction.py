@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Stage, chain, is_base
@@ -84,7 +82,7 @@ class Contact:
     def _length(self, data: ContactData) -> Any:
         """Newtons of normal force per unit of multiplier."""
         if data.height is None:
-            return float(np.linalg.norm(data.normal))
+            return square_root(vec.dot(data.normal, data.normal))
         force = self.stage.equations[self.row].wrenches[1].force
         return square_root(vec.dot(force, force))
 
@@ -100,6 +98,18 @@ class Contact:
         slip = [lane_pick(x, self.lane) for x in slip]
         parts = lane_pick(parts, self.lane) * REST
         return slip, vec.dot(slip, slip) - parts * parts
+
+    def powers(self, force: Vector) -> list[Any]:
+        """Power of a force on the body, and its reaction, per unit independent velocity."""
+        found = []
+        for k in range(len(self._b.twists)):
+            one, other = (
+                vec.add(linear, vec.cross(turn, vec.subtract(self._point, body.position)))
+                for body in (self._b, self._a)
+                for linear, turn in (body.twists[k],)
+            )
+            found.append(vec.dot(force, vec.subtract(one, other)))
+        return found
 
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""

@@ -6,14 +6,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.files import kept
 from masticator_dynamics.traced import python_entry
-from masticator_dynamics.traced.row_code import RowCode
+from masticator_dynamics.traced.numbers import Number
+from masticator_dynamics.traced.row_code import NONE, RowCode
+
+if TYPE_CHECKING:
+    from masticator_dynamics.traced.variable import Variable
 
 Function = Callable[[Any], list[Any]]  # output numbers of an evaluation, see `outputs.py`
 VALID, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
@@ -31,12 +35,19 @@ class Kernels:
     ----------
     driving : sequence of str
         Powered actuators.
+    variable : Variable, optional
+        Numbers of the mechanism that are inputs of its code.
     """
 
     def __init__(
-        self, description: MechanismDescription, structure: Structure, driving: Sequence[str]
+        self,
+        description: MechanismDescription,
+        structure: Structure,
+        driving: Sequence[str],
+        variable: Variable | None = None,
     ):
-        self._description, self._structure = description, structure
+        self._description, self._structure, self.variable = description, structure, variable
+        self.constants = NONE if variable is None else variable.numbers
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
         self.rows = sum(c.size for c in structure.constraints)
@@ -71,7 +82,7 @@ class Kernels:
         fallback : callable
             Called with arguments that machine code does not serve.
         """
-        if not self.available or not python_entry.supported():
+        if self.variable or not self.available or not python_entry.supported():
             return None
         sizes = self.freedoms, self.actuators
         return python_entry.Entry(code.row, result, mechanism, fallback, sizes)
@@ -90,16 +101,16 @@ class Kernels:
 
         Loops are closed in as many steps as it takes; the wrench does not matter.
         """
-        description, structure = self._description, self._structure
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
             from masticator_dynamics.traced.from_home import ClosedFromHome
 
-            return _outputs().closed(ClosedFromHome(description, structure, given))
+            of = self.recorded(given[self.inputs :])
+            return _outputs().closed(ClosedFromHome(*of, given[: self.inputs]))
 
         return RowCode(
             'closed from home', self.inputs, 1 + self.width, function,
-            lambda: identity(description, structure), largest=MOST_OPERATIONS,
+            lambda: self.identity[:-1], largest=MOST_OPERATIONS, constants=self.constants,
             impossible='' if self.freedoms else 'it has no freedoms',
         )  # fmt: skip
 
@@ -189,18 +200,76 @@ class Kernels:
         """
         first = self.inputs + self.tree
         last = first + self.actuators
+        end = last + len(rows)
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], False, True)
-            chosen = goals, friction, given[first:last], given[last:]
+            run = self.run(given[:first], False, True, given[end:])
+            chosen = goals, friction, given[first:last], given[last:end]
             return list(_derivatives().BestEfforts(run, *chosen).outputs(self.inputs, rows))
 
         count = self.actuators + len(rows)
         return RowCode(
             f'derivatives, {sorted(goals.items())}, friction {friction}',
-            last + len(rows), 1 + len(rows) + self.tree + count * (1 + self.inputs), function,
-            lambda: self.identity,
-            largest=MOST_OPERATIONS,
+            end, 1 + len(rows) + self.tree + count * (1 + self.inputs), function,
+            lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def positions(self) -> Code:
+        """Whether it is valid, and positions of all joints."""
+        return Code(self, 'positions', lambda run: [run.valid(), *run.positions()], 1 + self.tree)
+
+    @functools.cache  # noqa: B019 - lives as long as the mechanism
+    def parameter_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, efforts, and their derivatives by some of the constants."""
+        return self._by_parameters('derivatives', places, at_positions, 0)
+
+    @functools.cache  # noqa: B019
+    def parameter_gradient(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, and derivatives of a weighted sum of efforts by some constants.
+
+        Inputs are followed by the weights.
+        """
+        return self._by_parameters('gradient', places, at_positions, self.actuators)
+
+    def _by_parameters(
+        self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
+    ) -> RowCode:
+        first = self.inputs + self.tree * at_positions
+        last = first + weights
+        inputs = [last + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[last:])
+            if weights:
+                return list(_derivatives().gradient(run, given[first:last], inputs))
+            return list(_derivatives().by_parameters(run, inputs))
+
+        count = len(places) if weights else self.actuators * (1 + len(places))
+        return RowCode(
+            f'{kind} by parameters', last, 1 + count, function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    def regressor(self, names: Sequence[str], friction: bool) -> RowCode:
+        """Whether it is valid, and columns of the regressor, see `traced/regressor.py`.
+
+        Inputs are followed by positions of all joints and, with friction, by loads.
+        """
+        first = self.inputs + self.tree
+        contacts = len(self._description.contacts)
+        inputs = first + (2 * self.actuators + contacts) * friction
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            from masticator_dynamics.traced.regressor import columns
+
+            run = self.run(given[:first], False, True, given[inputs:])
+            return columns(run, names, given[first:inputs])
+
+        return RowCode(
+            'regressor', inputs, 1 + len(names) * self.freedoms, function,
+            lambda: [*self.identity, tuple(names)], constants=self.constants,
         )  # fmt: skip
 
     # Machine code
@@ -213,9 +282,18 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        return [*identity(self._description, self._structure), self._driving]
+        of = self.variable.identity if self.variable else [self._description, self._structure]
+        return [*identity(*of[:2]), *of[2:], self._driving]
 
-    def run(self, given: Sequence[Any], share: bool, at_positions: bool) -> Any:
+    def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
+        """Description and structure, with some numbers recorded where there are such."""
+        if self.variable and any(isinstance(x, Number) for x in constants):
+            return self.variable.recorded(constants)
+        return self._description, self._structure
+
+    def run(
+        self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
+    ) -> Any:
         """An evaluation of inputs.
 
         Parameters
@@ -226,13 +304,15 @@ class Kernels:
             Limbs of the same kind in lanes, where possible.
         at_positions : bool
             Whether the last inputs are positions.
+        constants : sequence
+            Recorded numbers of the mechanism itself, if any.
         """
         from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 
-        end = len(given) - self.tree * at_positions
+        end, plain = len(given) - self.tree * at_positions, len(given) == self.inputs
         return InverseDynamics(
-            self._description, self._structure, given[:end], self._driving,
-            share and len(given) == self.inputs, given[end:] if at_positions else None,
+            *self.recorded(constants), given[:end], self._driving,
+            share and plain and not self.variable, given[end:] if at_positions else None,
         )  # fmt: skip
 
 
@@ -274,10 +354,13 @@ class Code(RowCode):
         self._of = kernels, kind, function, outputs
         self._with_positions = at_positions
         movable = kernels.freedoms and kernels.actuators
+        inputs = kernels.inputs + kernels.tree * (6 * loads + at_positions)
         super().__init__(
-            kind, kernels.inputs + kernels.tree * (6 * loads + at_positions), outputs,
-            lambda given, share: function(kernels.run(given, share, at_positions)),
-            lambda: [*kernels.identity, loads, at_positions],
+            kind, inputs, outputs,
+            lambda given, share: function(
+                kernels.run(given[:inputs], share, at_positions, given[inputs:])
+            ),
+            lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
             further=further, streamed=streamed, largest=MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
         )  # fmt: skip

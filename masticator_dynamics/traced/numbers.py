@@ -214,6 +214,9 @@ def stacked(arrays: Sequence[Any]) -> Any:
 
     Geometry that is zero or one up to the rounding of its file becomes exactly so, and then folds.
     """
+    if any(isinstance(x, Number) for x in np.array(arrays, dtype=object).ravel()):
+        (single,) = arrays
+        return _rounded(single)
     table = np.array(arrays, dtype=float)
     for value in (0.0, 1.0, -1.0):
         table[np.abs(table - value) < NEGLIGIBLE] = value
@@ -224,6 +227,15 @@ def stacked(arrays: Sequence[Any]) -> Any:
         return [nested(part[:, i]) for i in range(part.shape[1])]
 
     return nested(table)
+
+
+def _rounded(part: Any) -> Any:
+    """Nested lists of which some numbers are recorded, others rounded as by :func:`stacked`."""
+    if isinstance(part, Number):
+        return part
+    if np.ndim(part):
+        return [_rounded(x) for x in part]
+    return stacked([[part]])[0]
 
 
 def per_lane(values: Iterable[float]) -> Any:

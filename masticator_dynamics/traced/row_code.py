@@ -23,6 +23,8 @@ from masticator_dynamics.traced.machine_code import (
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.traced.rows_ir import rows_function
 
+NONE: FloatArray = np.empty(0)
+
 
 def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
     """Machine code for a text, compiled if it is not in its file.
@@ -63,6 +65,8 @@ class RowCode:
         Most operations for which machine code is made.
     impossible : str
         Why there can be no machine code, if so.
+    constants : array, optional
+        What follows every input row; the function is recorded with these as inputs, too.
     """
 
     def __init__(
@@ -77,11 +81,13 @@ class RowCode:
         streamed: bool = False,
         largest: int | None = None,
         impossible: str = '',
+        constants: FloatArray = NONE,
     ):
         self.kind, self.inputs, self.outputs = kind, inputs, outputs
         self._recorded, self._depends_on = function, depends_on
         self._further, self._streamed = further, streamed
         self._largest, self._impossible = largest, impossible
+        self._constants = constants
 
     @functools.cached_property
     def reason(self) -> str:
@@ -115,13 +121,24 @@ class RowCode:
     def _text(self, width: int) -> str:
         """The function in LLVM's language, for one row (0) or for several side by side."""
         graph = Graph(self._largest) if self._largest else Graph()
-        found = self._recorded(list(graph.inputs(self.inputs)), not width)
+        found = self._recorded(list(graph.inputs(self._all_inputs)), not width)
         # The code writes as many numbers into memory for ``outputs``.
         assert len(found) == self.outputs, (self.kind, len(found), self.outputs)
         if not width:
             return row_function(graph, found, 'row')
         filled = [*found, *[0.0] * (padded(self.outputs, width) - self.outputs)]
-        return rows_function(graph, filled, 'rows', width, self.inputs, self._streamed)
+        return rows_function(graph, filled, 'rows', width, self._all_inputs, self._streamed)
+
+    @property
+    def _all_inputs(self) -> int:
+        return self.inputs + len(self._constants)
+
+    def _complete(self, given: FloatArray) -> FloatArray:
+        """Rows with the constants that follow them."""
+        if not len(self._constants):
+            return given
+        constants = np.broadcast_to(self._constants, (*given.shape[:-1], len(self._constants)))
+        return np.concatenate([given, constants], axis=-1)
 
     def _for(self, given: FloatArray) -> RowCode:
         """The code for rows of this length."""
@@ -148,38 +165,48 @@ class RowCode:
         RefusedError
             If there is no answer.
         """
-        return np.array(self._for(given)._recorded(given.tolist(), False), dtype=float)
+        code = self._for(given)
+        return np.array(code._recorded(code._complete(given).tolist(), False), dtype=float)
 
     @functools.cached_property
     def _recording(self) -> tuple[Graph, list[Any]]:
         """Graph and outputs, limb by limb, however large."""
         graph = Graph()
-        return graph, self._recorded(list(graph.inputs(self.inputs)), False)
+        return graph, self._recorded(list(graph.inputs(self._all_inputs)), False)
 
     def in_numpy(self, given: FloatArray) -> FloatArray:
         """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
         from masticator_dynamics.traced.differentiation import evaluated
 
-        found: FloatArray = evaluated(*self._recording, np.atleast_2d(given))
+        rows = np.atleast_2d(self._complete(given))
+        found: FloatArray = evaluated(*self._recording, rows)
         return found.reshape(*given.shape[:-1], self.outputs)
 
     def one_by_one(self, given: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
-        given, out = np.ascontiguousarray(given), np.empty((len(given), self.outputs))
-        row, source, target = self._for(given).row.row, address(given), address(out)
+        code = self._for(given)
+        given = np.ascontiguousarray(code._complete(given))
+        out = np.empty((len(given), self.outputs))
+        row, source, target = code.row.row, address(given), address(out)
         for i in range(len(given)):
             row(source + i * given.strides[0], target + i * out.strides[0])
         return out
 
     def __call__(self, given: FloatArray) -> FloatArray:
         """One row by itself; many side by side, the last group padded with its last row."""
-        given, code = np.ascontiguousarray(given), self._for(given)
+        code = self._for(given)
+        if given.ndim > 1 and code.rows is None:
+            return code.one_by_one(given)
+        return code.of_complete(code._complete(given))
+
+    def of_complete(self, given: FloatArray) -> FloatArray:
+        """The same for rows that constants follow already, their own for each row."""
+        given, code = np.ascontiguousarray(given), self
         if given.ndim == 1:
             out = np.empty(self.outputs)
             code.row.row(address(given), address(out))
             return out
-        if code.rows is None:
-            return code.one_by_one(given)
+        assert code.rows is not None
         width = this_processor().rows
         out = _aligned(len(given), padded(self.outputs, width), width)
         function, rest = code.rows.rows, len(given) % width

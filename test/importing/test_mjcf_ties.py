@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
-from importing.mujoco_oracle import assert_as_in_mujoco
+from importing.mujoco_oracle import MujocoOracle, assert_as_in_mujoco
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing import import_robot
@@ -120,6 +120,18 @@ READ = {
     'a motor of a hinge and a slide': (
         THREE, fixed(one='a:0.3 c:2') + driven('tendon="one"', 'joint="b"', 'joint="c"'), 3,
     ),
+    'two cylinders in space': (
+        '<site name="l" pos="0.3 0.6 0.6"/><site name="r" pos="0.3 -0.6 0.6"/>'
+        + body('a', 'axis="0 0 1"', 3, '0 0 0',
+               body('b', HINGE, 2, '0.1 0 0.1', '<site name="tip" pos="0.5 0.05 0.1"/>')),
+        straight('l', 'tip') + straight('tip', 'r').replace('rope', 'line')
+        + driven('tendon="rope" gear="-1"', 'tendon="line"'), 2,
+    ),
+    'a slider-crank in space, on a moving body': (
+        body('a', HINGE, 5, '0 0 0', '<site name="slider" pos="0.1 0 0.1" euler="0.1 0.4 0"/>'
+             + body('b', HINGE, 2, '0.4 0.05 0.1', '<site name="crank" pos="0.1 0 0.2"/>')),
+        driven('cranksite="crank" slidersite="slider" cranklength="0.5" gear="-2"', 'joint="a"'), 2,
+    ),
     'a telescopic cylinder': (
         REACHER, straight('wall', 'near') + driven('tendon="rope" gear="-1.5"', 'joint="b"'), 2,
     ),
@@ -150,6 +162,34 @@ def test_tendons_by_virtual_work(tmp_path: pathlib.Path) -> None:
     assert mechanism.actuated == mechanism.independent == ('a',)
     effort = mechanism.feedforward([0.0], [0.0], [0.0]).actuated
     assert effort == pytest.approx([9.81 * (1.0 - 2.0 / 3.0)], abs=1e-12)
+
+
+def hexapod(rest: str) -> tuple[str, str]:
+    """A plate that floats above six points of the ground, with a tendon to each."""
+    low, high, ropes = '', '', ''
+    for n in range(6):
+        lower = 2 * np.pi * (n // 2) / 3 + (0.2 if n % 2 else -0.2)
+        upper = 2 * np.pi * ((n + 1) // 2 % 3) / 3 - np.pi / 3 + (-0.15 if n % 2 else 0.15)
+        low += f'<site name="b{n}" pos="{0.5 * np.cos(lower)} {0.5 * np.sin(lower)} 0"/>'
+        high += f'<site name="p{n}" pos="{0.25 * np.cos(upper)} {0.25 * np.sin(upper)} -0.02"/>'
+        ropes += f'<spatial name="t{n}"><site site="b{n}"/><site site="p{n}"/></spatial>'
+    inertial = '<inertial pos="0.02 0.01 0.03" mass="3" diaginertia="0.02 0.03 0.04"/>'
+    plate = f'<body name="plate" pos="0.01 0.02 0.5"><freejoint/>{inertial}{high}</body>'
+    return f'{low}{plate}', f'<tendon>{ropes}</tendon>{rest}'
+
+
+def test_a_hexapod_of_tendons(tmp_path: pathlib.Path) -> None:
+    """Six cylinders, or five rods and a cylinder, carry the plate as in MuJoCo."""
+    cylinders = driven(*(f'tendon="t{n}"' for n in range(6)))
+    rods = equal(''.join(f'<tendon tendon1="t{n}"/>' for n in range(5)))
+    for rest, freedoms in ((cylinders, 6), (rods + driven('tendon="t5"'), 1)):
+        path = robot(tmp_path, *hexapod(rest))
+        oracle, ours = MujocoOracle(path), Mechanism.load(path)
+        oracle.place({})
+        assert oracle.motions().shape[1] == len(ours.independent) == freedoms
+        still = np.zeros(freedoms)
+        effort = ours.feedforward(ours.home.y, still, still).actuated
+        assert effort == pytest.approx(oracle.efforts(np.zeros(6)), rel=1e-9)
 
 
 def test_joints_that_others_follow_may_be_held(tmp_path: pathlib.Path) -> None:
@@ -188,6 +228,14 @@ REFUSED = {
     'a thruster': (
         PAIR + '<site name="s"/>', driven('name="jet" site="s" gear="0 0 1 0 0 0"'),
         'actuator jet', 'actuator',
+    ),
+    'a motor of what stands still': (
+        PAIR, fixed(one='a:1 b:1') + equal('<joint joint1="a" joint2="b" polycoef="0 -1 0 0 0"/>')
+        + driven('name="idle" tendon="one"'), 'actuator idle', 'idle',
+    ),
+    'a motor of a held joint': (
+        PAIR, equal('<joint joint1="a" polycoef="0.1 0 0 0 0"/>') + driven('name="m" joint="a"'),
+        'actuator m', 'm',
     ),
     'a motor of a ball': (
         PAIR + body('e', 'type="ball"', 1), driven('name="gimbal" joint="e" gear="1 0 0"'),

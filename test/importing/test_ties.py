@@ -153,6 +153,39 @@ def test_joints_that_follow_others(write: Write, how: str) -> None:
     assert turned.q[mechanism.tree_joints.index('second')] == pytest.approx(-0.3, abs=1e-12)
 
 
+def test_springs_that_gazebo_has(write: Write) -> None:
+    """2 N m/rad, slack at 0.5 rad: at zero it pulls by 1 N m."""
+    spring = named(springStiffness='2', springReference='0.5')
+    rest = DRIVE + f'<gazebo reference="first">{spring}</gazebo>'
+    mimic, _ = FOLLOWING['mimic']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest)
+    effort = Mechanism.load(write('a.urdf', text)).feedforward([0.0], [0.0], [0.0]).actuated
+    assert effort == pytest.approx([-0.1 * 9.80665 * 0.02 - 2.0 * 0.5], abs=1e-12)
+
+
+def test_closures_without_names(write: Write) -> None:
+    """Drake's have none: here one twice, which says nothing new."""
+    ball = five_bars.DIALECTS['drake']
+    path = write('a.urdf', five_bars.urdf(ball + ball + five_bars.TRANSMISSIONS))
+    assert_the_same(path)
+    assert Mechanism.load(path).closures == ('ball_constraint', 'ball_constraint_2')
+
+
+def test_gepetto_with_joints_that_follow(write: Write) -> None:
+    """What ros2_control says of joints counts, though the YAML file names the motors."""
+    _, rest = FOLLOWING['ros2_control']
+    write('robot.urdf', FINGER.replace('MIMIC', '').replace('REST', rest))
+    path = write('robot.yaml', 'closed_loop: []\ntype: []\nname_mot: [first]\n')
+    assert Mechanism.load(path).independent == ('first',)
+
+
+def test_a_joint_does_not_follow_itself(write: Write) -> None:
+    mimic, rest = FOLLOWING['plugin']
+    text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>first<'))
+    with pytest.raises(DescriptionError, match='plugin m: joint first follows itself'):
+        import_robot(write('a.urdf', text), 'a')
+
+
 def test_following_twice_in_two_ways_is_refused(write: Write) -> None:
     mimic, rest = FOLLOWING['mimic and plugin']
     text = FINGER.replace('MIMIC', mimic.replace('-1', '-2')).replace('REST', rest)
@@ -211,6 +244,8 @@ URDF = {  # by the label of the error
     + PLUGIN.format('one', 'closed_loop.so', named(a='rod_1', b='rod_nine')) + '</gazebo>',
     'plugin jaw_control': '<gazebo>'
     + PLUGIN.format('jaw_control', 'libtie.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
+    'plugin held': '<gazebo reference="rod_1">'
+    + PLUGIN.format('held', 'libhold.so', named(other='rod_2')) + '</gazebo>',
     'loop l': '<loop name="l"><predecessor link="rod_1"/><successor link="rod_2"/></loop>',
     'coupling': five_bars._fixed('tag', 'rod_1', LEFT).replace(
         '<origin', '<coupling joint="motor_2" ratio="2"/><origin'
@@ -321,6 +356,7 @@ JOINTS = ''.join(f'<joint_name>{name}</joint_name>' for name in MOTORS)
 HARMLESS = (
     PLUGIN.format(*CONTROLLER, JOINTS)
     + PLUGIN.format('states', 'libgazebo_ros_joint_state_publisher.so', JOINTS)
+    + PLUGIN.format('gear', 'gz-sim-joint-position-controller-system', JOINTS)
     + PLUGIN.format('wing', 'gz-sim-lift-drag-system', named(link='rod_1', control='motor_1'))
 )
 

@@ -163,3 +163,25 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism: Mechanism = samples.mechanism('five_bar')
     with pytest.raises(InputError, match='too large to be written out: more than 50'):
         export_c.c_files(mechanism.description, mechanism.structure)
+
+
+@needs_compiler
+def test_derivatives(tmp_path: pathlib.Path) -> None:
+    mechanism = samples.mechanism('five_bar')
+    of = mechanism.description, mechanism.structure
+    for file, text in export_c.c_files(*of, derivatives=True).items():
+        (tmp_path / file).write_text(text, encoding='utf-8')
+    library = tmp_path / 'library.so'
+    sources = [*STRICT, '-shared', '-fPIC', '-o', library, tmp_path / 'five_bar.c', '-lm']
+    subprocess.run([COMPILERS[0], *sources], check=True)
+    function = ctypes.CDLL(str(library)).five_bar_inverse_dynamics_derivatives
+    for state in samples.states('five_bar', 5, seed=3220):
+        out = np.zeros(2), np.zeros((2, 12))
+        arrays = [*map(np.ascontiguousarray, state), *out]
+        assert function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays)) == 0
+        found = mechanism.feedforward_derivatives(*state)
+        parts = [found.by_y, found.by_y_dot, found.by_y_ddot, found.by_wrench]
+        assert samples.relative_error(out[0], found.actuated) < 1e-12
+        assert samples.relative_error(out[1], np.hstack(parts)) < 1e-11
+    with pytest.raises(InputError, match='least norm without friction only'):
+        export_c.c_files(*of, friction=True, derivatives=True)

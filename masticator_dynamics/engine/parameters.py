@@ -1,0 +1,297 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of a description by name, and the same description with other numbers.
+
+Of each body that has mass, named like the link that its joint carries and in the axes of that link,
+about its origin: ``LINK.mass`` (kg), first moments ``LINK.mx`` ... (kg m), inertia ``LINK.ixx`` ...
+(kg m^2), with all links that are fixed to it. Of joints: ``JOINT.rotor_inertia`` (motor side),
+``armature``, ``stiffness``, ``reference``; friction as in the description (``coulomb`` of a motor's
+bearing times its radius). Of geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as
+in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length`` and
+``offset``, ``CONTACT.nx`` ... and ``offset``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.data import Actuator, Closure, Contact, JointPhysics
+from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.description.urdf_text import angles
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.errors import InputError
+
+INERTIAL = ('mass', 'mx', 'my', 'mz', 'ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
+PLACEMENT = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
+_NORMAL = ('nx', 'ny', 'nz')
+Values = dict[str, Any]
+
+
+class Moments(NamedTuple):
+    """Moments of mass of a body: what efforts are linear in."""
+
+    mass: Any
+    first: Any  # (3,), kg m
+    second: Any  # (3, 3), inertia about the origin of the axes, kg m^2
+
+    @classmethod
+    def of(cls, inertia: Inertia) -> Moments:
+        """From mass, centre of mass and inertia about it."""
+        c, mass = inertia.center_of_mass, inertia.mass
+        about = inertia.about_center + (np.eye(3) * (c @ c) - np.outer(c, c)) * mass
+        return cls(mass, c * mass, about)
+
+    @classmethod
+    def from_numbers(cls, numbers: Any) -> Moments:
+        """From ten numbers in the order of ``INERTIAL``."""
+        mass, x, y, z, xx, yy, zz, xy, xz, yz = numbers
+        return cls(mass, np.array([x, y, z]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+
+    def numbers(self) -> list[Any]:
+        """Ten numbers in the order of ``INERTIAL``."""
+        i = self.second
+        return [self.mass, *self.first, i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+
+    def turned(self, rotation: FloatArray) -> Moments:
+        """In axes to which a rotation leads from the present ones."""
+        return Moments(self.mass, rotation @ self.first, rotation @ self.second @ rotation.T)
+
+    def inertia(self) -> Inertia:
+        """Mass, centre of mass and inertia about it."""
+        c = self.first / self.mass if self.mass else np.zeros(3)
+        about = self.second - (np.eye(3) * (c @ c) - np.outer(c, c)) * self.mass
+        return Inertia(float(self.mass), c, about)
+
+
+def bodies_with_mass(structure: Structure) -> dict[str, int]:
+    """Bodies by the link that their joint carries."""
+    tree = structure.tree
+    return {
+        joint.child: k
+        for k, (joint, inertia) in enumerate(zip(tree.joints, tree.inertias, strict=True))
+        if inertia.mass > 0.0 or inertia.about_center.any()
+    }
+
+
+def inertial(structure: Structure) -> Values:
+    """Ten numbers of each body."""
+    found: Values = {}
+    for link, k in bodies_with_mass(structure).items():
+        to_link = structure.tree.frames[link].rotation.T
+        numbers = Moments.of(structure.tree.inertias[k]).turned(to_link).numbers()
+        found |= {f'{link}.{name}': float(x) for name, x in zip(INERTIAL, numbers, strict=True)}
+    return found
+
+
+def of_joints(description: MechanismDescription) -> Values:
+    """Rotors, armatures and springs: what efforts are linear in besides inertia."""
+    found: Values = {}
+    for name in description.actuated:
+        found[f'{name}.rotor_inertia'] = _actuator(description, name).rotor_inertia
+    for name, own in description.joints.items():
+        for key in ('armature', 'stiffness'):
+            if getattr(own, key):
+                found[f'{name}.{key}'] = getattr(own, key)
+    return found
+
+
+def frictional(description: MechanismDescription) -> Values:
+    """Friction of motors' bearings, joints and contacts."""
+    found: Values = {}
+    for name in description.actuated:
+        law = _actuator(description, name).friction
+        found |= {f'{name}.viscous': law.viscous, f'{name}.coulomb': law.coulomb}
+    for name, own in description.joints.items():
+        found |= {f'{name}.damping': own.damping or 0.0, f'{name}.friction': own.friction or 0.0}
+    for contact in description.contacts:
+        law_c = contact.friction
+        found |= {
+            f'{contact.name}.viscous': law_c.viscous,
+            f'{contact.name}.coulomb': law_c.coulomb,
+        }
+    return found
+
+
+def geometric(description: MechanismDescription) -> Values:
+    """Placements of joints, zeros of encoders, and dimensions of closures and contacts."""
+    found: Values = {}
+    for joint in description.tree.joints:
+        numbers = [*joint.position, *angles(joint.rotation)]
+        found |= {f'{joint.name}.{p}': float(x) for p, x in zip(PLACEMENT, numbers, strict=True)}
+        if joint.type in MOVING_TYPES:
+            found[f'{joint.name}.zero'] = 0.0
+    for name, own in description.joints.items():
+        if own.stiffness:
+            found[f'{name}.reference'] = own.reference
+    for closure in description.closures:
+        if closure.type == 'distance':
+            found[f'{closure.name}.length'] = closure.length
+        if closure.type == 'coupling':
+            found[f'{closure.name}.offset'] = closure.offset
+    for contact in description.contacts:
+        if contact.height is None:
+            parts = zip(_NORMAL, contact.normal, strict=True)
+            found |= {f'{contact.name}.{n}': x for n, x in parts}
+            found[f'{contact.name}.offset'] = contact.offset
+    return found
+
+
+def all_of(description: MechanismDescription, structure: Structure) -> Values:
+    """Every parameter."""
+    return (
+        inertial(structure) | of_joints(description) | frictional(description)
+        | geometric(description)
+    )  # fmt: skip
+
+
+def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) -> None:
+    """Refuse names that are not parameters, with the closest that is."""
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), known, 1, 0.0)
+            raise InputError(f'{mechanism} has no parameter {name!r}; did you mean {close[0]!r}?')
+
+
+def changed(
+    description: MechanismDescription,
+    values: Mapping[str, Any],
+    turn: Any,
+    home: Mapping[str, float] | None = None,
+) -> MechanismDescription:
+    """A description with other numbers; inertia of bodies is left as it is.
+
+    Parameters
+    ----------
+    values : mapping
+        Floats, or numbers that are recorded.
+    turn : callable
+        Gives sine and cosine of an angle.
+    home : mapping, optional
+        Positions of joints.
+    """
+
+    def of(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
+        """Values of an object's fields, by the names of the fields."""
+        return {f: values[f'{name}.{p}'] for p, f in fields.items() if f'{name}.{p}' in values}
+
+    def same(*names: str) -> dict[str, str]:
+        return {name: name for name in names}
+
+    def contact(old: Contact) -> Contact:
+        normal = [
+            values.get(f'{old.name}.{n}', x) for n, x in zip(_NORMAL, old.normal, strict=True)
+        ]
+        law = of(old.name, same('viscous', 'coulomb'))
+        friction = dataclasses.replace(old.friction, **law) if law else old.friction
+        return dataclasses.replace(
+            old, normal=tuple(normal), friction=friction, **of(old.name, same('offset'))
+        )
+
+    def actuator(name: str) -> Actuator:
+        old = _actuator(description, name)
+        law = of(name, same('viscous', 'coulomb'))
+        friction = dataclasses.replace(old.friction, **law) if law else old.friction
+        return dataclasses.replace(old, friction=friction, **of(name, same('rotor_inertia')))
+
+    def physics(name: str, old: JointPhysics) -> JointPhysics:
+        fields = same('armature', 'stiffness', 'reference', 'damping', 'friction')
+        return dataclasses.replace(old, **of(name, fields))
+
+    def closure(old: Closure) -> Closure:
+        return dataclasses.replace(old, **of(old.name, same('length', 'offset')))
+
+    joints = tuple(_moved(joint, values, turn) for joint in description.tree.joints)
+    named = {name.rpartition('.')[0] for name in values}
+    motors = {n: actuator(n) for n in description.actuated if n in named}
+    return dataclasses.replace(
+        description,
+        tree=dataclasses.replace(description.tree, joints=joints),
+        closures=tuple(map(closure, description.closures)),
+        contacts=tuple(map(contact, description.contacts)),
+        actuators=description.actuators | motors,
+        joints={name: physics(name, own) for name, own in description.joints.items()},
+        home=dict(description.home if home is None else home),
+    )
+
+
+def _actuator(description: MechanismDescription, name: str) -> Actuator:
+    return description.actuators.get(name) or Actuator()
+
+
+def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
+    """A joint placed by its parameters."""
+    keys = [f'{joint.name}.{part}' for part in PLACEMENT]
+    position, rotation = joint.position, joint.rotation
+    if any(key in values for key in keys[:3]):
+        position = np.array([values.get(k, x) for k, x in zip(keys[:3], position, strict=True)])
+    if any(key in values for key in keys[3:]):
+        was = angles(rotation)
+        x, y, z = (turn(values.get(k, a)) for k, a in zip(keys[3:], was, strict=True))
+        rotation = _about(2, *z) @ _about(1, *y) @ _about(0, *x)
+    zero = values.get(f'{joint.name}.zero')
+    if zero is not None:
+        if joint.type == 'prismatic':
+            position = position + rotation @ (joint.axis * zero)
+        else:
+            sine, cosine = turn(zero)
+            x, y, z = joint.axis
+            cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+            rotation = rotation @ (np.eye(3) + cross * sine + cross @ cross * (1.0 - cosine))
+    return dataclasses.replace(joint, position=position, rotation=rotation)
+
+
+def _about(axis: int, sine: Any, cosine: Any) -> Any:
+    """A rotation about one of the axes."""
+    j, k = (axis + 1) % 3, (axis + 2) % 3
+    found: list[list[Any]] = np.eye(3).tolist()
+    found[j][j] = found[k][k] = cosine
+    found[j][k], found[k][j] = -sine, sine
+    return np.array(found)
+
+
+def with_inertia(
+    description: MechanismDescription, structure: Structure, values: Mapping[str, Any]
+) -> MechanismDescription:
+    """A description whose bodies have other moments of mass: all of it in the links that carry.
+
+    Raises
+    ------
+    InputError
+        For moments that no body has.
+    """
+    links = dict(description.tree.links)
+    carriers = description.tree.carriers()
+    for link, moments in changed_moments(structure, values).items():
+        if not moments.mass >= 0.0:
+            raise InputError(f'{link}.mass is {moments.mass:.6g} kg; 0 or more is needed')
+        if not moments.mass and np.abs(moments.first).max() > 0.0:
+            raise InputError(f'{link} has first moments but no mass')
+        inertia = moments.inertia()
+        least = float(np.linalg.eigvalsh(inertia.about_center)[0])
+        if least < -1e-9 * max(np.abs(inertia.about_center).max(), 1e-12):
+            raise InputError(
+                f'{link} would have a negative moment of inertia about its centre of mass, '
+                f'{least:.3g} kg m^2: mass, first moments and inertia do not go together'
+            )
+        for other, carrier in carriers.items():
+            if carrier == link:
+                links[other] = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+        links[link] = inertia
+    return dataclasses.replace(description, tree=dataclasses.replace(description.tree, links=links))
+
+
+def changed_moments(structure: Structure, values: Mapping[str, Any]) -> dict[str, Moments]:
+    """Moments of mass, in link axes, of the bodies of which any number is given."""
+    known, found = inertial(structure), {}
+    for link in bodies_with_mass(structure):
+        keys = [f'{link}.{name}' for name in INERTIAL]
+        if any(key in values for key in keys):
+            found[link] = Moments.from_numbers([values.get(key, known[key]) for key in keys])
+    return found

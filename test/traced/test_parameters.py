@@ -1,0 +1,328 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanisms with other numbers against the same numbers in files, and the regressor.
+
+``GEOMETRIES`` sets how many random geometries of each mechanism are tried, ``PARAMETERS`` how many
+numbers of each are changed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import warnings
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import samples
+import yaml
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.description import archetypes
+from masticator_dynamics.errors import (
+    DescriptionWarning,
+    InputError,
+    MasticatorError,
+    ReachError,
+)
+
+GEOMETRIES = int(os.environ.get('GEOMETRIES', '2'))
+PARAMETERS = int(os.environ.get('PARAMETERS', '12'))
+NAMES = (*samples.NAMES, *(f'archetype {name}' for name in archetypes()))
+ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz')
+
+
+@functools.cache
+def mechanism(name: str) -> Mechanism:
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', DescriptionWarning)
+        if name in samples.NAMES:
+            return samples.mechanism(name)
+        return Mechanism.load(name.removeprefix('archetype '))
+
+
+@functools.cache
+def free_to_change(name: str) -> dict[str, float]:
+    """Some parameters of geometry, those on which the structure does not depend."""
+    found, rng = mechanism(name), np.random.default_rng(3211)
+    linear, known = found.parameters(), found.parameters(geometry=True)
+    keys = [key for key in known if key not in linear and not key.endswith('.zero')]
+    chosen: dict[str, float] = {}
+    for key in rng.permutation(keys).tolist():
+        value = known[key]
+        if len(chosen) == PARAMETERS:
+            break
+        try:
+            found.with_parameters({key: value})
+        except InputError as error:
+            assert 'the structure of' in str(error)
+            continue
+        chosen[key] = value
+    return chosen
+
+
+def random_geometry(name: str, seed: int) -> dict[str, float]:
+    found, rng = mechanism(name), np.random.default_rng(seed)
+    size = found.structure.extent()
+    return {
+        key: value + 0.004 * (1.0 if key.split('.')[-1] in ANGLES else size) * rng.uniform(-1, 1)
+        for key, value in free_to_change(name).items()
+    }
+
+
+def written(folder: pathlib.Path, old: Mechanism, new: Mechanism, changed: dict) -> Mechanism:
+    """The mechanism loaded from files that say these numbers, at the home that was found."""
+    robot = ElementTree.fromstring(old.description.urdf_xml)
+    for joint in robot.findall('joint'):
+        name = joint.get('name')
+        origin = joint.find('origin')
+        xyz, rpy = ((origin.get(key) if origin is not None else None) or '0 0 0'
+                    for key in ('xyz', 'rpy'))  # fmt: skip
+        numbers = dict(zip(('x', 'y', 'z'), xyz.split(), strict=True))
+        numbers |= dict(zip(('roll', 'pitch', 'yaw'), rpy.split(), strict=True))
+        mine = {key: changed[f'{name}.{key}'] for key in numbers if f'{name}.{key}' in changed}
+        if any(key in mine for key in ('roll', 'pitch', 'yaw')):  # of one and the same rotation
+            known = old.parameters(geometry=True)
+            mine = {k: known[f'{name}.{k}'] for k in ('roll', 'pitch', 'yaw')} | mine
+        if mine:
+            if origin is None:
+                origin = ElementTree.SubElement(joint, 'origin')
+            text = {key: str(value) for key, value in (numbers | mine).items()}
+            origin.set('xyz', ' '.join(text[key] for key in 'xyz'))
+            origin.set('rpy', ' '.join(text[key] for key in ('roll', 'pitch', 'yaw')))
+    data = yaml.safe_load(old.description.file.read_text(encoding='utf-8'))
+    for contact in data.get('contacts', []):
+        key = contact['name']
+        for i, part in enumerate(('nx', 'ny', 'nz')):
+            contact['normal'][i] = changed.get(f'{key}.{part}', contact['normal'][i])
+        contact['offset'] = changed.get(f'{key}.offset', contact['offset'])
+    for closure in data.get('closures', []):
+        for part in ('length', 'offset'):
+            if f'{closure["name"]}.{part}' in changed:
+                closure[part] = changed[f'{closure["name"]}.{part}']
+    for joint, own in (data.get('joints') or {}).items():
+        if f'{joint}.reference' in changed:
+            own['reference'] = changed[f'{joint}.reference']
+    home = dict(zip(new.tree_joints, new.structure.home.tolist(), strict=True))
+    data |= {'urdf': 'robot.urdf', 'home': home}
+    data.pop('xacro_arguments', None)
+    (folder / 'robot.urdf').write_text(ElementTree.tostring(robot, 'unicode'), 'utf-8')
+    (folder / 'robot.yaml').write_text(yaml.safe_dump(data), 'utf-8')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', DescriptionWarning)
+        return Mechanism.load(folder / 'robot.yaml')
+
+
+def states(name: str, count: int, seed: int) -> list[tuple[samples.Array, ...]]:
+    if name in samples.NAMES:
+        return [tuple(state) for state in samples.states(name, count, seed)]
+    found, rng = mechanism(name), np.random.default_rng(seed)
+    n, size = len(found.independent), found.structure.extent()
+    units = [found.structure.tree.joints[j].unit for j in found.independent_rows]
+    reach = np.where(np.array(units) == 'm', 0.05 * size, 0.1)
+    return [
+        (found.home.y + rng.uniform(-reach, reach), *rng.normal(size=(2, n)), rng.normal(size=6))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_geometry_against_files(name: str, tmp_path: pathlib.Path) -> None:
+    old = mechanism(name)
+    compared = 0
+    for seed in range(GEOMETRIES):
+        changed = random_geometry(name, seed)
+        new = old.with_parameters(changed)
+        expected = written(tmp_path, old, new, changed)
+        for state in states(name, 3, seed):
+            try:
+                right = expected.feedforward(*state)
+            except MasticatorError:
+                with pytest.raises(MasticatorError):
+                    new.feedforward(*state)
+                continue
+            one = new.feedforward(*state)
+            many = new.feedforward_batch(*(np.tile(x, (9, 1)) for x in state))
+            motion = new.solve(*state[:3])
+            for found in (
+                one.actuated,
+                many.actuated[8],
+                new.inverse_dynamics(motion, state[3]).actuated,
+            ):
+                assert samples.relative_error(found, right.actuated) < 1e-11
+            assert samples.relative_error(one.contact, right.contact) < 1e-11
+            assert samples.relative_error(motion.q, right.q) < 1e-11
+            assert samples.relative_error(one.joint_reaction, right.joint_reaction) < 1e-10
+            if changed:
+                assert samples.relative_error(old.feedforward(*state).actuated, one.actuated) > 1e-6
+            compared += 1
+    assert compared >= GEOMETRIES
+
+
+def test_everything_follows_the_numbers(tmp_path: pathlib.Path) -> None:
+    """Friction, goals, workspaces, forward kinematics, derivatives and the URDF text."""
+    old = mechanism('masticator')
+    changed = random_geometry('masticator', 5)
+    new = old.with_parameters(changed)
+    expected = written(tmp_path, old, new, changed)
+    assert new.with_parameters({}).parameters(geometry=True) == new.parameters(geometry=True)
+    (state,) = states('masticator', 1, 6)
+    for options in ({'friction': True}, {'goal': 'contact-force'}, {'limits': True}):
+        found, right = (m.feedforward(*state, **options).actuated for m in (new, expected))
+        assert samples.relative_error(found, right) < 1e-10
+    u = expected.solve(state[0]).position
+    np.testing.assert_allclose(new.forward_kinematics(u), state[0], atol=1e-9)
+    far = old.home.y + np.array([0.0, 0.02, 0.0, 0.1]) * np.linspace(0.1, 1.0, 9)[:, None]
+    assert (new.attempt(far).closed == expected.attempt(far).closed).all()
+    found, right = (m.feedforward_derivatives(*state).by_y for m in (new, expected))
+    assert samples.relative_error(found, right) < 1e-9
+    (tmp_path / 'again.urdf').write_text(new.description.urdf_xml, encoding='utf-8')
+    text = (tmp_path / 'robot.yaml').read_text(encoding='utf-8')
+    (tmp_path / 'again.yaml').write_text(text.replace('robot.urdf', 'again.urdf'), 'utf-8')
+    again = Mechanism.load(tmp_path / 'again.yaml').feedforward(*state).actuated
+    assert samples.relative_error(again, new.feedforward(*state).actuated) < 1e-11
+
+
+def test_a_shifted_encoder_reads_otherwise_and_nothing_else_changes() -> None:
+    old = mechanism('masticator')
+    new = old.with_parameters({'crank_2.zero': 0.05, 'crank_5.zero': -0.3})
+    shift = np.array([0.0, 0.05, 0.0, 0.0, -0.3, 0.0])
+    for state in states('masticator', 3, 8):
+        found, right = new.feedforward(*state), old.feedforward(*state)
+        np.testing.assert_allclose(found.position, right.position - shift, atol=1e-12)
+        assert samples.relative_error(found.actuated, right.actuated) < 1e-11
+
+
+def test_masses_and_friction_against_the_regressor() -> None:
+    """Efforts are linear in them: another derivation of what the changed mechanism needs."""
+    old, rng = mechanism('masticator'), np.random.default_rng(3212)
+    factors = rng.uniform(0.9, 1.1, 13)
+    links = dict.fromkeys(name.rpartition('.')[0] for name in old.parameters() if '.mass' in name)
+    assert len(links) == 13
+    changed = {
+        name: value * factors[list(links).index(link)]
+        for name, value in old.parameters().items()
+        if (link := name.rpartition('.')[0]) in links
+    }
+    changed |= {'crank_1.rotor_inertia': 3e-5, 'crank_4.rotor_inertia': 1e-5}
+    new = old.with_parameters(changed)
+    assert {key: new.parameters()[key] for key in changed} == pytest.approx(changed, rel=1e-12)
+    numbers = np.array(list((old.parameters() | changed).values()))
+    for y, y_dot, y_ddot, _ in states('masticator', 4, 9):
+        motion = old.solve(y, y_dot, y_ddot)
+        expected = old.regressor(motion).matrix @ numbers
+        assert samples.relative_error(new.feedforward(y, y_dot, y_ddot).actuated, expected) < 1e-12
+    laws = {'crank_1.coulomb': 0.05, 'condyle_left.coulomb': 0.1, 'crank_2.viscous': 1e-4}
+    rubbing = new.with_parameters(laws)
+    effort = rubbing.feedforward(y, y_dot, y_ddot, friction=True)
+    found = rubbing.regressor(motion, friction=True)
+    numbers = np.array(list(rubbing.parameters(friction=True).values()))
+    assert found.names == tuple(rubbing.parameters(friction=True))
+    rates = motion.tangent[old.actuated_rows] * old.transmission_ratios[:, None]
+    needed = rates.T @ effort.actuated
+    assert samples.relative_error(found.generalized @ numbers, needed) < 1e-12
+    without = rates.T @ old.feedforward(y, y_dot, y_ddot).actuated
+    assert samples.relative_error(without, needed) > 1e-2
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_regressor_times_parameters_are_efforts(name: str) -> None:
+    found = mechanism(name)
+    numbers = np.array(list(found.parameters().values()))
+    parts = [np.array(part) for part in zip(*states(name, 30, 3213), strict=True)][:3]
+    closed = found.attempt(parts[0]).closed
+    parts = [part[closed] for part in parts]
+    batch = found.feedforward_batch(*parts)
+    regressor = found.regressor(batch)
+    assert regressor.names == tuple(found.parameters())
+    assert regressor.matrix.shape == (closed.sum(), len(found.actuated), len(numbers))
+    for row, effort in zip(regressor.matrix @ numbers, batch.actuated, strict=True):
+        assert samples.relative_error(row, effort) < 1e-12
+    motion = found.solve(*(part[0] for part in parts))
+    one = found.regressor(motion).matrix
+    assert samples.relative_error(one, regressor.matrix[0]) < 1e-11
+    base = regressor.base_parameters()
+    rows = regressor.generalized.reshape(-1, len(numbers))
+    columns = rows[:, [regressor.names.index(parameter) for parameter in base.names]]
+    sizes = np.abs(rows).max(axis=0) + 1e-12 * np.abs(rows).max()
+    assert (np.abs(columns @ base.combinations - rows) / sizes).max() < 1e-6
+    assert np.linalg.matrix_rank(columns / np.linalg.norm(columns, axis=0)) == len(base.names)
+    assert len(base.names) < len(numbers)
+
+
+def test_refused() -> None:
+    found, bar = mechanism('masticator'), mechanism('five_bar')
+    cases = [
+        (found, {'mandible.mas': 1.0}, InputError, "no parameter 'mandible.mas'; did you mean"),
+        (found, {'mandible.mass': -1.0}, InputError, 'mandible.mass is -1; 0 or more is needed'),
+        (found, {'mandible.mx': 1.0}, InputError, 'mandible would have a negative moment'),
+        (found, {'mandible.mass': np.nan}, InputError, 'not a finite number'),
+        (found, {'mandible.mass': 'heavy'}, InputError, "is 'heavy', not a number"),
+        (found, {'crank_1.x': 1.0}, ReachError, 'cannot close at home .*mm are missing'),
+        (found, {'crank_1.viscous': -1.0}, InputError, '0 or more is needed'),
+        (bar, {'motor_1.z': 0.01}, InputError, 'the structure of five_bar depends on motor_1.z'),
+    ]
+    for of, values, error, message in cases:
+        with pytest.raises(error, match=message):
+            of.with_parameters(values)
+
+
+# Batches
+
+
+def test_a_batch_of_geometries_against_mechanisms_with_these_numbers() -> None:
+    found = mechanism('masticator')
+    names = [*free_to_change('masticator')]
+    batch = found.parameter_batch(names)
+    numbers = np.array([[*random_geometry('masticator', seed).values()] for seed in range(5)])
+    numbers[3, :] = batch.values
+    Y, V, A, W = (np.array(part) for part in zip(*states('masticator', 6, 3214), strict=True))
+    Y[4] = found.home.y + 1.0  # nothing reaches there
+    efforts = batch.feedforward(numbers, Y, V, A, W)
+    assert efforts.closed.all()
+    assert not efforts.valid[:, 4].any() and not efforts.actuated[:, 4].any()
+    served = [0, 1, 2, 3, 5]
+    assert efforts.valid[:, served].all()
+    for g, row in enumerate(numbers):
+        one = found.with_parameters(dict(zip(names, row, strict=True)))
+        right = one.feedforward_batch(*(part[served] for part in (Y, V, A, W)))
+        assert samples.relative_error(efforts.actuated[g, served], right.actuated) < 1e-11
+        assert samples.relative_error(efforts.contact[g, served], right.contact) < 1e-11
+    right = found.feedforward_batch(*(part[served] for part in (Y, V, A, W)))
+    assert samples.relative_error(efforts.actuated[3, served], right.actuated) < 1e-11
+    slopes = batch.feedforward(numbers, Y, V, A, W, derivatives=True)
+    for k, step in enumerate(np.eye(len(names)) * 1e-5):
+        expected = samples.five_point(
+            lambda t, step=step: batch.feedforward(numbers + t * step, Y, V, A, W).actuated, 1.0
+        )
+        error = np.abs(slopes.by_parameters[..., k] - expected / 1e-5).max()
+        assert error < 1e-6 * max(np.abs(slopes.by_parameters).max(), 1e-3), names[k]
+    weights = np.random.default_rng(3).normal(size=efforts.actuated.shape)
+    gradient, valid = batch.gradient(weights, numbers, Y, V, A, W)
+    assert (valid == efforts.valid).all()
+    expected = np.einsum('gnu,gnup->gnp', weights, slopes.by_parameters)
+    assert samples.relative_error(gradient, expected) < 1e-10
+
+
+def test_geometries_that_do_not_close_are_told_apart() -> None:
+    found = mechanism('five_bar')
+    batch = found.parameter_batch(['rod_1_end.x', 'rod_1_end.y'])
+    assert batch.names == ('rod_1_end.x', 'rod_1_end.y')
+    far = batch.values * 4.0 + 1.0
+    efforts = batch.feedforward([batch.values, far], found.home.y[None])
+    assert efforts.closed.tolist() == [True, False]
+    assert efforts.valid.tolist() == [[True], [False]] and not efforts.actuated[1].any()
+    with pytest.raises(ReachError, match='mm are missing'):
+        found.with_parameters(dict(zip(batch.names, far, strict=True)))
+    masses = found.parameter_batch(['rod_1.mass'])
+    for numbers, message in (
+        ([[1.0, 2.0]], r'shape \(1, 2\), needed is \(G, 1\)'),
+        ([[1.0], [-1.0]], 'parameters, row 2: rod_1.mass is -1; 0 or more is needed'),
+        ([[1.0], [np.inf]], 'parameters, row 2: rod_1.mass is inf'),
+    ):
+        with pytest.raises(InputError, match=message):
+            masses.feedforward(numbers, found.home.y[None])
+    with pytest.raises(InputError, match='named twice'):
+        found.parameter_batch(['rod_1.mass', 'rod_1.mass'])
