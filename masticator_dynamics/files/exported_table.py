@@ -86,7 +86,7 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
 
 def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Sequence[int]]:
     """Lines that can be the header, with the wanted columns."""
-    found = {}
+    found: dict[int, Sequence[int]] = {}
     for k, (number, cells) in enumerate(lines):
         try:
             chosen = choose(cells) if len(cells) > 1 else None

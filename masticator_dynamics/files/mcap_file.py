@@ -181,7 +181,9 @@ def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
             schemas[record.id] = record
         elif isinstance(record, Channel):
             schema = schemas.get(record.schema_id)
-            decode = _decoder(schema) if schema and record.message_encoding == 'cdr' else None
+            decode = None
+            if schema and record.message_encoding == 'cdr':
+                decode = _decoder(schema.encoding, schema.name, schema.data)
             channels[record.id] = record.topic, decode
         elif isinstance(record, Message) and channels[record.channel_id][1]:
             topic, decode = channels[record.channel_id]
@@ -192,23 +194,25 @@ def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
             found.metadata[record.name] = record.metadata
 
 
-def _decoder(schema: Any) -> Callable[[bytes], Any] | None:
+@functools.lru_cache(maxsize=64)  # recordings of an experiment have the same definitions
+def _decoder(encoding: str, name: str, text: bytes) -> Callable[[bytes], Any] | None:
     """Makes messages of CDR by the definition in the file; None for other kinds of definition."""
     from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
-    if schema.encoding not in ('ros2msg', 'ros2idl'):
+    if encoding not in ('ros2msg', 'ros2idl'):
         return None
-    text, store = schema.data.decode(), get_typestore(Stores.EMPTY)
+    store, is_idl = get_typestore(Stores.EMPTY), encoding == 'ros2idl'
     store.register(
-        get_types_from_idl(text)
-        if schema.encoding == 'ros2idl'
-        else get_types_from_msg(text, schema.name)
+        get_types_from_idl(text.decode()) if is_idl else get_types_from_msg(text.decode(), name)
     )
-    kind = store.get_msgdef(schema.name)
+    kind = store.get_msgdef(name)
 
     def decode(content: bytes) -> Any:
         read = kind.deserialize_cdr_le if content[1] & 1 else kind.deserialize_cdr_be
-        # `deserialize_cdr` refuses what Fast DDS leaves behind a message: room that it did not use.
-        return read(content[4:], 0, kind.cls, store)[0]
+        try:
+            # `deserialize_cdr` refuses what Fast DDS leaves behind a message: room not used.
+            return read(content[4:], 0, kind.cls, store)[0]
+        except Exception as error:  # generated code raises what the content makes it raise
+            raise ValueError(f'a message is no {name}: {error}') from error
 
     return decode
