@@ -24,6 +24,7 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from masticator_dynamics.ros.common.trajectory_cdr import encode
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -37,7 +38,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
-from masticator_dynamics.ros.common.trajectory_cdr import encode
 
 RATE, SECONDS = 1000, 10.0
 SCHEDULING = ('FIFO', 'FIFO, biting', 'ordinary')

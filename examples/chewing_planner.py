@@ -7,6 +7,10 @@ Run it beside the node: ``python3 examples/chewing_planner.py``. A planner of yo
 more than the two topics; where its positions come from is its own matter.
 """
 
+import signal
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during imports: an end, no stack trace
+# ruff: noqa: E402
 import numpy as np
 import rclpy
 from rclpy.duration import Duration
@@ -26,12 +30,18 @@ class ChewingPlanner(Node):
         super().__init__('chewing_planner')
         self.stroke = chewing_stroke(strokes=1, period=1.0, opening=0.12)
         self.peak = np.zeros(6)
+        self.heard = False
         self.trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self.create_subscription(JointState, 'feedforward_state', self.read, 50)
         self.create_timer(2.0, self.send)
 
     def send(self) -> None:
-        """Publish a stroke in the jaw's degrees of freedom: m and rad."""
+        """Publish a stroke in the jaw's degrees of freedom, m and rad, to a node that is active."""
+        if not self.heard:
+            text = 'waiting for feedforward_state: node dynamics is not active yet'
+            self.get_logger().info(text, throttle_duration_sec=10.0)
+            return
+        self.heard = False
         if np.any(self.peak):
             torques = ', '.join(f'{torque:.3f}' for torque in self.peak)
             self.get_logger().info(f'largest torques of the stroke, N m: {torques}')
@@ -53,6 +63,7 @@ class ChewingPlanner(Node):
 
     def read(self, state: JointState) -> None:
         """Torques of the motors at state.header.stamp, in the order of state.name."""
+        self.heard = True
         self.peak = np.maximum(self.peak, np.abs(state.effort))
 
 
@@ -61,8 +72,9 @@ def main() -> None:
     rclpy.init()
     try:
         rclpy.spin(ChewingPlanner())
-    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
-        pass
+    except Exception:
+        if rclpy.ok():  # otherwise it is what Ctrl-C has led to, wherever that came
+            raise
 
 
 if __name__ == '__main__':

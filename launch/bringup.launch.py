@@ -5,10 +5,8 @@
 import sys
 import time
 
-from launch.actions import ExecuteProcess, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.actions import ExecuteProcess
 
-from launch import LaunchContext
 from masticator_dynamics.description import load_description
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching
@@ -33,7 +31,7 @@ RECORDED = (
 )  # fmt: skip
 
 
-def start_nodes(context: LaunchContext, value: launching.Values) -> list:
+def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
     measured = launching.is_true(value['measured'])
     description = load_description(value['mechanism'])
@@ -41,40 +39,41 @@ def start_nodes(context: LaunchContext, value: launching.Values) -> list:
     passed = {name: value[name] for name, _, _ in DYNAMICS_ARGUMENTS}
     # What the robot measures takes the place of what it is told to do.
     passed['publish_joint_states'] = 'false' if measured else ''
-    source = PythonLaunchDescriptionSource(str(share_directory() / 'launch/dynamics.launch.py'))
     prefix = {'frame_prefix': value['frame_prefix']}
     started = [
-        IncludeLaunchDescription(source, launch_arguments=passed.items()),
+        *launching.of_file('dynamics', passed),
         launching.own_node('inertia_coupling', value),
         launching.own_node('inertia_estimator', value),
         launching.own_node('frame_path', value, {'frame': frame, **prefix}),
     ]
     if measured:
         started.append(launching.own_node('joint_state_completion', value))
-    needed = []
     if launching.is_true(value['record']):
-        started.append(record(value['namespace']))
-        needed.append('ros2bag')
+        started += ['ros2bag', record(value)]
     if launching.is_true(value['use_fake_planner']):
-        started.append(planner(value['namespace']))
-    return launching.checked(context, started, needed)
+        started.append(planner(value))
+    return started
 
 
-def record(namespace: str) -> ExecuteProcess:
+def record(value: launching.Values) -> ExecuteProcess:
     """Record by name: topics appear at any time, and other robots have theirs."""
-    below = f'/{namespace.strip("/")}/' if namespace.strip('/') else '/'
+    namespace = value['namespace'].strip('/')
+    below = f'/{namespace}/' if namespace else '/'
     topics = f'^({below}({"|".join(RECORDED)})|/tf|/tf_static|/diagnostics)$'
     bag = time.strftime('masticator_%Y-%m-%d_%H-%M-%S')
-    return ExecuteProcess(
-        cmd=['ros2', 'bag', 'record', '-o', bag, '--regex', topics], output='screen'
-    )
+    clock = ['--use-sim-time'] if launching.is_true(value['use_sim_time']) else []
+    command = ['ros2', 'bag', 'record', '-o', bag, *clock, '--regex', topics]
+    return ExecuteProcess(cmd=command, name='bag', output='screen')
 
 
-def planner(namespace: str) -> ExecuteProcess:
+def planner(value: launching.Values) -> ExecuteProcess:
     """The example, as a process of its own."""
     script = share_directory() / 'examples/chewing_planner.py'
-    arguments = ['--ros-args', '-r', f'__ns:=/{namespace.strip("/")}']
-    return ExecuteProcess(cmd=[sys.executable, str(script), *arguments], output='screen')
+    clock = f'use_sim_time:={str(launching.is_true(value["use_sim_time"])).lower()}'
+    namespace = f'__ns:=/{value["namespace"].strip("/")}'
+    arguments = ['--ros-args', '-r', namespace, '-p', clock]
+    command = [sys.executable, str(script), *arguments]
+    return ExecuteProcess(cmd=command, name='chewing_planner', output='screen')
 
 
 generate_launch_description = launching.described(ARGUMENTS, start_nodes)

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feedforward efforts of a mechanism, its links for TF, and RViz if wanted."""
 
-from launch_ros.actions import Node
-
-from launch import LaunchContext
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
 
@@ -18,17 +15,17 @@ ARGUMENTS = (
 )
 
 
-def start_nodes(context: LaunchContext, value: launching.Values) -> list[Node]:
+def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
     description = load_description(value['mechanism'])
-    nodes = [launching.dynamics_node(value)]
+    nodes = launching.dynamics_node(value)
     if launching.is_true(value['robot_state_publisher']):
         nodes.append(launching.robot_state_publisher(description, value))
     if launching.wants_gui(value):
         nodes.append(launching.rviz(description, value))
     if launching.is_true(value['plots']):
         nodes.append(launching.plots(description, value))
-    return launching.checked(context, nodes)
+    return nodes
 
 
 generate_launch_description = launching.described(ARGUMENTS, start_nodes)

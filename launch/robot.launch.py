@@ -6,7 +6,6 @@ from launch.actions import LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
 from launch_ros.actions import Node
 
-from launch import LaunchContext
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.simulated_bus import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
@@ -48,7 +47,7 @@ PLUGINS = {
 COMPILING = 900.0  # s for the twin to be there: its first start compiles
 
 
-def start_nodes(context: LaunchContext, value: launching.Values) -> list:
+def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
     # Joint states are the measured ones.
     value |= {'publish_joint_states': 'false'}
@@ -73,7 +72,7 @@ def start_nodes(context: LaunchContext, value: launching.Values) -> list:
     started = [
         launching.robot_state_publisher(description, value),
         *control(description, value, simulate),
-        launching.dynamics_node(value, remappings=feedforward(value)),
+        *launching.dynamics_node(value, remappings=feedforward(value)),
         launching.own_node('joint_state_completion', value, remappings=[MEASURED]),
     ]
     if hardware == 'topic':
@@ -83,7 +82,7 @@ def start_nodes(context: LaunchContext, value: launching.Values) -> list:
     if launching.is_true(value['plots']):
         started.append(launching.plots(description, value))
     plugins = (PLUGINS[hardware], PLUGINS[value['controller']], 'joint_state_broadcaster')
-    return launching.checked(context, started, plugins)
+    return [*started, *plugins]
 
 
 def feedforward(value: launching.Values) -> list[tuple[str, str]]:
@@ -108,20 +107,15 @@ def control(description, value: launching.Values, simulate: bool) -> list:
         rate=float(value['rate']),
     )
     # No name: it would be given to every controller in the process.
-    manager = Node(
-        package='controller_manager',
-        executable='ros2_control_node',
-        namespace=value['namespace'],
-        parameters=[str(launching.temporary_file(parameters, '.yaml'))],
-        output='screen',
-    )
+    file = str(launching.temporary_file(parameters, '.yaml'))
+    manager = launching.program(value, 'controller_manager', 'ros2_control_node', [file])
     unattended = simulate or value['hardware'] == 'mock'
     active = launching.is_true(value['active']) if value['active'] else unattended
     controller = ros2_control.CONTROLLERS[value['controller']]
     states = launching.wait_for_joint_states(value, description.actuated, [MEASURED])
     own = spawner(value, controller, *([] if active else ['--inactive']))
     return [
-        manager,
+        *launching.needs(manager, 'the controller manager'),
         spawner(value, 'joint_state_broadcaster'),
         *launching.then(states, own),
     ]
@@ -129,13 +123,8 @@ def control(description, value: launching.Values, simulate: bool) -> list:
 
 def spawner(value: launching.Values, controller: str, *options: str) -> Node:
     """Load a controller into the manager of this namespace, and end."""
-    return Node(
-        package='controller_manager',
-        executable='spawner',
-        namespace=value['namespace'],
-        arguments=[controller, '--controller-manager', 'controller_manager', *options],
-        output='screen',
-    )
+    arguments = [controller, '--controller-manager', 'controller_manager', *options]
+    return launching.program(value, 'controller_manager', 'spawner', arguments=arguments)
 
 
 def drives_file(file: str, rate: float, simulate: bool) -> str:
@@ -159,7 +148,7 @@ def drives(value: launching.Values, simulate: bool) -> list:
         twin['rate'] = float(value['rate'])
         if value['food']:
             twin['food'] = value['food']
-        started.append(launching.own_node('twin', value, twin))
+        started += launching.needs(launching.own_node('twin', value, twin), 'twin')
     return started
 
 

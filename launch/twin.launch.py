@@ -2,11 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot without a robot: everything as in robot.launch.py, with simulated drives and food."""
 
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-from launch import LaunchContext
-from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching
 
 # Handed on to robot.launch.py as they are.
@@ -21,11 +16,9 @@ ARGUMENTS = (
 )
 
 
-def start_nodes(context: LaunchContext, value: launching.Values) -> list[IncludeLaunchDescription]:
-    """The robot's launch file with the twin in its place."""
-    passed = value | {'hardware': 'topic', 'simulate': 'true'}
-    source = PythonLaunchDescriptionSource(str(share_directory() / 'launch/robot.launch.py'))
-    return [IncludeLaunchDescription(source, launch_arguments=passed.items())]
+def start_nodes(value: launching.Values) -> list:
+    """What the robot's launch file starts, with the twin in the robot's place."""
+    return launching.of_file('robot', value | {'hardware': 'topic', 'simulate': 'true'})
 
 
 generate_launch_description = launching.described(ARGUMENTS, start_nodes)

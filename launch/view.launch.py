@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Move a mechanism by hand: sliders over its independent coordinates, loops closed, in RViz."""
 
+from launch.actions import LogInfo
 from launch_ros.actions import Node
 
-from launch import LaunchContext
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
 from masticator_dynamics.ros.sliders import slider_urdf
@@ -20,7 +20,7 @@ ARGUMENTS = (
 )
 
 
-def start_nodes(context: LaunchContext, value: launching.Values) -> list[Node]:
+def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
@@ -31,8 +31,10 @@ def start_nodes(context: LaunchContext, value: launching.Values) -> list[Node]:
         launching.robot_state_publisher(description, value),
     ]
     if launching.wants_gui(value):
-        nodes += [sliders(description, value), launching.rviz(description, value)]
-    return launching.checked(context, nodes)
+        return [*nodes, sliders(description, value), launching.rviz(description, value)]
+    joints = ', '.join(description.independent)
+    text = f'without sliders nothing moves until somebody publishes {joints} on joint_states_in'
+    return [*nodes, LogInfo(msg=text)]
 
 
 def sliders(description, value) -> Node:
@@ -43,14 +45,13 @@ def sliders(description, value) -> Node:
     """
     file = launching.temporary_file(slider_urdf(description), '.urdf')
     home = {name: float(description.home.get(name, 0.0)) for name in description.independent}
-    return Node(
-        package='joint_state_publisher_gui',
-        executable='joint_state_publisher_gui',
-        namespace=value['namespace'],
+    return launching.program(
+        value,
+        'joint_state_publisher_gui',
+        'joint_state_publisher_gui',
+        [{'zeros': home, 'rate': 50}],
         arguments=[str(file)],
-        parameters=[{'zeros': home, 'rate': 50}],
         remappings=[('joint_states', 'joint_states_in')],
-        output='screen',
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -93,12 +93,12 @@ def ending_at_once() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def starting_deaf() -> Iterator[None]:
+def starting_deaf(signals: Iterable[int] = (signal.SIGINT,)) -> Iterator[None]:
     """Start processes that Ctrl-C does not reach: their parent ends them, and says so once.
 
     A terminal sends it to all, and Python would print a stack trace from each that just starts.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.bridges.bridged import Bridged
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
@@ -34,10 +35,6 @@ from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    import casadi
-
-    from masticator_dynamics.bridges.casadi_function import Quantity
-    from masticator_dynamics.bridges.pinocchio_model import PinocchioModel
     from masticator_dynamics.evaluation.derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
@@ -66,7 +63,7 @@ class EffortOptions(NamedTuple):
         return self.limits is False and not self.nearest
 
 
-class Mechanism(Dynamics, Kinematics, Parametric):
+class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -437,52 +434,6 @@ class Mechanism(Dynamics, Kinematics, Parametric):
 
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         return effort_derivatives(self, given, goal, friction)
-
-    # Other libraries
-
-    def to_pinocchio(self) -> PinocchioModel:
-        """The spanning tree as a model of Pinocchio, with the closures that it can have.
-
-        For robots whose joints turn by more than half a turn, too: positions stay one number a
-        joint. Needs the extra ``pinocchio``.
-
-        Raises
-        ------
-        InputError
-            Where Pinocchio is not installed.
-        """
-        from masticator_dynamics.bridges.pinocchio_model import to_pinocchio
-
-        return to_pinocchio(self)
-
-    def to_casadi(
-        self, quantity: Quantity = 'inverse_dynamics', *, frame: str | None = None
-    ) -> casadi.Function:
-        """The closed mechanism as a ``casadi.Function`` of symbols, to be differentiated there.
-
-        The arithmetic is that of the machine code for nearby poses (10 to 100 times slower in
-        CasADi's interpreter). Its last output ``valid`` is 1 where the numbers count, and 0 where
-        loops are not closed in the few steps that are recorded, or a singularity or another branch
-        could be near. Needs the extra ``casadi``.
-
-        Parameters
-        ----------
-        quantity : str
-            'inverse_dynamics': y, y_dot, y_ddot, wrench to effort (least norm, no friction);
-            'forward_dynamics': y, y_dot, effort, wrench to y_ddot; 'equations_of_motion': y, y_dot
-            to mass, bias, kinetic, potential; 'frame_pose': y to position and rotation of
-            ``frame``. Units and axes as for the methods of these names.
-        frame : str, optional
-            URDF link, for 'frame_pose'.
-
-        Raises
-        ------
-        InputError
-            For an unknown quantity or frame, and where CasADi is not installed.
-        """
-        from masticator_dynamics.bridges.casadi_function import to_casadi
-
-        return to_casadi(self, quantity, frame)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.

@@ -24,8 +24,7 @@ COMPUTING = {
     ),
     'nodes': (
         'added_effort cycle cycle_limits estimator_set executed_motion goal_watch instant '
-        'joint_state_input launch rejections robot_launch security_policy trajectory_cdr '
-        'wire_message'
+        'joint_state_input launch rejections robot_launch security_policy'
     ),
 }
 # Files in them that wait more than they work and bear neighbours.
@@ -38,8 +37,8 @@ WAITING = {
     'nodes': (
         'answers connections cycle_scheduler drive_requests dynamics_bad_input dynamics_limits '
         'dynamics_process dynamics_topics experiment_robot guard inertia_estimator keeping_up '
-        'middleware_joins newest_first node_processes ros2_control security_enforced '
-        'servo_drives_process start_and_end status_reporter trajectory_action'
+        'launch_processes middleware_joins node_processes ros2_control '
+        'security_enforced servo_drives_process start_and_end status_reporter trajectory_action'
     ),
 }
 # The longest of them, which begin first: none is left to run alone at the end.

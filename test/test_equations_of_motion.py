@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mass matrix, bias and energies: against Pinocchio, power, inverse dynamics and differences."""
 
+import pathlib
 import subprocess
 import sys
 
@@ -209,30 +210,76 @@ def test_what_has_no_answer_is_refused() -> None:
         jaw.forward_dynamics_batch([zero, [0.2, 0.0, 0.0, 0.0]], None, None)
     with pytest.raises(InputError, match='too large'):
         jaw.forward_dynamics(zero, np.full(4, 1e200), np.zeros(6))
+    with pytest.raises(InputError, match='Y is not given'):
+        jaw.forward_dynamics_batch(None, None, None)
+
+
+def test_no_rows_are_no_rows() -> None:
+    jaw = samples.mechanism('masticator')
     assert jaw.forward_dynamics_batch(np.zeros((0, 4)), None, None).shape == (0, 4)
+    nothing = jaw.solve_batch(np.zeros((0, 4)))
+    assert jaw.mass_matrix(nothing).shape == (0, 4, 4)
+    assert jaw.bias(nothing).shape == jaw.gravity(nothing).shape == (0, 4)
+    assert jaw.energy(nothing).kinetic.shape == (0,)
+    assert jaw.frame_jacobian_rate(nothing, 'incisor').shape == (0, 6, 4)
+    assert jaw.inverse_kinematics_batch('incisor', np.zeros((0, 3))).shape == (0, 4)
 
 
-def test_without_any_mass_there_is_no_acceleration(tmp_path) -> None:
-    urdf = """<robot name="light"><link name="base"/><link name="arm"/><link name="tip"/>
+def arm(folder: pathlib.Path, inertial: str = '', physics: str = '') -> Mechanism:
+    """A single arm, 1 m long, that turns about y."""
+    urdf = f"""<robot name="arm"><link name="base"/><link name="arm">{inertial}</link>
+    <link name="tip"/>
     <joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/>
     <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
     <joint name="end" type="fixed"><parent link="arm"/><child link="tip"/>
     <origin xyz="1 0 0"/></joint></robot>"""
-    text = """schema: 1
-name: light
-urdf: light.urdf
+    text = f"""schema: 1
+name: arm
+urdf: arm.urdf
 base: base
 platform: tip
 gravity: [0.0, 0.0, -9.81]
 independent: [shoulder]
 actuated: [shoulder]
+{physics}
 """
-    (tmp_path / 'light.urdf').write_text(urdf)
-    (tmp_path / 'light.yaml').write_text(text)
-    light = Mechanism.load(tmp_path / 'light.yaml')
+    (folder / 'arm.urdf').write_text(urdf)
+    (folder / 'arm.yaml').write_text(text)
+    return Mechanism.load(folder / 'arm.yaml')
+
+
+def test_without_any_mass_there_is_no_acceleration(tmp_path: pathlib.Path) -> None:
+    light = arm(tmp_path)
     assert light.mass_matrix(light.home) == 0.0
     with pytest.raises(SingularityError, match='mass matrix of shoulder is singular at shoulder'):
         light.forward_dynamics([0.1], [0.0], [1.0])
+
+
+def test_a_pendulum_with_motor_and_spring_is_the_one_of_textbooks(tmp_path: pathlib.Path) -> None:
+    inertial = """<inertial><origin xyz="0.4 0 0"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial>"""
+    physics = """actuators:
+  shoulder: {transmission: {ratio: -10.0}, rotor_inertia: 1.0e-3}
+joints:
+  shoulder: {stiffness: 3.0, reference: 0.2}"""
+    pendulum = arm(tmp_path, inertial, physics)
+    angle, rate, effort, force = 0.5, 1.5, 0.7, 4.0
+    motion = pendulum.solve([angle], [rate])
+    mass = 0.05 + 2.0 * 0.4**2 + 1e-3 * 10.0**2
+    # Turning about y takes the arm from x towards -z.
+    held = -2.0 * 9.81 * 0.4 * np.cos(angle) + 3.0 * (angle - 0.2)
+    assert pendulum.mass_matrix(motion) == pytest.approx(mass, rel=1e-14)
+    assert pendulum.bias(motion) == pytest.approx(held, rel=1e-14)
+    assert pendulum.gravity(motion) == pytest.approx(held, rel=1e-14)
+    kinetic, potential = pendulum.energy(motion)
+    assert kinetic == pytest.approx(0.5 * mass * rate**2, rel=1e-14)
+    raised = -2.0 * 9.81 * 0.4 * np.sin(angle) + 1.5 * (angle - 0.2) ** 2
+    assert potential == pytest.approx(raised, rel=1e-13)
+    found = pendulum.forward_dynamics([angle], [rate], [effort], [0.0, 0.0, force, 0.0, 0.0, 0.0])
+    expected = (-10.0 * effort - force * np.cos(angle) - held) / mass
+    assert found == pytest.approx(expected, rel=1e-13)
+    assert pendulum.mass_matrix(motion, 'actuated') == pytest.approx(mass / 100.0, rel=1e-13)
+    assert pendulum.bias(motion, 'actuated') == pytest.approx(-held / 10.0, rel=1e-13)
 
 
 def test_a_process_that_only_wants_torques_imports_none_of_it() -> None:

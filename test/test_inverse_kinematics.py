@@ -84,7 +84,7 @@ def test_no_place_is_much_closer_than_the_closest_found(name: str, frame: str) -
         goal = home + 5.0 * mechanism.structure.extent() * np.array(direction)
         with pytest.raises(ReachError) as caught:
             mechanism.inverse_kinematics(frame, goal)
-        assert missing_in(caught) < 1.01 * np.linalg.norm(places - goal, axis=1).min()
+        assert missing_in(caught) < 1.003 * np.linalg.norm(places - goal, axis=1).min()
 
 
 def test_what_the_mechanism_has_no_freedom_for_is_named_alone() -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges of joints, sockets and efforts, for one motion and for many."""
 
+import dataclasses
 import re
 import warnings
 
@@ -88,7 +89,7 @@ def test_nodes_refuse_what_is_reported_elsewhere(mechanism: Mechanism, beyond: f
 
 def test_a_motion_that_is_not_a_number_is_refused(mechanism: Mechanism) -> None:
     samples = sample_motion(mechanism, MotionPath.constant(np.zeros(4)), np.array([0.0]))
-    samples.v[0, 0] = np.nan
+    samples = dataclasses.replace(samples, v=np.full_like(samples.v, np.nan))
     with pytest.raises(LimitError, match='velocity nan'):
         check_ranges(mechanism, samples, None)
 

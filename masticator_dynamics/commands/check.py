@@ -156,24 +156,17 @@ def _masses(mechanism: Mechanism) -> Iterator[Row]:
 
 def _massless(mechanism: Mechanism) -> Iterator[str]:
     """A sentence for joints that can move without moving any mass, including rotors."""
-    description, tree = mechanism.description, mechanism.structure.tree
-    home = mechanism.home
-    poses, tangent = tree.poses(home.q), home.tangent
-    inertia = np.diag([description.joint_inertia(joint.name) for joint in tree.joints])
-    for body, part in enumerate(tree.inertias):
-        linear = poses.point_jacobian(body, poses.point(body, part.center_of_mass))
-        turning = poses.rotations[body].T @ poses.angular_jacobian(body)
-        inertia += part.mass * linear.T @ linear + turning.T @ part.about_center @ turning
-    felt = tangent.T @ inertia @ tangent
+    felt = mechanism.mass_matrix(mechanism.home)
     units = np.sqrt(np.where(np.diag(felt) > 0.0, np.diag(felt), 1.0))
     sizes, directions = np.linalg.eigh(felt / np.outer(units, units))
-    moved = np.abs(tangent @ (directions[:, sizes < 1e-12] / units[:, None]))
+    moved = np.abs(mechanism.home.tangent @ (directions[:, sizes < 1e-12] / units[:, None]))
     names = [
-        joint.name for joint, row in zip(tree.joints, moved, strict=True) if (row > 1e-9).any()
+        name for name, row in zip(mechanism.tree_joints, moved, strict=True) if (row > 1e-9).any()
     ]
     if names:
+        file = mechanism.description.urdf_file
         yield (
-            f'{description.urdf_file}: joints {", ".join(names)} can move without moving any mass: '
+            f'{file}: joints {", ".join(names)} can move without moving any mass: '
             'efforts are those of loads alone, and forward dynamics (twin, MuJoCo) has none; give '
             'what they move an <inertial>, or their motor a rotor_inertia'
         )

@@ -13,8 +13,8 @@ from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
 from masticator_dynamics.drives.dictionary import load_dictionary
+from masticator_dynamics.drives.joint_limits import JointLimits, in_order
 from masticator_dynamics.drives.reaction_times import reaction_times
-from masticator_dynamics.drives.safety import DriveGuard, in_order
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.mechanism import Mechanism
 
@@ -37,12 +37,12 @@ def check_drives(file: str, mechanism: str) -> None:
     drives = in_order(load_drives(file), model)
     for name, drive in drives.drives.items():
         load_dictionary(name, drive, drives.mode, find_file(file))
-    guard = DriveGuard(drives, model)
-    guard.check_counts(drives)
+    limits = JointLimits(drives, model)
+    limits.check_counts(drives)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
-        'Units at the joints': _units(drives, guard, model.effort_units),
-        'Limits that count': _limits(guard, model.effort_units),
+        'Units at the joints': _units(drives, limits, model.effort_units),
+        'Limits that count': _limits(limits, model.effort_units),
         'All drives have reacted, after': _reactions(drives),
     }
     click.echo('\n\n'.join(section(title, list(rows)) for title, rows in sections.items()))
@@ -59,14 +59,14 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
     yield 'efforts led by', f'{1e3 * drives.lead_of_effort:g} ms'
 
 
-def _units(drives: Drives, guard: DriveGuard, efforts_in: Sequence[str]) -> Iterator[Row]:
+def _units(drives: Drives, limits: JointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
     scaling = Scaling([drive.motor for drive in drives.drives.values()])
-    none, one = np.zeros(len(guard.names)), np.ones(len(guard.names))
+    none, one = np.zeros(len(limits.names)), np.ones(len(limits.names))
     counts = np.abs(scaling.position_from_counts(one) - scaling.position_from_counts(none))
     efforts = np.abs(scaling.effort_from_per_mille(one, none))
     for (name, drive), unit, effort, count, per_mille in zip(
-        drives.drives.items(), guard.units, efforts_in, counts, efforts, strict=True
+        drives.drives.items(), limits.units, efforts_in, counts, efforts, strict=True
     ):
         gains = drive.gains
         kept = "the drive's own"
@@ -78,17 +78,17 @@ def _units(drives: Drives, guard: DriveGuard, efforts_in: Sequence[str]) -> Iter
         )  # fmt: skip
 
 
-def _limits(guard: DriveGuard, efforts_in: Sequence[str]) -> Iterator[Row]:
+def _limits(limits: JointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'position', 'velocity', 'effort', 'effort rate', 'following error'
-    rows = zip(guard.names, guard.units, efforts_in, strict=True)
+    rows = zip(limits.names, limits.units, efforts_in, strict=True)
     for k, (name, unit, effort) in enumerate(rows):
         yield (
             name,
-            f'[{guard.lower[k]:.4g}, {guard.upper[k]:.4g}] {unit}',
-            f'{guard.velocity[k]:.4g} {unit}/s',
-            f'{guard.effort[k]:.4g} {effort}',
-            f'{guard.effort_rate[k]:.4g} {effort}/s',
-            f'{guard.following_error[k]:.4g} {unit}',
+            f'[{limits.lower[k]:.4g}, {limits.upper[k]:.4g}] {unit}',
+            f'{limits.velocity[k]:.4g} {unit}/s',
+            f'{limits.effort[k]:.4g} {effort}',
+            f'{limits.effort_rate[k]:.4g} {effort}/s',
+            f'{limits.following_error[k]:.4g} {unit}',
         )
 
 

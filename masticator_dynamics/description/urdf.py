@@ -146,7 +146,11 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
     if len(joints) != len(robot.joints):
         twice = [j.name for j in robot.joints if joints[j.child].name != j.name]
-        raise DescriptionError(file, f'joint {twice[0]}', 'its child link has another parent joint')
+        reason = (
+            'its child link has another parent joint; leave this joint out of the URDF and say it '
+            'as a closure in the YAML file'
+        )
+        raise DescriptionError(file, f'joint {twice[0]}', reason)
     roots = [name for name in links if name not in joints]
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')

@@ -23,7 +23,7 @@ class Approach:
     Attributes
     ----------
     position, velocity, effort : float arrays
-        rad, rad/s, N m; the effort is for the motion alone, without bite force.
+        Of the joints, rad, rad/s, N m; the effort is for the motion alone, without bite force.
     """
 
     position: FloatArray
@@ -47,7 +47,7 @@ def plan_approach(
         Actuated positions, rad; the loops may be open by encoder error. The motion begins exactly
         at ``measured`` and ends exactly at ``target``.
     period : float
-        s between rows.
+        Time between rows, s.
     velocity : float
         Maximum speed of any actuated joint, rad/s.
 
@@ -75,9 +75,9 @@ def _rest_to_rest(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Positions, velocities, accelerations (count, n_y) of a straight quintic between rests."""
     s = np.linspace(0.0, 1.0, count)[:, None]
-    way = end - start
+    distance = end - start
     return (
-        start + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
-        way * 30.0 * (s * (1.0 - s)) ** 2 / duration,
-        way * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2,
+        start + distance * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
+        distance * 30.0 * (s * (1.0 - s)) ** 2 / duration,
+        distance * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2,
     )

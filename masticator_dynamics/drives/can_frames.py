@@ -26,7 +26,7 @@ _FROM_DRIVE = pdo_layout(FROM_DRIVE)  # status word, position, torque
 _WRITE_CONTROL_WORD = struct.Struct('<4sH2x')
 _CONTROL_WORD_HEAD = bytes((0x2B, 0x40, 0x60, 0))
 _ASK_STATUS = bytes((0x40, 0x41, 0x60, 0, 0, 0, 0, 0))
-_STATUS_TOLD, _STATUS_ANSWER = bytes((0x4B, 0x41, 0x60, 0)), struct.Struct('<4xH2x')
+_STATUS_HEAD, _STATUS_ANSWER = bytes((0x4B, 0x41, 0x60, 0)), struct.Struct('<4xH2x')
 _NMT_COMMANDS = {
     Action.NMT_STOP: objects.Nmt.STOP,
     Action.NMT_PRE_OPERATIONAL: objects.Nmt.PRE_OPERATIONAL,
@@ -58,7 +58,7 @@ class DriveFrames:
         # No bus echoes what is sent: another master's, which `OtherMaster` reports.
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
-        self._told_by_sdo = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
+        self._sdo_replies = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
         self._layout = pdo_layout(TO_DRIVE[drives.mode])
         self._with_position = drives.mode == 'position'
         self._messages = [
@@ -113,7 +113,7 @@ class DriveFrames:
         """
         if message.arbitration_id in self._own:
             return True
-        index = self._told_by_sdo.get(message.arbitration_id)
+        index = self._sdo_replies.get(message.arbitration_id)
         if index is not None:  # canopen may also have requested it
             self._take_status(index, bytes(message.data), believed)
             return False
@@ -244,8 +244,8 @@ class DriveFrames:
 
         Of two answers, of which one is another node's, the one that reports torque counts.
         """
-        told = len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_TOLD)
-        if told and not self._fresh[index]:
+        is_status = len(data) == _STATUS_ANSWER.size and data.startswith(_STATUS_HEAD)
+        if is_status and not self._fresh[index]:
             (word,) = _STATUS_ANSWER.unpack(data)
             if believed or is_powered(word):
                 self._status[index] = word

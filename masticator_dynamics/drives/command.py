@@ -26,13 +26,13 @@ class Command:
     Attributes
     ----------
     position, velocity, effort : float arrays, optional
-        rad, rad/s, N m.
+        Of the joints, rad, rad/s, N m.
     time : float
-        s, ``time.monotonic()`` when it arrived.
+        When it arrived, s of ``time.monotonic()``.
     stamp : float
-        s, on its sender's clock; only differences between stamps count. ``time`` without a stamp.
+        On its sender's clock, s; only differences between stamps count. ``time`` without a stamp.
     age : float
-        s, from its stamp to its arrival; 0 without a stamp.
+        Time from its stamp to its arrival, s; 0 without a stamp.
     """
 
     position: FloatArray | None

@@ -50,11 +50,11 @@ class Feedback:
     Attributes
     ----------
     time : float
-        s, ``time.monotonic()`` when the drives took these samples (SYNC).
+        When the drives took these samples (SYNC), s of ``time.monotonic()``.
     status_word : int array
         0x6041, the newest received by PDO or SDO.
     position, velocity, effort : float arrays
-        rad, rad/s, N m at the joints. Position is NaN before a drive's first PDO; velocity is
+        At the joints, rad, rad/s, N m. Position is NaN before a drive's first PDO; velocity is
         derived from positions, 0 before the second PDO and during homing.
     fresh : bool array
         Whether the PDO of this cycle arrived.
@@ -63,7 +63,7 @@ class Feedback:
     lost : int array
         PDOs missing in total since the start.
     heartbeat_age : float array
-        s since the last sign of life; infinite before the first.
+        Time since the last sign of life, s; infinite before the first.
     emergencies : tuple of Emergency
         Received since the last cycle.
     bus_error : str
@@ -101,9 +101,9 @@ class Setpoint:
     ----------
     goal : Goal
     position, effort : float arrays (n,)
-        rad and N m at the joints; used while the goal is ENABLED.
+        At the joints, rad and N m; used while the goal is ENABLED.
     velocity : float array (n,), optional
-        rad/s of the motion that the efforts are for: motors overcome their own friction and gear
+        Of the motion that the efforts are for, rad/s: motors overcome their own friction and gear
         losses at this velocity. None leaves those to the position loop. Never the measured
         velocity, which would make a motor that holds a load oscillate.
     actions : tuple of (int, Action)

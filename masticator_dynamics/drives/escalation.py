@@ -16,7 +16,7 @@ import math
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Action, Feedback, Goal
-from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.status_words import powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response
@@ -168,10 +168,10 @@ class Escalation:
             return []
         one.measure = Measure(one.measure + 1)
         one.since, one.cycles, one.actions, one.acted = feedback.time, 0, 0, -math.inf
-        kind, text = self._told(k, one.measure, wait, feedback)
+        kind, text = self._words(k, one.measure, wait, feedback)
         return [Finding(self._names[k], kind, text, Goal.TORQUE_FREE)]
 
-    def _told(self, k: int, measure: Measure, wait: float, feedback: Feedback) -> tuple[str, str]:
+    def _words(self, k: int, measure: Measure, wait: float, feedback: Feedback) -> tuple[str, str]:
         if measure is not Measure.NONE_LEFT:
             kind, action = _TAKEN[measure]
             return kind, f'has not shown within {wait:.3g} s that it gives no torque: {action}'

@@ -58,7 +58,7 @@ class CyclicExchange:
     awake : bool
         Whether idle processors do not sleep deeply.
     late : Longest
-        s by which cycles came late.
+        Delays of the cycles, s.
     """
 
     def __init__(

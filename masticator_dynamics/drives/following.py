@@ -15,7 +15,8 @@ from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.safety import DriveGuard, Finding
+from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -33,16 +34,16 @@ class _Followed:
     Attributes
     ----------
     command : Command
-    taken : float
-        s, feedback time of the cycle that took it.
+    cycle_time : float
+        Feedback time of the cycle that accepted it, s.
     velocity, acceleration : float arrays (n,)
-        rad/s, commanded or derived from successive positions; rad/s^2.
+        Commanded or derived from successive positions, rad/s; its rate, rad/s^2.
     load : Trend, optional
         Of the efforts; None where there are none.
     """
 
     command: Command
-    taken: float
+    cycle_time: float
     velocity: FloatArray
     acceleration: FloatArray
     load: Trend | None
@@ -70,7 +71,7 @@ class Following:
 
     Parameters
     ----------
-    guard : DriveGuard
+    limits : JointLimits
     drives : Drives
 
     Attributes
@@ -80,9 +81,9 @@ class Following:
     sent, effort : float arrays (n,)
         Position, rad, and effort, N m, of the latest setpoint.
     velocity : float array (n,), optional
-        rad/s of the motion that the efforts are for; None where no such efforts were commanded.
+        Of the motion that the efforts are for, rad/s; None where no such efforts were commanded.
     extra : float array (n,)
-        N m, added to commanded efforts.
+        Added to commanded efforts, N m.
     clamped, held_back : int arrays (n,)
         Cycles in which an effort was beyond its bound, or changed faster than its rate.
     accepted, refused : int
@@ -94,12 +95,12 @@ class Following:
         else 0.
     """
 
-    def __init__(self, guard: DriveGuard, drives: Drives):
-        self._guard, self._drives = guard, drives
+    def __init__(self, limits: JointLimits, drives: Drives):
+        self._limits, self._drives = limits, drives
         self._positions = drives.mode == 'position'
-        self._longest_age = _LONGEST_AGE * guard.period  # s
-        self._longest_step = _LONGEST_STEP * guard.period  # s
-        none = np.zeros(len(guard.names))
+        self._longest_age = _LONGEST_AGE * limits.period  # s
+        self._longest_step = _LONGEST_STEP * limits.period  # s
+        none = np.zeros(len(limits.names))
         self.effort = self.extra = self._wanted = none  # N m; `_wanted` is commanded, led
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
@@ -113,7 +114,7 @@ class Following:
         self.offered: Command | None = None
         self.joins = 0
         self._followed: _Followed | None = None
-        self._way: Approach | None = None
+        self._approach: Approach | None = None
         self._steps = 0
         self._held = False  # the motion was not continued in the latest cycle
         self._begun = -np.inf  # s, of the latest command with which a motion began
@@ -131,18 +132,18 @@ class Following:
 
     def rest(self) -> None:
         """Give no effort: the next begins at zero."""
-        self.effort = np.zeros(len(self._guard.names))
+        self.effort = np.zeros(len(self._limits.names))
 
-    def go(self, way: Approach) -> None:
+    def go(self, path: Approach) -> None:
         """Follow a path, one row per cycle, whatever is commanded meanwhile."""
-        self._way, self._steps = way, 0
+        self._approach, self._steps = path, 0
 
     def on_the_way(self) -> bool:
         """Take the next row of the path; False when there is none left."""
-        way = self._way
-        if way is None or self._steps == len(way.position):
+        path = self._approach
+        if path is None or self._steps == len(path.position):
             return False
-        self.sent, self.velocity = way.position[self._steps], way.velocity[self._steps]
+        self.sent, self.velocity = path.position[self._steps], path.velocity[self._steps]
         self._steps += 1
         return True
 
@@ -218,18 +219,18 @@ class Following:
         assert command.position is not None
         origin = command.position
         if before is None:
-            reason = self._guard.far(sent, feedback.position)
+            reason = self._limits.far(sent, feedback.position)
             self.offered = command if reason else None
             if reason:
                 return reason, []
         else:
             assert before.command.position is not None
             origin = before.command.position
-            elapsed = max(command.stamp - before.command.stamp, feedback.time - before.taken)
+            elapsed = max(command.stamp - before.command.stamp, feedback.time - before.cycle_time)
             elapsed = min(elapsed, self._longest_step)
             # This process may have stood still since SYNC, too.
             self._gap = max(feedback.time, command.time) - before.command.time
-        found = self._guard.command(sent, command.position, command.velocity, origin, elapsed)
+        found = self._limits.command(sent, command.position, command.velocity, origin, elapsed)
         found = self._with_gap(found)
         return (str(found[0]) if found else ''), found
 
@@ -248,19 +249,19 @@ class Following:
         if self._positions:
             passed = followed.passed(now, self._longest_age)
             sent = followed.position(self._drives.lead + passed)
-            if ((sent >= self._guard.lower) & (sent <= self._guard.upper)).all():
+            if ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all():
                 self.sent = sent
         self._wanted = self._led_effort(followed, now)
 
     def setpoint(self, elapsed: float) -> Setpoint:
         """What the drives are to do, ``elapsed`` s after the setpoint before."""
-        wanted = np.zeros(len(self._guard.names))
+        wanted = np.zeros(len(self._limits.names))
         if self._followed is not None:
             wanted = self._wanted + self.extra
-        elif self._way is not None:
-            wanted = self._way.effort[self._steps - 1]
+        elif self._approach is not None:
+            wanted = self._approach.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), self._longest_step)
-        self.effort, clamped, held_back = self._guard.limit_effort(wanted, self.effort, elapsed)
+        self.effort, clamped, held_back = self._limits.limit_effort(wanted, self.effort, elapsed)
         self.clamped += clamped
         self.held_back += held_back
         return Setpoint(Goal.ENABLED, self.sent, self.effort, self.velocity)
@@ -285,11 +286,11 @@ class Following:
         """
         load, lead = followed.load, self._drives.lead_of_effort
         if load is None:
-            return np.zeros(len(self._guard.names))
+            return np.zeros(len(self._limits.names))
         effort = load.values
         if not lead:
             return effort
-        bound, led = self._guard.effort, load.ahead(lead + followed.passed(now, self._longest_age))
+        bound, led = self._limits.effort, load.ahead(lead + followed.passed(now, self._longest_age))
         return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _begins(self, now: float) -> int:

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import MOVING
-from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.drives.watches import Watcher
+from masticator_dynamics.drives.watching_threads import WatchingThread
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -25,15 +25,17 @@ class LoopCheck:
     tolerance : float
         Largest permitted gap of the loops, m.
     rate : float
-        Hz; 0: never.
+        Checks per second, Hz; 0: never.
     """
 
     def __init__(self, supervisor: Supervisor, mechanism: Mechanism, tolerance: float, rate: float):
         self._supervisor, self._mechanism = supervisor, mechanism
         self._tolerance = tolerance
         pause = 1.0 / rate if rate > 0.0 else None
-        watcher = Watcher('loop check', self.check, pause, supervisor.watches, supervisor.stop)
-        self.start, self.stop = watcher.start, watcher.stop
+        thread = WatchingThread(
+            'loop check', self.check, pause, supervisor.deadlines, supervisor.stop
+        )
+        self.start, self.stop = thread.start, thread.stop
 
     def check(self) -> None:
         """Check once, if drives are enabled.

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import collections
 import concurrent.futures
 import contextlib
 import functools
@@ -15,20 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 import can
 import canopen
-import numpy as np
 from canopen.network import MessageListener
 
 from masticator_dynamics.drives import bring_up, emergency, objects
 from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.can_bus import bus_title, is_data_frame, open_bus
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Emergency
 from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
 from masticator_dynamics.drives.scaling import Scaling
-from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.drives.sdo import SECOND_ANSWER, SdoChannel
+from masticator_dynamics.drives.signs_of_life import SignsOfLife
 from masticator_dynamics.drives.status_words import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import AbsentError, DriveError
@@ -36,10 +34,8 @@ from masticator_dynamics.errors import AbsentError, DriveError
 _START = 5.0  # s for a drive to become operational
 _LISTEN, _LISTEN_PERIODS = 0.25, 3.0  # s, and heartbeat periods, to hear another master
 _RESTART = 10.0  # s for a drive to boot
-_SECOND_ANSWER = 0.02  # s in which another node's answer comes, if there is one
+_EARLIER = 0.05  # s in which answers come to requests that were not seen
 _GONE = 0.5  # s without a heartbeat, after which no answer is expected
-
-_NMT_STATES = frozenset(NmtState)
 
 # Errors are raised with the drive's name; canopen would also print them.
 logging.getLogger('canopen').addHandler(logging.NullHandler())
@@ -60,15 +56,9 @@ class DriveNetwork:
     names : tuple of str
         Actuated joints, in the file's order.
     scaling : Scaling
-    emergencies : deque of Emergency
-        Newest last; the reader removes them.
-    heard : array (n,)
-        s, ``time.monotonic()`` of each drive's last heartbeat; -inf before the first.
-    booted : set of int
-        Indices of drives that have restarted since they were set up.
+    emergencies, heard, booted, nmt_states
+        As of `SignsOfLife`.
     others : OtherMaster
-    nmt_states : list of int
-        The state it reported (`objects.NmtState`); -1 before the first.
 
     Raises
     ------
@@ -80,10 +70,9 @@ class DriveNetwork:
         self.drives = drives
         self.names = tuple(drives.drives)
         self.scaling = Scaling([drive.motor for drive in drives.drives.values()])
-        self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
-        self.heard: FloatArray = np.full(len(self.names), -np.inf)
-        self.nmt_states = [-1] * len(self.names)
-        self.booted: set[int] = set()
+        signs = SignsOfLife(drives)
+        self.emergencies, self.heard = signs.emergencies, signs.heard
+        self.nmt_states, self.booted, self._signs = signs.nmt_states, signs.booted, signs
         self._unfinished: set[int] = set()  # indices of drives whose set-up has not succeeded
         self._alterations = Alterations(len(self.names))
         self.others = OtherMaster(drives, self._alterations)
@@ -122,9 +111,10 @@ class DriveNetwork:
         self._receiver.start()
         try:
             self.listen()
+            before = self._alterations.counts()
             self._add_nodes()
             self._find(range(len(self.names)))
-            self._set_up(range(len(self.names)), (0,) * len(self.names))
+            self._set_up(range(len(self.names)), before)
         except BaseException:
             self._disconnect()
             raise
@@ -165,8 +155,14 @@ class DriveNetwork:
         for index in again:
             self._channels[index].begin_set_up()
         self._find(again)
-        self._restart([index for index in again if self._alterations.reason(index)])
+        altered = [index for index in again if self._alterations.reason(index)]
+        self._restart(altered)
         self._set_up(again, before)
+        for index in again:  # one that has lost its zero with its power knows it no more
+            channel = self._channels[index]
+            if channel.changed and self._settings[index].motor.absolute and index not in altered:
+                self._alterations.note(index, channel.changed)
+        self.check_unaltered()
 
     def close(self) -> None:
         """Leave the drives still present pre-operational and torque-free, and close the bus."""
@@ -250,7 +246,7 @@ class DriveNetwork:
 
         with concurrent.futures.ThreadPoolExecutor(len(self.names)) as pool:
             list(pool.map(look, range(len(self.names))))
-        time.sleep(_SECOND_ANSWER)
+        time.sleep(SECOND_ANSWER)
         self.check_unaltered()
 
     def check_unaltered(self, remedy: str = '~/reset sets it up') -> None:
@@ -278,6 +274,7 @@ class DriveNetwork:
         DriveError
             Naming what it sends.
         """
+        time.sleep(_EARLIER)
         self.others.found()
         time.sleep(max(_LISTEN, _LISTEN_PERIODS * self.drives.heartbeat.period))
         found = self.others.found()
@@ -285,7 +282,7 @@ class DriveNetwork:
             raise DriveError(bus_title(self.drives.bus), f'{found}; stop it first')
         for name in self.altered():  # while nobody looked: the first cycle is to know
             reason = self._alterations.reason(self.names.index(name))
-            self.others.tell(f'{name}: {reason}; ~/reset sets it up')
+            self.others.report(f'{name}: {reason}; ~/reset sets it up')
 
     def begin_homing(self, home: FloatArray) -> None:
         """Enter homing mode; Goal.HOMING then makes present joint positions ``home`` (n,), rad.
@@ -372,9 +369,6 @@ class DriveNetwork:
         self._connected.send_message(objects.NMT_COB, bytes((command, node_id)))
 
     def _add_nodes(self) -> None:
-        self.heard[:] = -np.inf
-        self.emergencies.clear()
-        self.booted.clear()
         self._channels = []
         network = self._connected
         for index, (name, drive) in enumerate(self.drives.drives.items()):
@@ -382,33 +376,7 @@ class DriveNetwork:
             network.add_node(node)
             strange = functools.partial(self.others.strange_answers.__getitem__, index)
             self._channels.append(SdoChannel(name, node, strange))
-            # canopen's own listener keeps all messages forever, and raises for short ones.
-            network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
-            network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
-            network.subscribe(
-                objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
-            )
-
-    def _emergency_listener(self, name: str) -> canopen.network.Callback:
-        def take(_: int, data: bytearray, __: float) -> None:
-            if len(data) < 2:  # too short to say what is wrong
-                return
-            code, register = int.from_bytes(data[:2], 'little'), (*data, 0)[2]
-            self.emergencies.append(Emergency(name, code, register, emergency.words(code)))
-
-        return take
-
-    def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
-        def take(_: int, data: bytearray, __: float) -> None:
-            state = data[0] & 0x7F if len(data) == 1 else -1
-            if state not in _NMT_STATES:  # no heartbeat, and no sign of life
-                return
-            self.heard[index] = time.monotonic()
-            self.nmt_states[index] = state
-            if state == NmtState.BOOT_UP:
-                self.booted.add(index)
-
-        return take
+        self._signs.listen(network)
 
     def _find(self, indices: Sequence[int]) -> None:
         """Check that these drives answer; they are sent to pre-operational."""
@@ -463,7 +431,7 @@ class DriveNetwork:
                         f'sends no heartbeat as operational within {_START:g} s',
                     )
                 time.sleep(0.002)
-        time.sleep(_SECOND_ANSWER)
+        time.sleep(SECOND_ANSWER)
         for i in indices:
             self._alterations.settle(i, alterations[i])
             self._unfinished.discard(i)

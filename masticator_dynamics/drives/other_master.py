@@ -56,7 +56,7 @@ class OtherMaster:
         self._words |= dict.fromkeys(self._setpoints, 'setpoints for drives (0x200 + node id)')
         self._words |= dict.fromkeys(self._requests, 'SDO writes to drives (0x600 + node id)')
         self._found: set[int] = set()
-        self._told: dict[str, None] = {}
+        self._texts: dict[str, None] = {}
 
     def sent(self, message: can.Message) -> None:
         """Look at a frame that this side is about to send."""
@@ -84,21 +84,21 @@ class OtherMaster:
     def found(self) -> str:
         """What came from other nodes since the last time, in words; empty when nothing did."""
         found, self._found = self._found, set()
-        told, self._told = self._told, {}
+        texts, self._texts = self._texts, {}
         words = dict.fromkeys(self._words[identifier] for identifier in sorted(found))
-        texts = [f'another master is on the bus: it sends {" and ".join(words)}'] if words else []
-        return '; '.join((*texts, *told))
+        masters = [f'another master is on the bus: it sends {" and ".join(words)}'] if words else []
+        return '; '.join((*masters, *texts))
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Say this, too, when asked for what was found."""
-        self._told[text] = None
+        self._texts[text] = None
 
     def _take_answer(self, index: int, message: can.Message) -> bool:
         answer = self._answers[index].take(bytes(message.data))
         if answer is Answer.NOBODYS:
             self.strange_answers[index] += 1
             place = f'(0x{message.arbitration_id:03X}, SDO)'
-            self.tell(f'another node answers as {self._names[index]} {place}')
+            self.report(f'another node answers as {self._names[index]} {place}')
             self._alterations.note(index, f'another node answers in its name {place}')
         return answer is Answer.OURS
 

@@ -37,7 +37,7 @@ class Suspect:
     error : float
         Its measured position minus that of the closed mechanism that fits the others.
     residual : float
-        m, largest gap of the loops with all other drives as measured.
+        Largest gap of the loops with all other drives as measured, m.
     """
 
     drive: str
@@ -56,7 +56,7 @@ class ReferenceCheck:
     checkable : bool
         False if there are only as many drives as degrees of freedom: any angles close the loops.
     residual : float
-        m, largest gap of the loops; infinite if no closed configuration is near.
+        Largest gap of the loops, m; infinite if no closed configuration is near.
     suspects : tuple of Suspect
         When open: the drive that is off, or several if the angles cannot tell which of them it is;
         empty if no single drive explains the gap.

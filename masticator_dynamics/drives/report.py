@@ -8,7 +8,7 @@ import dataclasses
 import enum
 
 from masticator_dynamics.drives.cycle import Feedback, Goal
-from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 
 
@@ -45,7 +45,7 @@ class Report:
     feedback : Feedback or None
         The newest; None before the first cycle.
     following_error : float array
-        rad, sent minus measured; zero while no positions are followed.
+        Sent minus measured position, rad; zero while no positions are followed.
     emergencies : tuple of str
         Latest EMCY of each drive in words; empty without one.
     temperature : float array
@@ -58,7 +58,7 @@ class Report:
     refusal : str
         Why the latest one was refused.
     silence : float
-        s since the latest command followed; 0 before.
+        Time since the latest command followed, s; 0 before.
     """
 
     phase: Phase

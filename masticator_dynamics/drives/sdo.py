@@ -15,7 +15,7 @@ from masticator_dynamics.drives.objects import ZERO_AND_SCALE, Object
 from masticator_dynamics.errors import DriveError
 
 _ANSWER = 0.5  # s; a drive takes some milliseconds, a simulated one on a busy machine longer
-_SECOND = 0.02  # s in which a second answer to a request comes, if there is one
+SECOND_ANSWER = 0.02  # s in which it comes if another node answers, too
 _SOON = 0.3  # s, for callers that must check again within a second
 _ATTEMPTS = 2  # a frame may be lost on udp_multicast
 _SEGMENTS = 10  # of 7 bytes; only numbers are read
@@ -48,6 +48,8 @@ class SdoChannel:
         What was written or found at the set-up, and must stay until it is written again.
     found : dict of int, by Object
         What defined zero and scale before the set-up under way; empty at the first.
+    changed : str
+        What of that the set-up has found to be another.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class SdoChannel:
         self.title = f'{name} (node {node.id})'
         self.expected: dict[Object, bytes] = {}
         self.found: dict[Object, int | float] = {}
+        self.changed = ''
         self._node, self._strange_answers = node, strange_answers
         self._lock = threading.Lock()
 
@@ -80,7 +83,7 @@ class SdoChannel:
         """
         before = self._strange_answers()
         value = self.read(entry, patient=patient)
-        time.sleep(_SECOND)
+        time.sleep(SECOND_ANSWER)
         if self._strange_answers() != before:
             raise DriveError(self.title, f'{entry}: another node answers, too')
         return value
@@ -88,7 +91,7 @@ class SdoChannel:
     def begin_set_up(self) -> None:
         """Expect nothing from now on, but keep what defined zero and scale."""
         known = {e: self._decode(e, d) for e, d in self.expected.items() if e in ZERO_AND_SCALE}
-        self.found |= known
+        self.found, self.changed = self.found | known, ''
         self.expected.clear()
 
     def keep_zero_and_scale(self) -> None:
@@ -107,6 +110,7 @@ class SdoChannel:
                     raise
                 continue  # not all that an EDS has is in every drive
             if value != self.found.setdefault(entry, value):
+                self.changed = self.changed or f'{entry} was {value} instead of {self.found[entry]}'
                 self.write(entry, self.found[entry])
             self.expect(entry, self.found[entry])
 

@@ -29,7 +29,7 @@ def on_simulated_bus(path: str | pathlib.Path, port: int, rate: float | None = N
     port : int
         UDP port of the bus, a different one for each robot.
     rate : float, optional
-        Hz, in place of ``cycle_rate``.
+        In place of ``cycle_rate``, Hz.
 
     Raises
     ------

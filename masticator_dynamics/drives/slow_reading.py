@@ -9,10 +9,10 @@ import itertools
 import numpy as np
 
 from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.safety import Finding
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.drives.watches import Watcher
+from masticator_dynamics.drives.watching_threads import WatchingThread
 from masticator_dynamics.errors import DriveError
 
 _PAUSE = 0.025  # s between two objects: 1 % of 1 Mbit/s
@@ -38,9 +38,9 @@ class SlowReading:
         self._kinds = itertools.cycle(_KINDS)
         self._turns = {kind: itertools.count() for kind in _KINDS}
         self._unanswered = [0] * self._count
-        self._watcher = Watcher('slow reading', self.look, _PAUSE, supervisor.watches,
+        self._thread = WatchingThread('slow reading', self.look, _PAUSE, supervisor.deadlines,
                                 supervisor.stop)  # fmt: skip
-        self.start, self.stop = self._watcher.start, self._watcher.stop
+        self.start, self.stop = self._thread.start, self._thread.stop
 
     def look(self) -> None:
         """Read one object."""

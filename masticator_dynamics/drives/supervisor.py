@@ -18,14 +18,15 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_faults import DriveFaults
 from masticator_dynamics.drives.escalation import Escalation
+from masticator_dynamics.drives.findings import Finding, LatchedFindings
 from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.gate import Gate, opening
 from masticator_dynamics.drives.homing import Homing
-from masticator_dynamics.drives.latch import Latch
+from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import MOVING, Phase, Report
-from masticator_dynamics.drives.safety import DriveGuard, Finding
+from masticator_dynamics.drives.setpoint_gate import SetpointGate, opening
 from masticator_dynamics.drives.status_words import (
     BoolArray,
     faulted,
@@ -33,7 +34,7 @@ from masticator_dynamics.drives.status_words import (
     in_operation,
     powered,
 )
-from masticator_dynamics.drives.watches import Watches
+from masticator_dynamics.drives.watching_threads import WatchDeadlines
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -81,20 +82,18 @@ class Supervisor:
     drives : Drives
         In the mechanism's actuated order.
     mechanism : Mechanism
-        Used by the thread that makes requests; the cycle does not touch it.
-    cycles_mechanism : Mechanism, optional
-        Used by the cycle; one of its own by default.
+        Used by the thread that makes requests; the cycle has a copy of its own.
 
     Attributes
     ----------
-    guard : DriveGuard
+    limits : JointLimits
     joints : tuple of str
     stops, emergency_stops : int
         Times that all drives were stopped until reset: for whatever reason, and by an operator.
-    watches : Watches
+    deadlines : WatchDeadlines
         Of threads that monitor the drives.
-    way_lasts : float
-        Duration of the latest approach, s.
+    approach_duration : float
+        Of the latest approach, s.
 
     Raises
     ------
@@ -102,20 +101,19 @@ class Supervisor:
         If the two do not match, or a position does not fit into 32 bits of counts.
     """
 
-    def __init__(
-        self, drives: Drives, mechanism: Mechanism, cycles_mechanism: Mechanism | None = None
-    ):
-        self.guard = DriveGuard(drives, mechanism)
-        self.guard.check_counts(drives)
+    def __init__(self, drives: Drives, mechanism: Mechanism):
+        self.limits = JointLimits(drives, mechanism)
+        self.limits.check_counts(drives)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()
-        self._latch = Latch()
-        self.watches = Watches()
+        self._latched = LatchedFindings()
+        self._faults = DriveFaults(drives)
+        self.deadlines = WatchDeadlines()
         self._escalation = Escalation(drives)
-        self._gate = Gate(drives, self.guard, cycles_mechanism or Mechanism(mechanism.description))
-        self._following = Following(self.guard, drives)
-        self._homing = Homing(drives, mechanism.home.position, self.guard.units)
+        self._gate = SetpointGate(drives, self.limits, Mechanism(mechanism.description))
+        self._following = Following(self.limits, drives)
+        self._homing = Homing(drives, mechanism.home.position, self.limits.units)
         self._feedback: Feedback | None = None
         self._mail: Command | None = None
         self._phase, self._since, self._cycles, self._begun = Phase.OFF, 0.0, 0, 0.0
@@ -124,7 +122,7 @@ class Supervisor:
         self._not_finite = self._ignored = 0
         self._ended = ''  # why the cycles have ended
         self.stops = self.emergency_stops = 0
-        self.way_lasts = 0.0  # s, duration of the latest approach
+        self.approach_duration = 0.0  # s
 
     def restart(self) -> None:
         """Begin cycles anew: earlier measurements no longer count, latched findings do."""
@@ -134,7 +132,7 @@ class Supervisor:
             self._temperature = np.full(len(self.joints), np.nan)
             self._following.begin(np.zeros(len(self.joints)))
             self._following.rest()
-            self._enter(Phase.LATCHED if self._latch else Phase.OFF)
+            self._enter(Phase.LATCHED if self._latched else Phase.OFF)
 
     def exchange_failed(self, error: Exception) -> None:
         """Note that the cycles have ended: the drives were told to be torque-free."""
@@ -169,14 +167,14 @@ class Supervisor:
         """Latch what stops the drives."""
         grace = feedback.time - self._begun < self._drives.heartbeat.timeout
         acknowledging = self._phase is Phase.RESETTING
-        self._add(self.guard.faults(feedback, grace, acknowledging))
+        self._add(self._faults.found(feedback, grace, acknowledging))
         if feedback.other_master:  # what was read last may be another node's answer
             self._temperature = np.full(len(self.joints), np.nan)
-        unwatched = self.watches.overdue(feedback.time)
+        unwatched = self.deadlines.overdue(feedback.time)
         if self._phase in _ON:
             self._add(unwatched)
             enabling = self._phase is Phase.ENABLING
-            self._add(self.guard.motion(feedback, self._following.expected, enabling))
+            self._add(self.limits.motion(feedback, self._following.expected, enabling))
         if self._phase in MOVING:
             self._add(self._following.overdue(feedback.time))
         self._add(self._escalation.look(feedback, self._goal))
@@ -316,28 +314,28 @@ class Supervisor:
             return Outcome(False, f'drives are {phase.value}; they must be enabled')
         if offered is None or offered.position is None:
             return Outcome(False, 'no command has come that is too far to be followed')
-        target, guard = offered.position, self.guard
-        found = guard.command(target, target, None, target, np.inf)
+        target, limits = offered.position, self.limits
+        found = limits.command(target, target, None, target, np.inf)
         if found:
             return Outcome(False, str(found[0]))
         closure, tolerance = CommandedClosure(self._mechanism), self._drives.command_closure
         try:
             closure.begin(target)
             if np.abs(closure.error(target)).max() > tolerance:
-                return Outcome(False, str(opening(guard, closure, tolerance)))
-            way = plan_approach(self._mechanism, start, target, guard.period, velocity)
+                return Outcome(False, str(opening(limits, closure, tolerance)))
+            path = plan_approach(self._mechanism, start, target, limits.period, velocity)
         except MasticatorError as error:
             return Outcome(False, f'no way to what is commanded: {error}')
-        reason = guard.leaves_range(way.position)
+        reason = limits.leaves_range(path.position)
         if reason:
             return Outcome(False, f'no way to what is commanded: {reason}')
         with self._lock:
             if self._phase is not Phase.HOLDING:
                 return Outcome(False, f'drives are {self._phase.value}')
-            self.way_lasts = len(way.position) * guard.period
-            self._following.go(way)
+            self.approach_duration = len(path.position) * limits.period
+            self._following.go(path)
             self._enter(Phase.APPROACHING)
-        return Outcome(True, f'on the way for {self.way_lasts:.1f} s')
+        return Outcome(True, f'on the way for {self.approach_duration:.1f} s')
 
     @property
     def enabled(self) -> bool:
@@ -370,10 +368,10 @@ class Supervisor:
                 return Outcome(True, 'nothing to reset: drives are enabled')
             reason = self._why_not_reset()
             if not reason and emergency_stops not in (None, self.emergency_stops):
-                reason = f'stopped meanwhile: {self._latch.text}'
+                reason = f'stopped meanwhile: {self._latched.text}'
             if reason:
                 return Outcome(False, reason)
-            self._latch.clear()
+            self._latched.clear()
             self._emergencies = [''] * len(self.joints)
             self._enter(Phase.RESETTING)
         return Outcome(True, 'resetting')
@@ -428,7 +426,7 @@ class Supervisor:
             if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
-                return Outcome(False, self._latch.text)
+                return Outcome(False, self._latched.text)
             return Outcome(True, f'drives are {self._phase.value}')
 
     def check_reference(self) -> Outcome:
@@ -447,7 +445,7 @@ class Supervisor:
         with self._lock:
             self._temperature = temperature
             if self._phase in _ON:
-                self._add(self.guard.overheated(temperature))
+                self._add(self.limits.overheated(temperature))
 
     def report(self) -> Report:
         """A snapshot of everything there is to report."""
@@ -460,8 +458,8 @@ class Supervisor:
             return Report(
                 self._phase,
                 self._goal,
-                self._latch.findings,
-                self._latch.text,
+                self._latched.findings,
+                self._latched.text,
                 self._feedback,
                 error,
                 tuple(self._emergencies),
@@ -478,11 +476,11 @@ class Supervisor:
 
     def _why_not(self) -> str:
         """What prevents enabling right now; empty if nothing does."""
-        feedback, guard = self._feedback, self.guard
+        feedback, limits = self._feedback, self.limits
         if self._ended:
             return self._ended
-        if self._latch:
-            return f'stopped until reset: {self._latch.text}'
+        if self._latched:
+            return f'stopped until reset: {self._latched.text}'
         if self._phase is not Phase.OFF:
             return f'drives are {self._phase.value}'
         if feedback is None:
@@ -491,9 +489,9 @@ class Supervisor:
         if silent.any():
             return f'{self.joints[int(np.argmax(silent))]} is not answering'
         found = [
-            *guard.out_of_range(feedback),
-            *guard.overheated(self._temperature),
-            *self.watches.overdue(feedback.time),
+            *limits.out_of_range(feedback),
+            *limits.overheated(self._temperature),
+            *self.deadlines.overdue(feedback.time),
         ]
         return str(found[0]) if found else self._homing.missing()
 
@@ -512,8 +510,8 @@ class Supervisor:
     def _why_not_home(self) -> str:
         if self._ended:
             return self._ended
-        if self._latch:
-            return f'stopped until reset: {self._latch.text}'
+        if self._latched:
+            return f'stopped until reset: {self._latched.text}'
         if self._feedback is None:
             return _UNHEARD
         if self._phase is not Phase.OFF or powered(self._feedback).any():
@@ -521,7 +519,7 @@ class Supervisor:
         speed = np.abs(self._feedback.velocity)
         if (speed > _AT_REST).any():
             fastest = int(np.argmax(speed))
-            unit = self.guard.units[fastest]
+            unit = self.limits.units[fastest]
             return f'{self.joints[fastest]} still moves, at {speed[fastest]:.2g} {unit}/s'
         return ''
 
@@ -534,7 +532,7 @@ class Supervisor:
 
     @property
     def _goal(self) -> Goal:
-        return self._latch.goal if self._phase is Phase.LATCHED else _GOALS[self._phase]
+        return self._latched.goal if self._phase is Phase.LATCHED else _GOALS[self._phase]
 
     def _enter(self, phase: Phase) -> None:
         self._phase, self._cycles = phase, 0
@@ -542,6 +540,6 @@ class Supervisor:
 
     def _add(self, findings: Iterable[Finding]) -> None:
         goal = self._goal
-        if self._latch.add(findings) and (self._phase is not Phase.LATCHED or goal != self._goal):
+        if self._latched.add(findings) and (self._phase is not Phase.LATCHED or goal != self._goal):
             self.stops += self._phase is not Phase.LATCHED
             self._enter(Phase.LATCHED)

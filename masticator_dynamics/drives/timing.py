@@ -63,7 +63,7 @@ class Statistics:
     duration : Spread
         From SYNC to the last frame of the cycle sent.
     processor : float
-        s of processor time that the thread takes per cycle, waiting and sending included.
+        Processor time of the thread per cycle, waiting and sending included, s.
     """
 
     cycles: int

@@ -43,7 +43,7 @@ class Trend:
         values : (n,) array
             The row.
         longest : float
-            s, above which two rows do not give a rate.
+            Time above which two rows do not give a rate, s.
         """
         between = stamp - self.stamp
         if abs(between) > longest:  # before: the clock was set back

@@ -128,7 +128,9 @@ def forward_dynamics(
     many : bool
         Whether these are rows (N, n).
     """
-    law = (JUMP if friction else None) if isinstance(friction, bool) else friction
+    law = JUMP if friction else None
+    if isinstance(friction, Regularisation):
+        law = friction
     table = _table(mechanism, given, many)
     found = mechanism.made(_ByFriction)[law](table, many)
     return found if many else found[0]
@@ -139,7 +141,9 @@ def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: 
     freedoms = len(mechanism.independent)
     lengths = freedoms, freedoms, len(mechanism.actuated), 6
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
-    rows = as_floats(given[0], names[0]).shape[:1] if many else ()  # type: ignore[arg-type]
+    if given[0] is None:
+        raise InputError(f'{names[0]} is not given')
+    rows = as_floats(given[0], names[0]).shape[:1] if many else ()
     parts = []
     for name, numbers, length in zip(names, given, lengths, strict=True):
         shape = (*rows, length)

@@ -7,6 +7,7 @@ First order and exact: the recorded arithmetic is differentiated (``traced/deriv
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 
@@ -101,6 +102,54 @@ def effort_derivatives(
     code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
     efforts = _derived(mechanism, mechanism.kernels.derivatives, given)
     return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
+
+
+@dataclasses.dataclass(frozen=True)
+class AccelerationDerivatives:
+    """Accelerations at one state, or at many (a leading axis N), without friction.
+
+    Attributes
+    ----------
+    y_ddot : array, shape (..., n_y)
+        As :meth:`Mechanism.forward_dynamics`.
+    by_y, by_y_dot : array, shape (..., n_y, n_y)
+    by_effort : array, shape (..., n_y, n_u)
+    by_wrench : array, shape (..., n_y, 6)
+        Their derivatives along the closed loops.
+    """
+
+    y_ddot: FloatArray
+    by_y: FloatArray
+    by_y_dot: FloatArray
+    by_effort: FloatArray
+    by_wrench: FloatArray
+
+
+def acceleration_derivatives(
+    mechanism: Evaluator, given: FloatArray, efforts: FloatArray
+) -> AccelerationDerivatives:
+    """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
+
+    Where the imbalance of forces is zero, accelerations follow other inputs as it demands (implicit
+    functions).
+
+    Raises
+    ------
+    SingularityError
+        Too near a singularity.
+    """
+    n = len(mechanism.independent)
+    motions = mechanism.solver.motions(given)
+    q = motions[..., mechanism.slices['q']]
+    code = mechanism.kernels.imbalance_derivatives
+    found = np.atleast_2d(_outputs(code, np.concatenate([given, q, efforts], axis=-1)))
+    _check_valid(mechanism, given, found)
+    slopes = found[:, 1:].reshape(*given.shape[:-1], n, -1)
+    solved = np.asarray(-np.linalg.solve(slopes[..., 2 * n : 3 * n], slopes), dtype=np.float64)
+    return AccelerationDerivatives(
+        given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
+        solved[..., 3 * n + 6 :], solved[..., 3 * n : 3 * n + 6],
+    )  # fmt: skip
 
 
 def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:

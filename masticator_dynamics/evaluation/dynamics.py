@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
@@ -13,6 +14,7 @@ from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.derivatives import AccelerationDerivatives
     from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
     from masticator_dynamics.traced.simulation_data import Regularisation
 
@@ -126,6 +128,38 @@ class Dynamics(Evaluator):
         from masticator_dynamics.evaluation.accelerations import forward_dynamics
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
+
+    def forward_dynamics_derivatives(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None,
+        effort: npt.ArrayLike | None,
+        wrench: npt.ArrayLike | None = None,
+    ) -> AccelerationDerivatives:
+        """Accelerations with their exact derivatives by positions, velocities, efforts and wrench.
+
+        Without friction; arguments and errors are those of :meth:`forward_dynamics`, and rows
+        (N, ...) give derivatives with that axis.
+
+        Raises
+        ------
+        SingularityError
+            As :meth:`forward_dynamics`, and too near a singularity.
+        """
+        from masticator_dynamics.evaluation.accelerations import forward_dynamics
+        from masticator_dynamics.evaluation.derivatives import acceleration_derivatives
+
+        many = np.ndim(y) > 1
+        found = forward_dynamics(self, (y, y_dot, effort, wrench), False, many)
+        parts = (y, y_dot, found, wrench)
+        lengths = [len(self.independent)] * 3 + [6]
+        rows = [
+            np.zeros((*found.shape[:-1], n)) if part is None else np.asarray(part, dtype=float)
+            for part, n in zip(parts, lengths, strict=True)
+        ]
+        none = np.zeros((*found.shape[:-1], len(self.actuated)))
+        efforts = none if effort is None else np.asarray(effort, dtype=float)
+        return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts)
 
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.

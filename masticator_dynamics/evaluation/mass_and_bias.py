@@ -86,7 +86,7 @@ class EquationsOfMotion:
         left = np.flatnonzero(found[:, 0] != 1.0)
         if len(left):
             found[left, 1:] = self._checked(Reference(code)(rows[left]), left, len(rows), motion)
-        return found[:, 4:].reshape(*given.shape[:-1], -1)
+        return found[:, 4:].reshape(*given.shape[:-1], code.outputs - 4)
 
     def _checked(
         self, answers: FloatArray, numbers: IntArray, rows: int, motion: Motion | Effort

@@ -183,7 +183,7 @@ class ParameterBatch:
         contact = np.zeros((*shape, len(self.mechanism.contacts)))
         for part in self._parts(len(constants), len(given)):
             found = self._rows(code, given, constants[part], closed[part])
-            valid[part] = found[..., 0] == 1.0
+            valid[part] = found[..., 0] != 0.0
             keep = valid[part][..., None]
             actuated[part] = np.where(keep, found[..., first : first + width], 0.0)
             if not derivatives:
@@ -255,7 +255,7 @@ class ParameterBatch:
         rows[..., n + extra :] = constants[:, None]
         flat = rows.reshape(-1, rows.shape[-1])
         found = np.asarray(self._called(code, flat))
-        left = np.flatnonzero((found[:, 0] != 1.0) & np.repeat(closed, len(given)))
+        left = np.flatnonzero((found[:, 0] == 0.0) & np.repeat(closed, len(given)))
         for i in left:
             found[i] = self._from_home(code, flat[i], n, extra)
         found[~np.repeat(closed, len(given)), 0] = 0.0
@@ -271,7 +271,7 @@ class ParameterBatch:
         q = motion[1:][self.mechanism.slices['q']]
         parts = [row[:n], q, row[n : n + extra], constants]
         found = self._at_positions(code).of_complete(np.concatenate(parts))
-        return found if found[0] == 1.0 and np.isfinite(found).all() else nothing
+        return found if found[0] != 0.0 and np.isfinite(found).all() else nothing
 
     def _at_positions(self, code: RowCode) -> RowCode:
         of = self._kernels

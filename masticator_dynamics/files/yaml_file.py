@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic
 import yaml
 from yaml.composer import Composer
-from yaml.constructor import SafeConstructor
+from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.resolver import Resolver
@@ -50,6 +50,9 @@ else:
 
 _LARGEST = 1_000_000  # bytes; reading that much takes some seconds
 _MOST_MERGED = 100_000  # keys; merging merged mappings again multiplies them, to no end
+_QUOTED = re.compile(
+    r'(alias|anchor|tag handle|the tag) .*', re.DOTALL
+)  # what PyYAML quotes follows
 _SHOWN = 100  # characters of a value
 _UNKNOWN = 'unknown key'
 _PLAIN = {
@@ -69,6 +72,10 @@ _WANTED = {
     'type_error.dict': 'should be a mapping of keys to values',
     'model_type': 'should be a mapping of keys to values',
 }  # likewise; pydantic's own words are Python's
+
+
+class _TooLargeError(ValueError):
+    """A number is too large to compute with or print."""
 
 
 class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[misc]
@@ -91,18 +98,31 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[mis
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != 'tag:yaml.org,2002:merge':
                 if (key.tag, key.value) in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f'the key {key.value!r} appears twice', key.start_mark
-                    )
+                    raise ConstructorError(None, None, 'a key appears twice', key.start_mark)
                 seen.add((key.tag, key.value))
         return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """As PyYAML does; names the place of a value that is not what its tag says."""
+        try:
+            return super().construct_object(node, deep)
+        except (yaml.YAMLError, RecursionError):
+            raise
+        except Exception as error:
+            kind = (
+                node.tag.rpartition(':')[2] if node.tag in SafeConstructor.yaml_constructors else ''
+            )
+            reason = (
+                str(error) if isinstance(error, _TooLargeError) else f'no valid {kind or "value"}'
+            )
+            raise ConstructorError(None, None, reason, node.start_mark) from error
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """As PyYAML does, which comes here for every mapping that it merges."""
         super().flatten_mapping(node)
         self._merged += len(node.value)
         if self._merged > _MOST_MERGED:
-            raise yaml.constructor.ConstructorError(
+            raise ConstructorError(
                 None, None, f'it merges more than {_MOST_MERGED} keys', node.start_mark
             )
 
@@ -110,7 +130,7 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[mis
 def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
     number: int = loader.construct_yaml_int(node)
     if number.bit_length() > 63:
-        raise ValueError(f'a whole number of {number.bit_length()} bits, above 63')
+        raise _TooLargeError(f'a whole number of {number.bit_length()} bits, above 63')
     return number
 
 
@@ -138,15 +158,27 @@ def read_mapping(file: str | pathlib.Path) -> dict[str, Any]:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
     except RecursionError as error:
         raise DescriptionError(file, '', 'not YAML: it is nested too deeply') from error
-    except Exception as error:  # invalid values, such as dates: PyYAML raises many types
-        reason = ' '.join(str(error).split()) or type(error).__name__
-        raise DescriptionError(file, '', f'not YAML: {reason}') from error
+    except Exception as error:
+        raise DescriptionError(file, '', f'not YAML: {_without_content(error)}') from None
     if not isinstance(content, dict):
         raise DescriptionError(file, '', 'not a mapping of keys to values')
     for key in content:
         if not isinstance(key, str):
             raise DescriptionError(file, str(key), 'is no text, as keys must be')
     return content
+
+
+def _without_content(error: Exception) -> str:
+    """What is wrong, and in which line; the file may be any, with secrets in it."""
+    if isinstance(error, UnicodeError):
+        return 'not a text in UTF-8'
+    if isinstance(error, yaml.reader.ReaderError):
+        return f'{error.reason}, character {error.position + 1}'
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return type(error).__name__
+    mark = error.problem_mark or error.context_mark
+    reason = _QUOTED.sub(r'\1', error.problem or error.context or '')
+    return f'{reason}, line {mark.line + 1}, column {mark.column + 1}' if mark else reason
 
 
 def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path) -> Kind:

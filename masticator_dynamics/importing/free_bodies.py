@@ -96,7 +96,13 @@ class _FreeBodies:
     def next(self) -> _Hanging | None:
         """The body to be hung next, and how; None if no loop ties one to what does not float."""
         found = [hanging for name in self.model.floating if (hanging := self._hanging(name))]
-        return min(found, key=lambda h: _KINDS.index(h.kind), default=None)
+        return min(found, key=self._order, default=None)
+
+    def _order(self, hanging: _Hanging) -> tuple[int, int]:
+        """What comes first: the firmer joint, and then the one closer to the base."""
+        body = self.kinematics.tree.frames[hanging.far.link].body
+        depth = len(self.kinematics.tree.supports(body)) if body >= 0 else 0
+        return _KINDS.index(hanging.kind), depth
 
     def _hanging(self, name: str) -> _Hanging | None:
         ties = self._ties(name)
@@ -113,10 +119,11 @@ class _FreeBodies:
             for tied in by_body.values()
             if not self.owner[tied[0].far.link] and (joint := self._joint(name, tied))
         ]
-        best = min(joints, key=lambda joint: _KINDS.index(joint.kind), default=six)
+        best = min(joints, key=self._order, default=six)
         if best.kind != 'ball':
             return best
-        ends = [tied[0].near for tied in by_body.values() if tied[0].loop not in best.replaced]
+        taken = self.carriers[best.far.link]
+        ends = [tied[0].near for body, tied in by_body.items() if body != taken]
         if len(ends) >= _MOST_OF_A_ROD:
             return six
         return dataclasses.replace(best, other=ends[0]) if ends else best
@@ -140,16 +147,16 @@ class _FreeBodies:
         if not points:
             return None
         spans = [self._spans([getattr(tie, side) for tie in points]) for side in ('near', 'far')]
-        if np.abs(_distances(spans[0]) - _distances(spans[1])).max() > _SAME:
+        turned = Rotation.align_vectors(*spans)[0].as_matrix() if len(points) > 1 else np.eye(3)
+        if np.abs(spans[0] - spans[1] @ turned.T).max() > _SAME:
             return _Hanging(name, 'ball', points[0].near, points[0].far, (points[0].loop,))
         rank = int((np.linalg.svd(spans[0], compute_uv=False) > _SAME).sum())
-        axes = [np.eye(3), np.eye(3)]
+        axes = np.eye(3)
         if rank == 1:
-            last = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
-            axes = [rotation_to(span[last] / np.linalg.norm(span[last])) for span in spans]
-        elif rank > 1:
-            axes[0] = Rotation.align_vectors(spans[0], spans[1])[0].as_matrix()
-        near, far = self._turned(points[0].near, axes[0]), self._turned(points[0].far, axes[1])
+            last = int(np.argmax(np.linalg.norm(spans[1], axis=1)))
+            axes = rotation_to(spans[1][last] / np.linalg.norm(spans[1][last]))
+        near = self._turned(points[0].near, turned @ axes)
+        far = self._turned(points[0].far, axes)
         kind = ('ball', 'hinge', 'fixed')[min(rank, 2)]
         return _Hanging(name, kind, near, far, tuple(tie.loop for tie in points))
 
@@ -193,12 +200,12 @@ class _FreeBodies:
         return f'it is one body with {hanging.far.link}'
 
     def _hinge(self, hanging: _Hanging, head: str) -> str:
-        near, far, name = hanging.near, hanging.far, hanging.floating
+        near, far = hanging.near, hanging.far
         off = self.place(far)[1].T @ self.place(near)[1]
         angle = np.arctan2(off[1, 0] - off[0, 1], off[0, 0] + off[1, 1])
         rotation = far.rotation @ Rotation.from_rotvec([0.0, 0.0, angle]).as_matrix()
-        inner = self.model.add_link(f'{name}_link')
-        axis = np.array([0.0, 0.0, 1.0])
+        inner = self.model.add_link(f'{head}_link')
+        name, axis = self.model.free_joint_name(f'{head}_turn'), np.array([0.0, 0.0, 1.0])
         self.model.joints.append(
             Joint(name, 'continuous', far.link, inner, far.position, rotation, axis)
         )
@@ -208,30 +215,29 @@ class _FreeBodies:
 
     def _ball(self, hanging: _Hanging, head: str) -> str:
         """Last comes the turn about the line to the other end of a rod, which may spin idly."""
-        model, far, name = self.model, hanging.far, hanging.floating
+        model, far = self.model, hanging.far
         arm, _ = model.in_carrier(hanging.near, head)
         axes = np.eye(3)
         if hanging.other is not None:
             line = model.in_carrier(hanging.other, head)[0] - arm
             if np.linalg.norm(line) > _SAME:
                 axes = rotation_to(line / np.linalg.norm(line)).T
-        inner = model.add_link(f'{name}_link')
+        inner = model.add_link(f'{head}_link')
         rotation = self.place(Frame.of(far.link))[1].T @ self.place(Frame.of(head))[1]
-        names = turning_joints(model, name, far.link, inner, far.position, rotation, axes)
+        names = turning_joints(model, f'{head}_turn', far.link, inner, far.position, rotation, axes)
         model.balls.append(names)
         self._fix_in(inner, head, -arm, np.eye(3))
         return f'it turns in a ball on {far.link}'
 
     def _six(self, hanging: _Hanging, head: str) -> str:
         """Slides and turns along axes of the base; turns count from where the body is."""
-        model, name = self.model, hanging.floating
-        position, rotation = self.place(hanging.near)
-        inner = model.add_link(f'{name}_link')
+        model, (position, rotation) = self.model, self.place(hanging.near)
+        inner = model.add_link(f'{head}_link')
         slides = turning_joints(
-            model, name, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), 'prismatic'
+            model, head, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), 'prismatic'
         )
         model.guess |= dict(zip(slides, position.tolist(), strict=True))
-        turns = turning_joints(model, f'{name}_turn', inner, head, np.zeros(3), rotation, rotation)
+        turns = turning_joints(model, f'{head}_turn', inner, head, np.zeros(3), rotation, rotation)
         model.balls.append(turns)
         return f'it moves by six joints, {", ".join((*slides, *turns))}'
 
@@ -240,7 +246,3 @@ class _FreeBodies:
         self.model.joints.append(
             Joint(name, 'fixed', parent, child, position, rotation, np.zeros(3))
         )
-
-
-def _distances(points: Array) -> Array:
-    return np.asarray(np.linalg.norm(points[:, None] - points[None], axis=2))

@@ -105,6 +105,10 @@ class _MjcfReader:
         self.model.links[name] = Inertia(float(m.body_mass[body]), m.body_ipos[body].copy(), about)
         parent = self.bodies[m.body_parentid[body]]
         position, rotation = m.body_pos[body].copy(), matrix(m.body_quat[body])
+        if m.body_mocapid[body] >= 0:
+            self.model.warn(
+                f'{name} (mocap) is moved by a program: it stands where the file puts it'
+            )
         count, first = int(m.body_jntnum[body]), int(m.body_jntadr[body])
         offset = np.zeros(3)
         for joint in range(first, first + count):

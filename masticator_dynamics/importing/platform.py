@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.kinematics import LoopKinematics
 from masticator_dynamics.importing.robot_model import RobotModel
 
+_STILL = 1e-6  # m/s or rad/s, for unit velocities of joints
 _LIGHT = 1e-6  # kg; placeholders and frames have at most this mass
 _TOOL = re.compile(
     r'(?:^|[^a-z])(?:foot|end_?effector|effector|eff|ee|tool\d?|tcp|platform|hand|pad|bucket|jaw)'
@@ -26,7 +27,7 @@ _FREEDOMS = {
 }  # fmt: skip
 
 
-def likeliest_platform(model: RobotModel, positions: Mapping[str, float]) -> str:
+def likeliest_platform(kinematics: LoopKinematics, q: Array, motions: Array) -> str:
     """The link that looks most like a tool: by name, else what the most freedoms lead to.
 
     Freedoms are counted along the shortest way from the base: a hexapod's plate has six, its
@@ -36,17 +37,19 @@ def likeliest_platform(model: RobotModel, positions: Mapping[str, float]) -> str
 
     Parameters
     ----------
-    model : RobotModel
-    positions : mapping
-        Joint positions of a closed pose, m and rad, by name.
+    kinematics : LoopKinematics
+        Of the robot.
+    q : (n_q,) array
+        A closed pose, m and rad.
+    motions : (n_q, f) array
+        Basis of the joint velocities that keep the loops closed.
 
     Raises
     ------
     DescriptionError
         If nothing with mass moves.
     """
-    kinematics = LoopKinematics(model)
-    q = np.array([positions[name] for name in kinematics.names])
+    model = kinematics.model
     graph = _Graph(model)
     base, carriers, depth = graph.base, graph.carriers, graph.freedoms_from_base()
     first = [body for body, edges in graph.edges.items() if any(e.other == base for e in edges)]
@@ -62,14 +65,17 @@ def likeliest_platform(model: RobotModel, positions: Mapping[str, float]) -> str
             body not in motors, named or model.links[link].mass > _LIGHT, distance,
         )  # fmt: skip
 
-    moving = [
+    heavy = [
         link
         for link in model.links
         if carriers[link] in graph.heavy - {base} and link not in model.added
     ]
-    if not moving:
+    if not heavy:
         raise DescriptionError(model.file, 'joints', 'nothing with mass moves in it')
-    tip = max(moving, key=rank)
+    moving = [
+        k for k in heavy if np.abs(kinematics.twist_rates(q, k) @ motions).max(initial=0) > _STILL
+    ]
+    tip = max(moving or heavy, key=rank)
     model.notes.append(f'platform: {tip!r}, the likeliest tool; --platform names another')
     return tip
 
@@ -100,10 +106,16 @@ class _Graph:
             self._connect(loop.first.link, loop.second.link, _FREEDOMS.get(loop.type, 3), slides)
 
     def _connect(self, first: str, second: str, freedoms: int, slides: bool) -> None:
+        """Add a connection; two points between the same bodies leave them one freedom."""
         one, other = self.carriers[first], self.carriers[second]
-        if one != other:
-            self.edges[one].append(_Edge(other, freedoms, slides))
-            self.edges[other].append(_Edge(one, freedoms, slides))
+        if one == other:
+            return
+        for same in [edge for edge in self.edges[one] if edge.other == other]:
+            freedoms, slides = max(1, freedoms + same.freedoms - 6), slides and same.slides
+            self.edges[one].remove(same)
+            self.edges[other].remove(same._replace(other=one))
+        self.edges[one].append(_Edge(other, freedoms, slides))
+        self.edges[other].append(_Edge(one, freedoms, slides))
 
     def freedoms_from_base(self) -> dict[str, int]:
         """Freedoms along the shortest way from the base, by body."""

@@ -119,10 +119,15 @@ def import_robot(
         for joint in locked:
             lock(model, joint, positions, 'as asked')
         hold_pressed_joints(model, positions)
-        chosen = platform or likeliest_platform(model, positions)
+        kinematics, motions, q = _motions(model, positions)
+        chosen = platform or likeliest_platform(kinematics, q, motions)
         if chosen not in model.links:
             raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
-        positions = _without_idle_spins(model, positions, chosen)
+        positions = dict(zip(kinematics.names, q.tolist(), strict=True))
+        for joint in idle_joints(kinematics, q, motions, chosen):
+            lock(
+                model, joint, positions, 'it would spin idly, with no effect on motors and platform'
+            )
         _drop_rigid_loops(model)
         _hinges_to_points(model, positions)
         names = list(independent) or _independent(model, positions)
@@ -247,16 +252,6 @@ def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinema
     q = np.array([positions[name] for name in kinematics.names])
     motions, q = freedoms(kinematics, q)
     return kinematics, motions, q
-
-
-def _without_idle_spins(
-    model: RobotModel, positions: dict[str, float], platform: str
-) -> dict[str, float]:
-    kinematics, motions, q = _motions(model, positions)
-    moved = dict(zip(kinematics.names, q.tolist(), strict=True))
-    for joint in idle_joints(kinematics, q, motions, platform):
-        lock(model, joint, moved, 'it would spin idly, with no effect on motors and platform')
-    return moved
 
 
 def _drop_rigid_loops(model: RobotModel) -> None:

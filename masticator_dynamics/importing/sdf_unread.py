@@ -13,7 +13,7 @@ from masticator_dynamics.importing.unread import Unread, tag_of
 
 READ = {
     'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
-    'include', 'drake:ball_constraint',
+    'include', 'plugin', 'drake:ball_constraint',
 }  # fmt: skip
 _WORLD = 'Read are joints within a model: put the models into one'
 
@@ -45,7 +45,7 @@ def refuse_unread(
             if tag == 'drake:joint':
                 reason = f'its type {element.get("type")!r} is of Drake alone'
                 unread.refuse(tag, element.get('name') or '', reason, DRAKE)
-            elif tag not in (*READ, 'plugin'):
+            elif tag not in READ:
                 unread.refuse_ties(element, names, DRAKE)
     for link, part in frames.of('link'):
         for element in part.element:

@@ -168,8 +168,12 @@ def _ties(element: ElementTree.Element) -> bool:
 
 
 def names_in(element: ElementTree.Element, names: Collection[str]) -> list[str]:
-    """Which of some names stand in an element's attributes and texts, in their order."""
-    return [name for name in dict.fromkeys(_words(element)) if name in names]
+    """Which of some names stand in an element's attributes and texts, in their order.
+
+    Numbers are none, though some links are called 1, 2, 3.
+    """
+    words = (word for word in _words(element) if not re.fullmatch(r'[-+.\d]+', word))
+    return [name for name in dict.fromkeys(words) if name in names]
 
 
 def _words(element: ElementTree.Element) -> Iterator[str]:

@@ -8,10 +8,16 @@ this module.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import os
 import pathlib
+import runpy
+import shutil
+import signal
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix
@@ -40,6 +46,7 @@ from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 
 Arguments = Sequence[tuple[str, str, str]]  # name, default, description
 Values = dict[str, str]
+Start = Callable[[Values], Sequence[Action | str]]
 
 CHOICES = {
     'goal': ('', 'torque', 'joint-force', 'contact-force', 'power'),
@@ -76,28 +83,30 @@ def shared(*names: str) -> Arguments:
     return [rows[name] for name in names]
 
 
-def described(
-    arguments: Arguments, start: Callable[[LaunchContext, Values], list[Any]]
-) -> Callable[[], LaunchDescription]:
+def described(arguments: Arguments, start: Start) -> Callable[[], LaunchDescription]:
     """A launch file's function: arguments as ``--show-args`` lists them, nodes for their values.
 
-    Every launch file has it, so the middleware's settings are also made here, for everything that
-    is started: nodes of other packages publish to the drives as ours do.
+    Every launch file has it, so here is what holds for everything that is started. The middleware's
+    settings are those of our nodes: nodes of other packages publish to the drives, too. Processes
+    end with `ros2 launch`, whatever ends it, and so does the folder of its temporary files.
 
     Parameters
     ----------
     arguments : sequence of tuple
         Names, defaults and descriptions.
     start : callable
-        Returns the actions for the values that the arguments have at launch.
+        Returns what is started for the values that the arguments have at launch: actions, and
+        names of packages that are needed besides those of the actions.
     """
 
     def started(context: LaunchContext) -> list[Any]:
         values = {name: LaunchConfiguration(name).perform(context) for name, _, _ in arguments}
-        return start(context, values)
+        context.launch_configurations.setdefault('launch-prefix', _ends_with_launch())
+        return checked(context, start(values))
 
     def describe() -> LaunchDescription:
         middleware.prepare()
+        _use_temporary_folder()
         declared = [
             DeclareLaunchArgument(
                 name,
@@ -148,27 +157,23 @@ def wants_gui(value: Values) -> bool:
     return not lacking
 
 
-def checked(
-    context: LaunchContext, actions: Sequence[Action], needed: Iterable[str] = ()
-) -> list[Any]:
-    """The same actions, if all packages whose programs they start are installed.
+def checked(context: LaunchContext, started: Sequence[Action | str]) -> list[Any]:
+    """The actions, if all packages whose programs they start, and those named, are installed.
 
     `launch` would find out one by one, with others already running, and leave those behind.
 
     Parameters
     ----------
     context : LaunchContext
-    actions : sequence of Action
-    needed : iterable of str
-        Further packages that are needed: plugins, for instance.
+    started : sequence of Action or str
 
     Raises
     ------
     InputError
-        Naming all that are missing, and how to install them.
+        Naming all packages that are missing, and how to install them.
     """
-    packages = dict.fromkeys(needed)
-    for action in actions:
+    packages = {each: None for each in started if isinstance(each, str)}
+    for action in started:
         if isinstance(action, Node):
             name = normalize_to_list_of_substitutions(action.node_package)
             packages[perform_substitutions(context, name)] = None
@@ -181,7 +186,38 @@ def checked(
             f'not installed: {", ".join(missing)} (sudo apt install {names}{without}); '
             'nothing has been started'
         )
-    return list(actions)
+    return [each for each in started if not isinstance(each, str)]
+
+
+def of_file(name: str, value: Values) -> list[Action | str]:
+    """What another launch file of this package starts.
+
+    Parameters
+    ----------
+    name : str
+        The file is ``<name>.launch.py``.
+    value : dict
+        Of its arguments, those that differ from their defaults.
+    """
+    file = runpy.run_path(str(share_directory() / f'launch/{name}.launch.py'))
+    defaults = {argument: default for argument, default, _ in file['ARGUMENTS']}
+    return list(file['start_nodes'](defaults | value))
+
+
+def program(
+    value: Values, package: str, executable: str, parameters: Sequence[Any] = (), **process: Any
+) -> Node:
+    """Start a program in the namespace and on the clock that the arguments choose."""
+    clock = {'use_sim_time': is_true(value['use_sim_time'])}
+    return Node(
+        package=package,
+        executable=executable,
+        exec_name=executable,  # in the log; otherwise that of the prefix
+        namespace=value['namespace'],
+        parameters=[*parameters, clock],
+        output='screen',
+        **process,
+    )
 
 
 def own_node(
@@ -212,25 +248,20 @@ def own_node(
     process
         Further arguments of the launch action.
     """
-    common = {'mechanism': value['mechanism'], 'use_sim_time': is_true(value['use_sim_time'])}
-    return Node(
-        package='masticator_dynamics',
-        executable=f'{name}_node',
+    given = file or str(share_directory() / f'config/{name}.yaml')
+    return program(
+        value,
+        'masticator_dynamics',
+        f'{name}_node',
+        [given, {'mechanism': value['mechanism']}, parameters or {}],
         name=name,
-        namespace=value['namespace'],
-        parameters=[
-            file or str(share_directory() / f'config/{name}.yaml'),
-            common,
-            parameters or {},
-        ],
         remappings=list(remappings),
-        output='screen',
         **process,
     )
 
 
-def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> Node:
-    """Start node dynamics; only arguments that are not empty become parameters."""
+def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> list[Action]:
+    """Start node dynamics, whose end ends all; arguments that are not empty become parameters."""
     given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
     if value.get('drives'):
         given['drives'] = value['drives']
@@ -241,53 +272,35 @@ def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> 
     for switch in ('friction', 'limits', 'publish_joint_states'):
         if value[switch]:
             given[switch] = is_true(value[switch])
-    return own_node('dynamics', value, given, value['params_file'], remappings)
+    node = own_node('dynamics', value, given, value['params_file'], remappings)
+    return needs(node, 'dynamics')
 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
     """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
-    return Node(
-        package='robot_state_publisher',
-        executable='robot_state_publisher',
-        namespace=value['namespace'],
-        parameters=[
-            {
-                'robot_description': description.urdf_xml,
-                'frame_prefix': value['frame_prefix'],
-                'use_sim_time': is_true(value['use_sim_time']),
-            }
-        ],
-        output='screen',
-    )
+    given = {
+        'robot_description': description.urdf_xml,
+        'frame_prefix': value['frame_prefix'],
+    }
+    return program(value, 'robot_state_publisher', 'robot_state_publisher', [given])
 
 
 def rviz(description: MechanismDescription, value: Values) -> Node:
     """Start RViz on the mechanism's base, with the frame prefix where its displays need it."""
     template = (share_directory() / 'rviz/masticator.rviz').read_text(encoding='utf-8')
     config = template.replace('TF Prefix: ""', f'TF Prefix: "{value["frame_prefix"]}"')
-    return Node(
-        package='rviz2',
-        executable='rviz2',
-        namespace=value['namespace'],
-        arguments=[
-            *('-d', str(temporary_file(config, '.rviz'))),
-            *('-f', value['frame_prefix'] + description.base),
-        ],
-        parameters=[{'use_sim_time': is_true(value['use_sim_time'])}],
-        output='screen',
-    )
+    arguments = [
+        *('-d', str(temporary_file(config, '.rviz'))),
+        *('-f', value['frame_prefix'] + description.base),
+    ]
+    return program(value, 'rviz2', 'rviz2', arguments=arguments)
 
 
 def plots(description: MechanismDescription, value: Values) -> Node:
     """Start rqt_plot on the efforts of node dynamics."""
     topic = '/'.join(['', *filter(None, [value['namespace'].strip('/')]), 'feedforward_state'])
-    return Node(
-        package='rqt_plot',
-        executable='rqt_plot',
-        namespace=value['namespace'],
-        arguments=[f'{topic}/effort[{k}]' for k in range(len(description.actuated))],
-        output='screen',
-    )
+    curves = [f'{topic}/effort[{k}]' for k in range(len(description.actuated))]
+    return program(value, 'rqt_plot', 'rqt_plot', arguments=curves)
 
 
 def wait_for_joint_states(
@@ -304,14 +317,8 @@ def wait_for_joint_states(
     remappings : sequence of tuple
         From and to.
     """
-    return Node(
-        package='masticator_dynamics',
-        executable='wait_for_joint_states',
-        namespace=value['namespace'],
-        parameters=[{'joints': list(joints)}],
-        remappings=list(remappings),
-        output='screen',
-    )
+    given, name = {'joints': list(joints)}, 'wait_for_joint_states'
+    return program(value, 'masticator_dynamics', name, [given], remappings=list(remappings))
 
 
 def then(first: Node, second: Node) -> list[Action]:
@@ -329,15 +336,40 @@ def needs(node: Node, name: str) -> list[Action]:
     def follow(event: ProcessExited, context: LaunchContext) -> list[Action]:
         if context.is_shutdown:
             return []
-        reason = f'{name} has ended with exit code {event.returncode}: on_exit is shutdown'
+        reason = f'{name} has ended with exit code {event.returncode}: everything ends without it'
         return [LogInfo(msg=reason), Shutdown(reason=reason)]
 
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=follow)), node]
 
 
 def temporary_file(content: str, suffix: str) -> pathlib.Path:
-    """A file for a program that takes no text; left for the system to clean up."""
-    handle, name = tempfile.mkstemp(prefix='masticator_dynamics_', suffix=suffix)
+    """A file for a program that takes no text; removed at the end of this process."""
+    handle, name = tempfile.mkstemp(suffix=suffix)
     with os.fdopen(handle, 'w', encoding='utf-8') as file:
         file.write(content)
     return pathlib.Path(name)
+
+
+@functools.cache
+def _use_temporary_folder() -> None:
+    """Put temporary files of this process, those of `launch` too, where its end removes them."""
+    folder = tempfile.tempdir = tempfile.mkdtemp(prefix='masticator_dynamics_')
+    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove)
+
+    def end(number: int, _: object) -> None:
+        remove()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with contextlib.suppress(ValueError):  # not the main thread: whose it is takes care
+            signal.signal(signal.SIGTERM, end)
+
+
+def _ends_with_launch() -> str:
+    """What starts a process that the kernel tells to end when this one has ended.
+
+    On SIGTERM, `ros2 launch` ends without ending what it has started.
+    """
+    return 'setpriv --pdeathsig TERM' if shutil.which('setpriv') else ''

@@ -8,8 +8,8 @@ Where no valid message exceeds a datagram of 64 kB, none needs to be reassembled
 
 from __future__ import annotations
 
+import array
 import contextlib
-import ctypes
 import os
 import pathlib
 import socket
@@ -31,8 +31,8 @@ def refuse_pieces() -> int:
     For Fast DDS over UDP, once its participant exists and before there are other UDP sockets.
     """
     program = b''.join(struct.pack('HBBI', *instruction) for instruction in _program())
-    stored = ctypes.create_string_buffer(program, len(program))
-    attached = struct.pack('HL', len(program) // 8, ctypes.addressof(stored))
+    stored = array.array('B', program)
+    attached = struct.pack('HL', len(program) // 8, stored.buffer_info()[0])
     count = 0
     for entry in pathlib.Path('/proc/self/fd').iterdir():
         with contextlib.suppress(OSError):  # closed in the meantime, or the kernel has no room

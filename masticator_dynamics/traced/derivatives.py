@@ -112,6 +112,26 @@ def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Sca
     return with_derivatives(run, [found[row] for row in rows], inputs)
 
 
+def imbalance(run: InverseDynamics, efforts_: Sequence[Any], inputs: int) -> list[Scalar]:
+    """Derivatives of what efforts leave unbalanced in the independent coordinates.
+
+    Parameters
+    ----------
+    run : InverseDynamics
+    efforts_ : sequence of number
+        Of the actuators; the last inputs.
+    inputs : int
+        How many there are: y, y_dot, y_ddot, wrench, positions, efforts.
+    """
+    run.forces.inertial()
+    supplied = [efforts_[m.joint.actuator[0]] for m in run.forces.motors]
+    left = run.forces.balance(run.forces.on_joints(supplied)).freedoms
+    rules = motion_rules(run, len(run.plan.independent) * 3 + 6)
+    first = inputs - len(efforts_)
+    wanted = [*range(3 * len(run.plan.independent) + 6), *range(first, inputs)]
+    return [run.valid(), *_flat(forward(left, wanted, rules))]
+
+
 def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
     """Derivatives of the positions that the loops determine, by parameters.
 

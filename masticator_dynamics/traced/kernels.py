@@ -215,6 +215,26 @@ class Kernels:
         )  # fmt: skip
 
     @functools.cached_property
+    def imbalance_derivatives(self) -> RowCode:
+        """Whether it is valid, and derivatives of generalised forces that efforts leave (n_y, k).
+
+        By y, y_dot, y_ddot, wrench and efforts. Inputs are followed by positions of all joints and
+        efforts.
+        """
+        first = self.inputs + self.tree
+        last = first + self.actuators
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, True, given[last:])
+            return list(_derivatives().imbalance(run, given[first:last], last))
+
+        return RowCode(
+            'derivatives of the imbalance', last,
+            1 + self.freedoms * (self.inputs + self.actuators), function, lambda: self.identity,
+            largest=MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    @functools.cached_property
     def positions(self) -> Code:
         """Whether it is valid, and positions of all joints."""
         return Code(self, 'positions', lambda run: [run.valid(), *run.positions()], 1 + self.tree)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child processes end with the demo, however it ends."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 
 import pytest
 
+from masticator_dynamics.robot.recording import session
 from masticator_dynamics.robot.recording.processes import (
     Child,
     RunError,
@@ -59,6 +61,64 @@ def test_early_end_shows_the_log(tmp_path):
         child.check_alive()
     assert 'no such mechanism' in str(failure.value)
     assert 'on stdout' in str(failure.value)
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='what /proc tells')
+@pytest.mark.parametrize('frozen', ['node', 'player'])
+def test_a_frozen_child_ends_the_run(tmp_path, frozen):
+    """Not only when the motion would have been over."""
+    with running(tmp_path, 'print(\'{"phase": "playing", "time": 0.0}\', flush=True)') as children:
+        children[frozen].process.send_signal(signal.SIGSTOP)
+        begin = time.monotonic()
+        with pytest.raises(RunError, match=f'the {frozen} was frozen'):
+            session.supervise([children['node']], children['player'], 600.0, Quiet())
+        assert time.monotonic() - begin < 20.0
+
+
+def test_a_player_that_hangs_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(session._PATIENCE, 'playing', 2.0)
+    with running(tmp_path, 'print(\'{"phase": "playing", "time": 0.0}\', flush=True)') as children:
+        begin = time.monotonic()
+        with pytest.raises(RunError, match='the player has stood still while playing'):
+            session.supervise([children['node']], children['player'], 600.0, Quiet())
+        assert time.monotonic() - begin < 60.0
+
+
+def test_a_player_that_goes_on_is_waited_for(tmp_path, monkeypatch):
+    """As long as it takes: a report in time is enough."""
+    monkeypatch.setitem(session._PATIENCE, 'playing', 2.0)
+    code = (
+        'import time\n'
+        'for k in range(40):\n'
+        '    print(\'{"phase": "playing", "time": %d}\' % k, flush=True); time.sleep(0.1)\n'
+        'print(\'{"phase": "recorded"}\', flush=True)'
+    )
+    with running(tmp_path, code) as children:
+        session.supervise([children['node']], children['player'], 1.0, Quiet())
+
+
+class Quiet:
+    """Progress that nobody looks at."""
+
+    def stage(self, title):
+        pass
+
+    def motion(self, now, duration):
+        pass
+
+
+@contextlib.contextmanager
+def running(folder, code):
+    """A node that sleeps, and a player that runs some code and then sleeps."""
+    environment, sleep = dict(os.environ), 'import time; time.sleep(600)'
+    children = {
+        'node': Child('node', ['-c', sleep], environment, folder / 'node'),
+        'player': Child(
+            'player', ['-c', f'{code}\n{sleep}'], environment, folder / 'player', reports=True
+        ),
+    }
+    with stopped_at_the_end(list(children.values())):
+        yield children
 
 
 def test_environment_is_own_and_local(tmp_path, monkeypatch):

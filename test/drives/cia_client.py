@@ -144,14 +144,14 @@ class Client:
 
     # PDO
 
-    def map_pdo(self, node, parameters, mapping, identifier, entries, transmission=1):
+    def map_pdo(self, node, parameters, mapping, identifier, entries):
         """Map a PDO in the order of CiA 301: invalid, empty, entries, count, valid."""
         self.write(node, parameters, 1, 'I', 0x80000000 | identifier)
         self.write(node, mapping, 0, 'B', 0)
         for number, entry in enumerate(entries, start=1):
             self.write(node, mapping, number, 'I', entry)
         self.write(node, mapping, 0, 'B', len(entries))
-        self.write(node, parameters, 2, 'B', transmission)
+        self.write(node, parameters, 2, 'B', 1)  # with every SYNC
         self.write(node, parameters, 1, 'I', identifier)
 
     def map_cyclic(self, node):

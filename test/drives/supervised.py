@@ -35,8 +35,7 @@ class Bench:
         if not strict:
             fields |= WIDE_OPEN
         drives = type(DRIVES)(schema=1, **fields | changes)
-        # One thread: the cycle may have the same mechanism.
-        self.supervisor = Supervisor(drives, mechanism, mechanism)
+        self.supervisor = Supervisor(drives, mechanism)
         self.home = mechanism.home.position
         self.bound = mechanism.effort_limits
         self.drives = IdealDrives(self.supervisor, self.home)

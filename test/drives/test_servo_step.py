@@ -36,5 +36,5 @@ def test_all_servos_at_once_are_each_for_itself(seed):
         axes.advance()
         state = [servo.row[: len(servo_step.STATE)].tolist() for servo in axes.servos.values()]
         np.testing.assert_allclose(state, expected[:, : len(servo_step.STATE)], 1e-12, 1e-9)
-        effort = expected[:, servo_step.TOLD.index('effort')]
+        effort = expected[:, servo_step.OUTPUTS.index('effort')]
         np.testing.assert_allclose(axes.efforts, effort, 1e-11, 1e-13)

@@ -10,6 +10,7 @@ import time
 import can
 import numpy as np
 import pytest
+import yaml
 from by_the_clock import by_the_clock
 
 from drives.robot import Robot, connected, content, exchanging, wait_for
@@ -19,7 +20,7 @@ from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.objects import Nmt, Object
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.sdo_answers import Answer, SdoAnswers
 from masticator_dynamics.errors import DriveError
@@ -173,7 +174,7 @@ def test_what_comes_during_a_set_up_outlives_it():
 def running(tmp_path_factory, module_port):
     folder = tmp_path_factory.mktemp('strangers')
     data = content(module_port)
-    text = EDS.read_text(encoding='utf-8').replace('SupportedObjects=42', 'SupportedObjects=43')
+    text = EDS.read_text(encoding='utf-8')
     (folder / 'polarity.eds').write_text(text + POLARITY, encoding='utf-8')
     data['drives']['crank_2']['eds'] = 'polarity.eds'
     robot = Robot(folder, data)
@@ -398,3 +399,42 @@ def test_whoever_reads_alters_nothing(robot, stranger):
             thread.join()
         time.sleep(0.1)
         assert network.altered() == () and network.others.found() == ''
+
+
+@by_the_clock
+def test_answers_to_requests_from_before_the_start_are_no_strangers(robot, stranger, monkeypatch):
+    """A tool may read all the time, also when this side's bus opens between request and answer."""
+    start = DriveNetwork.listen
+
+    def listen(network):
+        stranger.send(frame(0x581, degrees(25)))
+        start(network)
+
+    monkeypatch.setattr(DriveNetwork, 'listen', listen)
+    with connected(robot) as network:
+        assert network.altered() == ()
+
+
+@by_the_clock
+@pytest.mark.parametrize('absolute', [True, False])
+def test_an_absolute_drive_that_has_lost_its_zero_is_altered(robot, absolute):
+    """It forgets the offset of the last homing with its power, and the zero with it."""
+    data = yaml.safe_load(robot.file.read_text(encoding='utf-8'))
+    for drive in data['drives'].values():
+        drive['motor']['absolute'] = absolute
+    file = robot.file.with_name('absolute.yaml')
+    file.write_text(yaml.safe_dump(data), encoding='utf-8')
+    with connected(robot, file) as network:
+        network.begin_homing(np.full(6, 0.5))
+        network.end_homing()
+        network._manage(Nmt.RESET_NODE, 2)
+        wait_for(lambda: 1 in network.booted, 'restart')
+        assert network.lost() == ('crank_2',) and network.altered() == ()
+        if absolute:
+            with pytest.raises(DriveError, match='0x607C home offset was 0 instead of'):
+                network.restore(network.lost())
+            assert network.altered() == ('crank_2',)
+            network.restore(network.altered())
+        else:  # which has to be homed anyway
+            network.restore(network.lost())
+        assert network.altered() == () == network.lost()

@@ -13,7 +13,7 @@ from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives import supervisor
 from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.cycle import Emergency, Goal
-from masticator_dynamics.drives.safety import in_order
+from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DescriptionError, ReachError
@@ -258,27 +258,27 @@ def test_the_way_to_a_far_command_is_slow_closed_and_ends_in_following_it(far, m
 
 def test_a_way_is_told_how_long_it_takes(far):
     outcome = far.supervisor.approach(0.05)
-    assert outcome.success and far.supervisor.way_lasts > 4.0
-    assert f'{far.supervisor.way_lasts:.1f} s' in outcome.message
+    assert outcome.success and far.supervisor.approach_duration > 4.0
+    assert f'{far.supervisor.approach_duration:.1f} s' in outcome.message
     count = 0
     while far.supervisor.met() is None:
         far.drives.cycle()
         count += 1
-    assert count * PERIOD == pytest.approx(far.supervisor.way_lasts, abs=3 * PERIOD)
+    assert count * PERIOD == pytest.approx(far.supervisor.approach_duration, abs=3 * PERIOD)
 
 
 def test_a_way_that_leaves_ranges_is_not_gone(far):
     """Both ends may be within ranges while cranks in between are not."""
-    guard, halfway = far.supervisor.guard, 0.5 * (far.home + far.goal)
+    limits, halfway = far.supervisor.limits, 0.5 * (far.home + far.goal)
     crank = int(np.argmax(np.abs(far.goal - far.home)))
     row = far.home.copy()
-    row[crank] = guard.upper[crank] + 0.001
-    reason = guard.leaves_range(np.array([far.home, halfway, row, far.goal]))
+    row[crank] = limits.upper[crank] + 0.001
+    reason = limits.leaves_range(np.array([far.home, halfway, row, far.goal]))
     assert reason.startswith(f'crank_{crank + 1}: on the way ') and 'is outside' in reason
-    assert guard.leaves_range(np.array([far.home, halfway, far.goal])) == ''
+    assert limits.leaves_range(np.array([far.home, halfway, far.goal])) == ''
     # Out of a margin, but not farther into it.
-    assert guard.leaves_range(np.array([row, halfway])) == ''
-    assert guard.leaves_range(np.array([row, row + 1e-6])) != ''
+    assert limits.leaves_range(np.array([row, halfway])) == ''
+    assert limits.leaves_range(np.array([row, row + 1e-6])) != ''
     way = Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', lambda *_: way)
@@ -341,14 +341,14 @@ def test_order_of_the_file_does_not_matter_but_the_joints_do(mechanism):
 
 def test_limits_are_the_narrower_of_drive_and_mechanism(mechanism):
     bench = Bench(mechanism, enabled=False)
-    guard = bench.supervisor.guard
-    assert guard.effort == pytest.approx(0.9)  # the URDF allows 5
-    assert guard.velocity == pytest.approx(30.0)  # the URDF allows 40
-    assert guard.upper == pytest.approx(1.7 - 0.02)
+    limits = bench.supervisor.limits
+    assert limits.effort == pytest.approx(0.9)  # the URDF allows 5
+    assert limits.velocity == pytest.approx(30.0)  # the URDF allows 40
+    assert limits.upper == pytest.approx(1.7 - 0.02)
     one = DRIVES.drives['crank_1']
     wide = type(one)(**dict(one) | {'limits': type(LIMITS)(**dict(LIMITS) | {'velocity': 90.0})})
     bench = Bench(mechanism, enabled=False, drives={**DRIVES.drives, 'crank_1': wide})
-    assert bench.supervisor.guard.velocity == pytest.approx([40.0] + [30.0] * 5)
+    assert bench.supervisor.limits.velocity == pytest.approx([40.0] + [30.0] * 5)
     narrow = type(one)(
         **dict(one) | {'limits': type(LIMITS)(**dict(LIMITS) | {'position_margin': 1.7})}
     )

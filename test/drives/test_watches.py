@@ -23,14 +23,14 @@ from masticator_dynamics.drives.cycle import Goal
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.status_words import powered
-from masticator_dynamics.drives.watches import PATIENCE, Watcher, Watches
+from masticator_dynamics.drives.watching_threads import PATIENCE, WatchDeadlines, WatchingThread
 from masticator_dynamics.errors import DriveError
 
 # Threads that watch
 
 
 def test_a_watch_that_is_silent_stops_the_drives_in_time(following):
-    watches = following.supervisor.watches
+    watches = following.supervisor.deadlines
     watches.begin('eye', 0.05 + PATIENCE)
     for _ in range(20):
         watches.looked('eye')
@@ -46,16 +46,16 @@ def test_a_watch_that_is_silent_stops_the_drives_in_time(following):
 def test_a_silent_watch_keeps_drives_from_being_enabled(bench):
     bench.supervisor.disable()
     bench.drives.finish()
-    bench.supervisor.watches.begin('eye', 0.1)
+    bench.supervisor.deadlines.begin('eye', 0.1)
     bench.drives.run(0.2)
     assert 'eye: has not looked' in bench.supervisor.enable().message
-    bench.supervisor.watches.looked('eye')
+    bench.supervisor.deadlines.looked('eye')
     bench.drives.cycle()
     assert bench.supervisor.enable().success
 
 
 def test_a_watch_that_has_ended_is_not_missed(following):
-    watches = following.supervisor.watches
+    watches = following.supervisor.deadlines
     watches.begin('eye', 0.01)
     watches.end('eye')
     following.drives.run(0.1, following.command)
@@ -63,14 +63,14 @@ def test_a_watch_that_has_ended_is_not_missed(following):
 
 
 def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
-    found, looked, watches = [], threading.Event(), Watches()
+    found, looked, watches = [], threading.Event(), WatchDeadlines()
 
     def look():
         if not found:
             raise RuntimeError('no eyes')
         looked.set()
 
-    watcher = Watcher('eye', look, 0.001, watches, found.append)
+    watcher = WatchingThread('eye', look, 0.001, watches, found.append)
     watcher.start()
     try:
         assert looked.wait(30.0)

@@ -51,8 +51,8 @@ class MujocoOracle:
 
     def efforts(self, acceleration: np.ndarray) -> np.ndarray:
         """Forces (n_u,) of the actuators that give an acceleration (n_v,) at rest."""
-        inertia, moment = (np.zeros((n, self.model.nv)) for n in (self.model.nv, self.model.nu))
-        self.mujoco.mj_fullM(self.model, self.data, inertia)
+        moment, inertial = np.zeros((self.model.nu, self.model.nv)), np.zeros(self.model.nv)
+        self.mujoco.mj_mulM(self.model, self.data, inertial, acceleration)
         if self.data.actuator_moment.shape == moment.shape:
             moment = self.data.actuator_moment
         else:
@@ -60,7 +60,7 @@ class MujocoOracle:
                 moment, self.data.actuator_moment.reshape(-1), self.data.moment_rownnz,
                 self.data.moment_rowadr, self.data.moment_colind.reshape(-1),
             )  # fmt: skip
-        needed = inertia @ acceleration + self.data.qfrc_bias - self.data.qfrc_passive
+        needed = inertial + self.data.qfrc_bias - self.data.qfrc_passive
         motions = self.motions()
         efforts, *_ = np.linalg.lstsq((moment @ motions).T, motions.T @ needed, rcond=None)
         return efforts

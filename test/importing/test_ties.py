@@ -375,6 +375,23 @@ def test_what_names_parts_and_ties_none(write: Write) -> None:
     assert_the_same(write('a.sdf', sdf_with(f'{HARMLESS}{gripper}</gripper>')))
 
 
+def test_loops_that_close_at_a_second_parent(write: Write) -> None:
+    """URDF has none: the error names the joint and the remedy."""
+    second = (
+        '<joint name="pin" type="revolute"><parent link="rod_2"/><child link="effector"/></joint>'
+    )
+    with pytest.raises(DescriptionError, match='joint .*: its child link has another .*closure'):
+        import_robot(write('a.urdf', five_bars.urdf(second)), 'a')
+
+
+def test_links_may_be_called_by_numbers(write: Write) -> None:
+    """They are not meant where numbers stand."""
+    text = five_bars.urdf(LOOP + '<gazebo reference="rod_1"><mu1>2</mu1><kp>1</kp></gazebo>')
+    for name, number in (('rod_1', '1'), ('crank_1', '2')):
+        text = text.replace(f'"{name}"', f'"{number}"').replace(f'>{name}<', f'>{number}<')
+    assert_the_same(write('a.urdf', text))
+
+
 def test_gepetto_with_keys_that_are_unknown(write: Write) -> None:
     write('robot.urdf', five_bars.urdf(five_bars.TIPS))
     path = write('robot.yaml', f'{five_bars.GEPETTO}gears: [[motor_1, motor_2]]\n')

@@ -86,14 +86,6 @@ def as_text(substitutions):
     return ''.join(part.text for part in substitutions)
 
 
-def included(action):
-    """Name of the launch file that an action includes."""
-    from launch import LaunchContext
-
-    action.launch_description_source.get_launch_description(LaunchContext())
-    return pathlib.Path(action.launch_description_source.location).name
-
-
 def command_lines(name, given, **options):
     """Executable and command-line arguments of each node started."""
     from launch_ros.actions import Node

@@ -134,9 +134,11 @@ def points(mechanism, seconds, beta):
 
 
 def prepare(mechanism, scale, limits, seconds=0.06):
-    schedule = ExecutedMotion(mechanism.home.y).schedule
+    at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
     given = points(mechanism, seconds, 0.08)
-    return trajectory_preparation.prepare(mechanism, given, schedule, S, S, scale, limits=limits)
+    return trajectory_preparation.prepare(
+        mechanism, given, at_home, at_home, S, S, scale, limits=limits
+    )
 
 
 def test_trajectories_use_what_limits_allow_and_no_more(tight):

@@ -19,8 +19,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.cycle import Goal  # noqa: E402
+from masticator_dynamics.drives.findings import Finding  # noqa: E402
 from masticator_dynamics.drives.report import Phase  # noqa: E402
-from masticator_dynamics.drives.safety import Finding  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.ros.common.guard import GuardedExecutor  # noqa: E402
 from masticator_dynamics.ros.servo_drives import drive_requests  # noqa: E402
@@ -268,7 +268,7 @@ def test_an_emergency_stop_does_not_wait_to_know_who_asked(served, monkeypatch):
     monkeypatch.setattr(requests._node, 'get_publishers_info_by_topic', fails)
     response = requests._emergency_stop(Trigger.Request(), Trigger.Response())
     assert supervisor.report().phase is Phase.LATCHED and response.success
-    assert requests.asked.endswith('by somebody whose name cannot be read')
+    assert requests.latest.endswith('by somebody whose name cannot be read')
 
 
 def test_a_request_is_answered_after_one_with_another_outcome(served):
@@ -326,7 +326,7 @@ def test_a_deactivation_that_fails_ends_the_cycles(fails):
 
 def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive(ros_node, served):
     _, supervisor, exchange = served
-    requests = types.SimpleNamespace(active=True, asked='')
+    requests = types.SimpleNamespace(active=True, latest='')
     diagnostics = DriveDiagnostics(
         ros_node, 'robot', load_drives('drives.yaml'), exchange, None, supervisor.report,
         requests, memory_locked=False,

@@ -79,6 +79,15 @@ def set_up_again(robot, begin, node):
     return wait_for(seen, 'set-up', LONG)
 
 
+def reset(peer):
+    """Reset once the stop is over; returns other reasons for which that was refused."""
+    while True:
+        success, message = peer.request('reset')
+        if success or not message.endswith(('not yet', 'slowing down')):
+            return [] if success else [message]
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize('name', ATTACKS)
 @pytest.mark.parametrize('enabled', [True, False])
 def test_whatever_is_written_is_told_undone_and_homed_again(robot, name, enabled):
@@ -92,7 +101,7 @@ def test_whatever_is_written_is_told_undone_and_homed_again(robot, name, enabled
     assert not success and 'stopped until reset' in message
     robot.trace.wait_until_left(time.time(), (1, 3, 4, 5, 6), POWERED)
     begin = time.time()
-    assert peer.request('reset')[0]  # the first one
+    assert reset(peer) == []  # the first one that comes once the stop is over
     assert set_up_again(robot, begin, 2)
     assert offset_of(robot, 2) == offset != 1000
     success, message = peer.request('enable')
@@ -106,7 +115,7 @@ def test_each_further_write_needs_another_reset(robot):
     attack(robot, 'home offset')
     told(robot, 'SDO writes')
     attack(robot, 'home offset')  # another one while latched: no news, but an alteration
-    assert peer.request('reset')[0]
+    assert reset(peer) == []
     attack(robot, 'another object')
     told(robot, 'SDO writes')
     success, message = peer.request('home')
@@ -128,13 +137,13 @@ def test_writes_that_go_on_keep_drives_from_being_set_up_and_homed(robot):
         told(robot, 'SDO writes')
         robot.at_rest()
         for _ in range(3):
-            success, message = peer.request('reset')
-            assert not success and 'crank_3' in message and 'another node wrote' in message
+            (message,) = reset(peer)
+            assert 'crank_3' in message
             assert not peer.request('home')[0] and not peer.request('enable')[0]
     finally:
         ended.set()
         thread.join()
-    assert peer.request('reset')[0]
+    assert reset(peer) == []
     success, message = peer.request('enable')
     assert not success and 'crank_3 is not homed' in message
     robot.ask('home', 'enable')
@@ -152,7 +161,7 @@ def test_a_write_during_homing_ends_it(robot):
         time.sleep(0.1)
         success, message = peer.request('enable')
         assert not success, (results, message)
-        assert peer.request('reset')[0]
+        assert reset(peer) == []
         success, message = peer.request('enable')
         assert not success and 'crank_4' in message and 'not homed' in message
         robot.ask('home', 'enable')
@@ -199,7 +208,7 @@ def test_a_forged_temperature_is_told_and_not_believed(robot):
         success, message = peer.request('enable')
         assert not success and 'another node answers as crank_1' in message
     wait_for(lambda: temperature() > 24.0, 'temperature', LONG)
-    assert peer.request('reset')[0]
+    assert reset(peer) == []
     robot.ask('home', 'enable')
 
 
@@ -214,7 +223,7 @@ def test_an_absolute_drive_must_be_homed_again_only_if_altered(ros_domain, mecha
         robot.ask('reset', 'enable')  # it keeps its position
         attack(robot, 'home offset')
         told(robot, 'SDO writes')
-        assert peer.request('reset')[0]
+        assert reset(peer) == []
         success, message = peer.request('enable')
         assert not success and message.startswith('crank_2 is not homed'), message
         robot.ask('home', 'enable')

@@ -204,7 +204,8 @@ def test_of_two_planners_the_later_message_counts(at_home, mechanism):
 def test_a_hundred_may_wait_and_no_more_before_one(at_home, mechanism):
     """Every cycle looks at all that are accepted; one that begins now takes the place of all."""
     names, home, second = mechanism.independent, [mechanism.home.y], 10**9
-    later, before = at_home.now() + 3600 * second, len(at_home.trajectories)
+    assert at_home.set_parameter('start_horizon', 3600.0)[0]
+    later, before = at_home.now() + 1800 * second, len(at_home.trajectories)
     for k in range(100):
         at_home.send(names, [0.2], home, start=later + k * second)
         wait_for(lambda k=k: len(at_home.trajectories) > before + k, 'the answer')

@@ -9,7 +9,6 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.ros.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
 from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare
@@ -58,8 +57,8 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
     times = np.linspace(0.0, 0.6, 13)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
     points = TrajectoryPoints(mechanism.independent, times, rows)
-    schedule = ExecutedMotion(mechanism.home.y).schedule
-    prepared = prepare(mechanism, points, schedule, 10**9, 10**9, 1.0)
+    at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
+    prepared = prepare(mechanism, points, at_home, at_home, 10**9, 10**9, 1.0)
     wanted = Wanted(prepared)
     for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
         motion = mechanism.solve(*prepared.piece.path(seconds))

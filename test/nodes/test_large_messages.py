@@ -14,12 +14,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from rclpy.qos import QoSProfile  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from masticator_dynamics.ros.common import large_messages  # noqa: E402
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription  # noqa: E402
 from nodes.command_costs import CRANKS  # noqa: E402
 from nodes.harness import ROOT, NodeProcess, Peer, wait_for  # noqa: E402
 
@@ -107,53 +104,6 @@ def test_what_comes_in_pieces_is_not_even_fetched(costs):
         costs.send(GOOD)
         assert costs.counts()[0] > accepted
         assert costs.counts()[1:] == before
-
-
-class Ticking:
-    """Another thread: the longest time, s, for which it could not go on."""
-
-    def __enter__(self):
-        self.longest, self._ended = 0.0, False
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._ended = True
-        self._thread.join()
-
-    def _run(self):
-        last = time.perf_counter()
-        while not self._ended:
-            now = time.perf_counter()
-            self.longest, last = max(self.longest, now - last), now
-
-
-def test_other_threads_go_on_while_a_message_is_fetched(ros_domain):
-    """The least of several: a busy computer holds up threads, too."""
-    peer, content = Peer('dynamics'), GOOD + bytes(4 * LARGE[2])
-    subscription = DirectSubscription(peer.node, JointState, 'large', QoSProfile(depth=1))
-    handle = subscription._subscription.handle
-    publisher = peer.node.create_publisher(JointState, 'large', 1)
-    shares = []
-    try:
-        wait_for(publisher.get_subscription_count, 'a subscription')
-        for _ in range(8):
-            publisher.publish(content)
-            subscription.wait(5.0)
-            with Ticking() as other:
-                time.sleep(0.02)
-                begin, other.longest = time.perf_counter(), 0.0
-                data = large_messages.fetched(handle)
-                taken = time.perf_counter() - begin
-                time.sleep(0.005)  # it has to run to know
-                shares.append(other.longest / taken)
-            assert bytes(data) == content
-        assert large_messages.fetched(handle) is None
-    finally:
-        subscription.destroy()
-        peer.close()
-    assert min(shares) < 0.3, shares
 
 
 def private(pid):

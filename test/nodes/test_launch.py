@@ -16,10 +16,10 @@ from nodes.launch_files import (
     as_text,
     command_lines,
     executed,
-    included,
     launch_file,
     needs_launch,
     only,
+    parameters,
 )
 
 COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time', 'gui'}
@@ -195,6 +195,9 @@ ROBOT_NODES = {
     'robot_state_publisher', 'ros2_control', 'spawner', 'dynamics', 'joint_state_completion',
     'wait_for_joint_states',
 }  # fmt: skip
+BRINGUP = {
+    'dynamics', 'robot_state_publisher', 'inertia_coupling', 'inertia_estimator', 'frame_path',
+}  # fmt: skip
 CASES = [
     ('dynamics', {'gui': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
     ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {'dynamics', 'rqt_plot'}),
@@ -203,21 +206,17 @@ CASES = [
         'joint_state_publisher_gui', 'rviz2',
     }),
     ('view', {'gui': 'false'}, {'joint_state_completion', 'frame_path', 'robot_state_publisher'}),
-    ('bringup', {}, {
-        'dynamics.launch.py', 'inertia_coupling', 'inertia_estimator', 'frame_path',
-    }),
-    ('bringup', {'measured': 'true', 'record': 'true', 'use_fake_planner': 'true'}, {
-        'dynamics.launch.py', 'inertia_coupling', 'inertia_estimator', 'frame_path',
-        'joint_state_completion',
-        'bag', 'planner',
-    }),
+    ('bringup', {'gui': 'false'}, BRINGUP),
+    ('bringup', {
+        'measured': 'true', 'record': 'true', 'use_fake_planner': 'true', 'gui': 'true',
+    }, BRINGUP | {'joint_state_completion', 'rviz2', 'bag', 'planner'}),
     ('robot', {'gui': 'true'}, ROBOT_NODES | {'servo_drives', 'rviz2'}),
     ('robot', {'simulate': 'true', 'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
     ('robot', {'hardware': 'mock', 'plots': 'true', 'gui': 'false'}, ROBOT_NODES | {'rqt_plot'}),
     ('robot', {
         'hardware': 'canopen', 'gui': 'false', 'bus_config': '/b.yml', 'master_config': '/m.dcf',
     }, ROBOT_NODES),
-    ('twin', {}, {'robot.launch.py'}),
+    ('twin', {'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
 ]  # fmt: skip
 
 
@@ -232,17 +231,50 @@ def test_plots_are_of_the_efforts_of_this_robot(namespace):
 @needs_launch
 @pytest.mark.parametrize(('name', 'given', 'wanted'), CASES)
 def test_launch_files_start_what_the_arguments_say(name, given, wanted):
-    from launch.actions import IncludeLaunchDescription
-
     declared, actions = executed(name, given)
     started = set()
     for action in actions:
-        if isinstance(action, IncludeLaunchDescription):
-            started.add(included(action))
-        elif hasattr(action, 'node_executable'):
+        if hasattr(action, 'node_executable'):
             started.add(action.node_executable.removesuffix('_node'))
         elif hasattr(action, 'cmd'):
             words = ''.join(as_text(word) for word in action.cmd)
             started.add('bag' if 'bag' in words else 'planner')
     assert set(declared) == WANTED[name] and all(declared.values())
     assert started == wanted
+
+
+@needs_launch
+@pytest.mark.parametrize('sim_time', [False, True])
+@pytest.mark.parametrize(
+    ('name', 'given'),
+    [
+        ('dynamics', {'plots': 'true', 'gui': 'true'}),
+        ('bringup', {'measured': 'true', 'use_fake_planner': 'true', 'record': 'true'}),
+        ('view', {'gui': 'true'}),
+        ('robot', {'hardware': 'mock', 'plots': 'true', 'gui': 'true'}),
+    ],
+)
+def test_every_process_follows_the_clock_that_is_asked_for(name, given, sim_time):
+    given = {'gui': 'false', 'use_sim_time': str(sim_time).lower()} | given
+    lines = command_lines(name, given)
+    assert lines
+    for executable, words in lines:
+        node = executable.removesuffix('_node')
+        assert parameters(words, node)['use_sim_time'] is sim_time, executable
+    if name == 'bringup':
+        others = [action for action in executed(name, given)[1]
+                  if hasattr(action, 'cmd') and not hasattr(action, 'node_executable')]  # fmt: skip
+        bag, planner = ([as_text(word) for word in action.cmd] for action in others)
+        assert ('--use-sim-time' in bag) is sim_time
+        assert planner[-2:] == ['-p', f'use_sim_time:={str(sim_time).lower()}']
+
+
+@needs_launch
+def test_a_view_without_sliders_says_that_nothing_moves():
+    def told(**given):
+        actions = executed('view', given)[1]
+        return [as_text(action.msg) for action in actions if type(action).__name__ == 'LogInfo']
+
+    assert told(gui='true') == []
+    (text,) = told(gui='false')
+    assert 'nothing moves until somebody publishes x, y, alpha, beta on joint_states_in' in text

@@ -12,12 +12,10 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from rclpy.clock import Clock  # noqa: E402
 from rclpy.clock_type import ClockType  # noqa: E402
-from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from masticator_dynamics.ros.common.node_clock import NodeClock  # noqa: E402
-from masticator_dynamics.ros.common.wire_message import WireMessage  # noqa: E402
 
 
 class FakeNode:
@@ -51,6 +49,6 @@ def test_a_simulated_clock_of_any_time_fits_into_stamps():
     for seconds in (2**31 - 1, 2**31 + 3):
         wild = Time(nanoseconds=seconds * 10**9, clock_type=ClockType.ROS_TIME)
         node.clock.set_ros_time_override(wild)
-        state = WireMessage(JointState(), {'position': 1})
-        soon = deserialize_message(state.filled(now() + 10**9, [0.0]), JointState)
+        soon = JointState()
+        soon.header.stamp.sec = (now() + 10**9) // 10**9  # rclpy refuses what does not fit
         assert soon.header.stamp.sec == now.stamp().sec + 1 > 2**31 - 10_000

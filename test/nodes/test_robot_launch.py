@@ -9,6 +9,7 @@ from masticator_dynamics.drives.simulated_bus import at_rate
 from masticator_dynamics.errors import InputError, MasticatorError
 from nodes.launch_files import (
     PACKAGES,
+    as_text,
     command_lines,
     executed,
     needs_launch,
@@ -102,6 +103,17 @@ def test_files_that_disagree_on_the_rate_are_refused_until_somebody_decides(tmp_
 
 
 @needs_launch
+def test_all_packages_that_are_missing_are_told_at_once():
+    """Those of included launch files, too."""
+    lacking = {'robot_state_publisher', 'rviz2', 'ros2bag', 'rqt_plot'}
+    packages = [package for package in PACKAGES if package not in lacking]
+    with pytest.raises(InputError) as caught:
+        executed('bringup', {'gui': 'true', 'record': 'true', 'plots': 'true'}, packages)
+    named = str(caught.value).partition(' (sudo')[0].removeprefix('not installed: ')
+    assert set(named.split(', ')) == lacking
+
+
+@needs_launch
 @pytest.mark.parametrize(
     ('name', 'given', 'lacking', 'told'),
     [
@@ -134,13 +146,28 @@ def test_rviz_is_shown_where_it_can_be(monkeypatch):
     assert not shown('DISPLAY', [package for package in PACKAGES if package != 'rviz2'])
 
 
-@needs_launch
-def test_the_end_of_servo_drives_is_the_end_of_all_or_a_new_beginning_by_hand():
-    def follows(**given):
-        _, actions = executed('robot', {'gui': 'false', 'simulate': 'true', **given}, exit_code=-9)
-        return [type(action).__name__ for action in actions]
+def ends_all(name, **given):
+    """Names of the processes whose end ends the whole launch."""
+    _, actions = executed(name, {'gui': 'false', **given}, exit_code=-9)
+    reasons = (as_text(action.msg) for action in actions if type(action).__name__ == 'LogInfo')
+    shutdowns = sum(type(action).__name__ == 'Shutdown' for action in actions)
+    names = {reason.partition(' has ended')[0] for reason in reasons if 'everything ends' in reason}
+    assert shutdowns == len(names)
+    return names
 
-    assert 'Shutdown' in follows() and 'Shutdown' not in follows(on_exit='respawn')
+
+@needs_launch
+def test_what_nothing_goes_on_without_ends_the_launch():
+    robot = {'dynamics', 'servo_drives', 'the controller manager'}
+    assert ends_all('dynamics') == ends_all('bringup', measured='true') == {'dynamics'}
+    assert ends_all('robot') == robot
+    assert ends_all('twin') == robot | {'twin'}
+    assert ends_all('twin', on_exit='respawn') == robot - {'servo_drives'} | {'twin'}
+    assert ends_all('view') == set()
+
+
+@needs_launch
+def test_servo_drives_that_ended_may_begin_anew_by_hand():
     lines = command_lines('robot', {'gui': 'false', 'simulate': 'true', 'on_exit': 'respawn'})
     again, first = (parameters(words, 'servo_drives') for name, words in lines
                     if name == 'servo_drives_node')  # fmt: skip
@@ -169,11 +196,11 @@ def test_the_controller_manager_gets_the_block_from_robot_state_publisher():
 
 @needs_launch
 def test_the_twin_is_the_robot_with_its_drives_simulated():
-    (include,) = executed('twin', {'gui': 'false', 'food': 'nut', 'rate': '250'})[1]
-    passed = dict(include.launch_arguments)
-    assert passed.items() >= {'simulate': 'true', 'hardware': 'topic', 'food': 'nut'}.items()
-    assert set(passed) <= set(executed('robot', passed)[0])
-    twin = only(command_lines('robot', passed), 'twin_node')
+    given = {'gui': 'false', 'food': 'nut', 'rate': '250'}
+    lines = command_lines('twin', given)
+    robot = command_lines('robot', given | {'simulate': 'true'})
+    assert sorted(name for name, _ in lines) == sorted(name for name, _ in robot)
+    twin = only(lines, 'twin_node')
     assert parameters(twin, 'twin')['food'] == 'nut'
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pathlib
 import warnings
 
 import numpy as np
@@ -206,6 +207,123 @@ def test_rows_that_fast_code_hands_over() -> None:
         assert samples.relative_error(slopes[:, :3] @ direction, right) < 1e-4
         checked += 1
     assert checked > 3
+
+
+@pytest.mark.parametrize('name', ['rrr4', 'trimule', 'boom'])
+def test_accelerations_against_differences(name: str) -> None:
+    found = samples.mechanism(name)
+    rng = np.random.default_rng(3204)
+    state = samples.states(name, 1, seed=3204)[0]
+    effort = rng.normal(size=len(found.actuated)) * np.abs(found.feedforward(*state).actuated).max()
+    given = [state.y, state.y_dot, effort, state.wrench]
+    derivatives = found.forward_dynamics_derivatives(*given)
+    slopes = derivatives.by_y, derivatives.by_y_dot, derivatives.by_effort, derivatives.by_wrench
+    assert samples.relative_error(derivatives.y_ddot, found.forward_dynamics(*given)) < 1e-12
+    for part, by_part in enumerate(slopes):
+        for column, direction in enumerate(np.eye(len(given[part]))):
+
+            def moved(t: float, part=part, direction=direction):
+                shifted = [*given]
+                shifted[part] = given[part] + t * direction
+                return found.forward_dynamics(*shifted)
+
+            right = samples.five_point(moved, 1e-4)
+            assert np.abs(by_part[:, column] - right).max() < 1e-8 * max(1.0, np.abs(by_part).max())
+    many = found.forward_dynamics_derivatives(*(np.tile(x, (3, 1)) for x in given))
+    assert samples.relative_error(many.by_y[2], derivatives.by_y) < 1e-10
+
+
+def test_open_tree_against_pinocchio(tmp_path: pathlib.Path) -> None:
+    """An arm without loops: its own recursive derivatives."""
+    samples.pinocchio()
+    import pinocchio as pin
+
+    links = ''.join(
+        f'<link name="l{i}"><inertial><origin xyz="0.1 0.0{i} 0.05"/><mass value="{i + 1}"/>'
+        f'<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="0.002" iyz="0.003"/>'
+        f'</inertial></link><joint name="j{i}" type="{kind}"><parent link="{parent}"/>'
+        f'<child link="l{i}"/><origin xyz="0.3 0.1 0.2" rpy="0.3 0.2 {0.1 * i}"/>'
+        f'<axis xyz="{axis}"/><limit lower="-3" upper="3" effort="100" velocity="10"/></joint>'
+        for i, (kind, parent, axis) in enumerate(
+            [('revolute', 'base', '0 0 1'), ('revolute', 'l0', '0 1 0'),
+             ('prismatic', 'l1', '1 0 0'), ('revolute', 'l2', '0.6 0 0.8')]
+        )
+    )  # fmt: skip
+    urdf = f'<robot name="arm"><link name="base"/>{links}</robot>'
+    (tmp_path / 'arm.urdf').write_text(urdf, encoding='utf-8')
+    joints = ['j0', 'j1', 'j2', 'j3']
+    text = (
+        'schema: 1\nname: arm\nurdf: arm.urdf\nbase: base\nplatform: l3\n'
+        f'gravity: [0.0, 0.0, -9.81]\nindependent: {joints}\nactuated: {joints}\n'
+        'closures: []\n'
+    )
+    (tmp_path / 'arm.yaml').write_text(text, encoding='utf-8')
+    arm = Mechanism.load(tmp_path / 'arm.yaml')
+    model = pin.buildModelFromXML(urdf)
+    data = model.createData()
+    rng = np.random.default_rng(3205)
+    for _ in range(10):
+        q, v, a = rng.uniform(-1.0, 1.0, (3, 4))
+        pin.computeRNEADerivatives(model, data, q, v, a)
+        found = arm.feedforward_derivatives(q, v, a)
+        mass = np.triu(data.M) + np.triu(data.M, 1).T
+        for ours, theirs in (
+            (found.by_y, data.dtau_dq), (found.by_y_dot, data.dtau_dv), (found.by_y_ddot, mass)
+        ):  # fmt: skip
+            assert samples.relative_error(ours, theirs) < 1e-9
+
+
+def test_closed_loop_against_pinocchio_projected() -> None:
+    """Derivatives of the tree, projected along the oracle's own tangent and its differences."""
+    samples.pinocchio()
+    import pinocchio as pin
+
+    found, oracle = samples.mechanism('five_bar'), samples.oracle('five_bar')
+    model, data = oracle.model, oracle.model.createData()
+    for y, y_dot, y_ddot, _ in samples.states('five_bar', 3, seed=3206):
+        motion = oracle.solve(y, y_dot, y_ddot)
+        q = oracle._configuration(motion.q)
+        pin.computeRNEADerivatives(model, data, q, motion.v, motion.a)
+        mass = np.triu(data.M) + np.triu(data.M, 1).T + np.diag(oracle._rotor_inertia)
+        load = data.tau + oracle._rotor_inertia * motion.a
+        tangent = motion.motion_map
+        rates = oracle._motor_rows @ tangent
+        torque = np.linalg.solve(rates.T, tangent.T @ load)
+
+        def along(direction, y=y, y_dot=y_dot, y_ddot=y_ddot):
+            """How the oracle's motion and tangent change."""
+
+            def at(t):
+                moved = oracle.solve(y + t * direction, y_dot, y_ddot)
+                return np.hstack([np.vstack([moved.v, moved.a]).T, moved.motion_map])
+
+            return samples.five_point(at, 3e-4)
+
+        derivatives = found.feedforward_derivatives(y, y_dot, y_ddot)
+        inverse = np.linalg.inv(rates.T)
+        assert (
+            samples.relative_error(derivatives.by_y_ddot, inverse @ tangent.T @ mass @ tangent)
+            < 1e-9
+        )
+        for k, direction in enumerate(np.eye(len(y))):
+            change = along(direction)
+            v, a, bend = change[:, 0], change[:, 1], change[:, 2:]
+            moved = data.dtau_dq @ tangent[:, k] + data.dtau_dv @ v + mass @ a
+            needed = bend.T @ load + tangent.T @ moved
+            right = inverse @ (needed - (oracle._motor_rows @ bend).T @ torque)
+            error = np.abs(derivatives.by_y[:, k] - right).max()
+            assert error < 1e-9 * np.abs(derivatives.by_y).max()
+
+            def spun(t: float, state=(y, y_dot, y_ddot), direction=direction):
+                return oracle.solve(state[0], state[1] + t * direction, state[2]).a
+
+            right = (
+                inverse
+                @ tangent.T
+                @ (data.dtau_dv @ tangent[:, k] + mass @ samples.five_point(spun, 1e-2))
+            )
+            error = np.abs(derivatives.by_y_dot[:, k] - right).max()
+            assert error < 1e-9 * np.abs(derivatives.by_y_dot).max()
 
 
 def test_one_row_many_rows_and_reverse_mode_agree() -> None:

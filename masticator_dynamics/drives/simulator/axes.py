@@ -16,7 +16,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.machine_code import this_processor
 from masticator_dynamics.traced.row_code import address
 
-_TOLD = servo_step.TOLD
+_OUTPUTS = servo_step.OUTPUTS
 
 
 class Axes:
@@ -60,17 +60,23 @@ class Axes:
         self._code = servo_step.machine_code()
         lanes = this_processor().rows
         count = -(-len(joints) // lanes) * lanes  # lanes without a servo are ignored
-        asked, told = np.zeros((count, len(servo_step.ASKED))), np.zeros((count, len(_TOLD)))
-        self._tables = count, address(asked), address(told)
+        inputs, outputs = (
+            np.zeros((count, len(servo_step.INPUTS))),
+            np.zeros((count, len(_OUTPUTS))),
+        )
+        self._tables = count, address(inputs), address(outputs)
         kept, used = len(servo_step.STATE), slice(len(joints))
-        self._state, self._new_state = asked[:, :kept], told[:, :kept]
-        self._position, self._velocity = (asked[used, kept + k] for k in (0, 1))
-        self._told_efforts, self._efforts = told[used, _TOLD.index('effort')], np.zeros(len(joints))
+        self._state, self._new_state = inputs[:, :kept], outputs[:, :kept]
+        self._position, self._velocity = (inputs[used, kept + k] for k in (0, 1))
+        self._output_efforts, self._efforts = (
+            outputs[used, _OUTPUTS.index('effort')],
+            np.zeros(len(joints)),
+        )
         start = self.plant.position[self._rows].tolist()
         self.servos = {
             joint: Servo(
-                memoryview(asked[k]),
-                memoryview(told[k]),
+                memoryview(inputs[k]),
+                memoryview(outputs[k]),
                 drives.drives[joint],
                 simulation.drives[joint],
                 simulation.step,
@@ -97,6 +103,6 @@ class Axes:
         self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
         self._code.rows(*self._tables)
         self._state[:] = self._new_state
-        efforts[rows] = self._told_efforts
+        efforts[rows] = self._output_efforts
         plant.advance(efforts)
         self._steps += 1

@@ -21,7 +21,7 @@ class ControlCommand(enum.Enum):
 
 
 # Number of the transition in the standard's figure, by state and command.
-ASKED = {
+TRANSITION_OF = {
     (State.SWITCH_ON_DISABLED, ControlCommand.SHUTDOWN): 2,
     (State.READY_TO_SWITCH_ON, ControlCommand.SWITCH_ON): 3,
     (State.READY_TO_SWITCH_ON, ControlCommand.ENABLE_OPERATION): 3,  # and then 4

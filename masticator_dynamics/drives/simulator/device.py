@@ -9,7 +9,7 @@ from collections.abc import Callable
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.objects import Mode, Object, StatusBit
-from masticator_dynamics.drives.simulator.commands import ASKED, ControlCommand, command_of
+from masticator_dynamics.drives.simulator.commands import TRANSITION_OF, ControlCommand, command_of
 from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
@@ -94,7 +94,7 @@ class Device:
             return
         if self.mode == Mode.HOMING and rising & Bit.START_HOMING:
             self._home()
-        self._ask(command_of(word))
+        self._command(command_of(word))
 
     def set_mode(self, mode: int) -> None:
         """Take a mode of operation, 0x6060."""
@@ -136,7 +136,9 @@ class Device:
             return
         self._errors.signal(code)
         if option in (2, 3) and self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
-            self._ask(ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP)
+            self._command(
+                ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP
+            )
 
     def regain_connection(self, code: int) -> None:
         """End a communication error; one that led to a fault stays until it is reset."""
@@ -168,8 +170,8 @@ class Device:
     def _code(self, option: Object, otherwise: int) -> int:
         return self._objects.get(option.index, option.subindex, otherwise)
 
-    def _ask(self, command: ControlCommand) -> None:
-        number = ASKED.get((self.state, command))
+    def _command(self, command: ControlCommand) -> None:
+        number = TRANSITION_OF.get((self.state, command))
         if command is ControlCommand.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
             self._after = None
             self._operate()

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of a simulated drive: error register, history and EMCY messages (CiA 301)."""
+"""Errors of a simulated drive: error register and EMCY messages (CiA 301)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ import struct
 from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
-from masticator_dynamics.drives.simulator.dictionary import (
-    BAD_VALUE,
-    NO_DATA,
-    AbortError,
-    ObjectDictionary,
-    Value,
-)
+from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
 
-_HISTORY = 8
 _GENERIC = 0x01
 # Bits of the error register, by the first digits of a code.
 _REGISTER = {0x2: 0x02, 0x3: 0x04, 0x4: 0x08, 0x81: 0x10, 0x82: 0x10, 0x8: 0x20, 0xFF: 0x80}
 
 
 class ErrorLog:
-    """Present and past errors.
+    """Present errors.
 
     Parameters
     ----------
@@ -35,14 +28,8 @@ class ErrorLog:
     def __init__(self, objects: ObjectDictionary, send: Callable[[bytes], None]):
         self._send = send
         self._present: dict[int, None] = {}
-        self._history: list[int] = []
         objects.readers[0x1001, 0] = lambda: self.register
         objects.readers[names.ERROR_CODE.key] = lambda: self.code
-        objects.readers[0x1003, 0] = lambda: len(self._history)
-        objects.writers[0x1003, 0] = self._clear_history
-        for number in range(1, _HISTORY + 1):
-            if (0x1003, number) in objects.entries:
-                objects.readers[0x1003, number] = lambda i=number: self._past(i)  # type: ignore[misc]
 
     @property
     def register(self) -> int:
@@ -66,7 +53,6 @@ class ErrorLog:
         if code in self._present:
             return
         self._present[code] = None
-        self._history = [code, *self._history][:_HISTORY]
         self._send(struct.pack('<HB5x', code, self.register))
 
     def repeat(self, code: int) -> None:
@@ -84,16 +70,5 @@ class ErrorLog:
         self._send(struct.pack('<HB5x', 0, self.register))
 
     def forget(self) -> None:
-        """Power up: no errors, no history."""
+        """Power up: no errors."""
         self._present.clear()
-        self._history = []
-
-    def _past(self, number: int) -> int:
-        if number > len(self._history):
-            raise AbortError(NO_DATA)
-        return self._history[number - 1]
-
-    def _clear_history(self, value: Value) -> None:
-        if value != 0:
-            raise AbortError(BAD_VALUE)
-        self._history = []

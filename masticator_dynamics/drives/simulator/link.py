@@ -26,7 +26,7 @@ class Link:
     off : bool
         Bus-off: nothing goes out or comes in.
     delay : float
-        s by which frames are held back.
+        Time by which frames are held back, s.
     drop : float
         Share of frames lost, 0 to 1.
     """

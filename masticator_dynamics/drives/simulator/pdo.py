@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable
 
-from masticator_dynamics.drives.objects import PDO_INVALID
+from masticator_dynamics.drives.objects import EVERY_SYNC, PDO_INVALID
 from masticator_dynamics.drives.simulator.dictionary import (
     BAD_VALUE,
     NOT_MAPPABLE,
@@ -22,14 +21,8 @@ from masticator_dynamics.drives.simulator.dictionary import (
     size_of,
 )
 
-_COB_ID, _TYPE, _INHIBIT, _EVENT = 1, 2, 3, 5
-_SYNCHRONOUS = 240  # types up to here
+_COB_ID, _TYPE = 1, 2
 _MOST_MAPPED = 8
-# Identifiers no PDO may use (CiA 301, table 40: restricted CAN identifiers).
-_RESTRICTED = (
-    range(0x000, 0x080), range(0x101, 0x181), range(0x581, 0x600), range(0x601, 0x680),
-    range(0x6E0, 0x800),
-)  # fmt: skip
 
 
 class Pdo:
@@ -43,7 +36,7 @@ class Pdo:
     transmit : bool
         TPDO or RPDO.
     changed : callable
-        Called after the PDO became valid or invalid, or its transmission type changed.
+        Called after the PDO became valid or invalid.
 
     Attributes
     ----------
@@ -53,20 +46,6 @@ class Pdo:
         Mapped objects.
     waiting : bytes or None
         Data of an RPDO that waits for SYNC.
-    last : bytes or None
-        Data sent last.
-    last_time : float
-        Time of the last frame, s; infinite before the first.
-    syncs : int
-        SYNCs since the last TPDO.
-    type : int
-        Transmission type.
-    synchronous : bool
-        Whether SYNC decides when data are taken.
-    inhibit_time : float
-        Least time between two frames of this PDO, s.
-    event_time : float
-        Time after which a TPDO is sent anyway and an RPDO counts as missed, s; 0: never.
     """
 
     def __init__(
@@ -82,8 +61,6 @@ class Pdo:
         writers = objects.writers
         writers[parameters, _COB_ID] = self._set_cob_id
         writers[parameters, _TYPE] = self._set_type
-        writers[parameters, _INHIBIT] = self._set_inhibit
-        writers[parameters, _EVENT] = self._set_event
         writers[mapping, 0] = self._set_count
         for number in range(1, _MOST_MAPPED + 1):
             writers[mapping, number] = self._set_mapped
@@ -98,23 +75,7 @@ class Pdo:
         except AbortError:  # an EDS may map by default what it does not allow to be mapped
             self._packing, self.keys = self._pack(0)
         self.valid = not stored & PDO_INVALID and bool(self.keys)
-        self.look()
-        self.clear()
-
-    def clear(self) -> None:
-        """Forget what was sent and received."""
         self.waiting: bytes | None = None
-        self.last: bytes | None = None
-        self.last_time = math.inf
-        self.syncs = 0
-
-    def look(self) -> None:
-        """Copy the numbers needed in every step from where they are stored."""
-        get, parameters = self._objects.get, self._parameters
-        self.type = get(parameters, _TYPE, 255)
-        self.synchronous = self.type <= _SYNCHRONOUS
-        self.inhibit_time = get(parameters, _INHIBIT) * 1e-4
-        self.event_time = get(parameters, _EVENT) * 1e-3
 
     @property
     def size(self) -> int:
@@ -138,36 +99,21 @@ class Pdo:
     def _exists(self) -> bool:
         return not self._objects.get(self._parameters, _COB_ID, PDO_INVALID) & PDO_INVALID
 
-    def _apply(self, key: Key, value: Value) -> None:
-        """Store first, so that whoever is notified sees the change."""
-        self._objects.values[key] = value
-        self._changed()
-
     def _set_cob_id(self, value: Value) -> None:
         assert isinstance(value, int)
         wanted = not value & PDO_INVALID
         identifier = value & 0x3FFFFFFF
-        if identifier > 0x7FF or any(identifier in restricted for restricted in _RESTRICTED):
-            raise AbortError(BAD_VALUE)
-        if self._exists and wanted and identifier != self.cob_id:
+        if identifier > 0x7FF or (self._exists and wanted and identifier != self.cob_id):
             raise AbortError(BAD_VALUE)
         self.cob_id = identifier
         self.valid = wanted and bool(self.keys)
-        self.clear()
-        self._apply((self._parameters, _COB_ID), value)
+        self.waiting = None
+        self._objects.values[self._parameters, _COB_ID] = value  # whoever is notified sees it
+        self._changed()
 
     def _set_type(self, value: Value) -> None:
-        assert isinstance(value, int)
-        if _SYNCHRONOUS < value < 254:  # reserved, or on remote request
+        if value != EVERY_SYNC:
             raise AbortError(BAD_VALUE)
-        self._apply((self._parameters, _TYPE), value)
-
-    def _set_inhibit(self, value: Value) -> None:
-        if self._exists:
-            raise AbortError(NOT_NOW)
-
-    def _set_event(self, value: Value) -> None:
-        self._apply((self._parameters, _EVENT), value)
 
     def _set_mapped(self, value: Value) -> None:
         assert isinstance(value, int)

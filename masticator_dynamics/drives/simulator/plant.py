@@ -21,7 +21,7 @@ class Plant(Protocol):
     joints : tuple of str
         Actuated joints, in the order of all arrays.
     step : float
-        s by which :meth:`advance` advances.
+        Time by which :meth:`advance` advances, s.
     """
 
     joints: tuple[str, ...]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When a simulated drive sends and takes process data: SYNC, change, and the clock (CiA 301)."""
+"""Process data of a simulated drive, sent and taken with SYNC (CiA 301)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
 
-SYNC_LOST, RPDO_TOO_SHORT, RPDO_LOST = 0x8700, 0x8210, 0x8250
+SYNC_LOST, RPDO_TOO_SHORT = 0x8700, 0x8210
 _MISSED = 50  # missing SYNCs in a row that count as a loss
 _PDOS = 4
 
@@ -22,10 +22,8 @@ _PDOS = 4
 class ProcessData:
     """All PDOs of a drive.
 
-    TPDOs of types 1 to 240 are sampled and sent at SYNC, before the RPDOs that waited for it are
-    taken; type 0 is sent at a SYNC after a change; 254 and 255 after a change, but not before the
-    inhibit time, and when the event timer expires. An RPDO whose event timer expires, or 50 missing
-    SYNCs in a row if 0x1006 is set, count as a lost connection (0x6007).
+    TPDOs are sampled and sent at every SYNC, before the RPDOs that waited for it are taken. 50
+    missing SYNCs in a row count as a lost connection (0x6007) if 0x1006 is set.
 
     Parameters
     ----------
@@ -35,6 +33,11 @@ class ProcessData:
     link : Link
     rerouted : callable
         Called when COB-IDs changed.
+
+    Attributes
+    ----------
+    receiving : list of Pdo
+        Valid RPDOs.
     """
 
     def __init__(
@@ -63,11 +66,6 @@ class ProcessData:
                     self._pdos.append(pdo)
         self._sort()
 
-    @property
-    def receiving(self) -> list[Pdo]:
-        """Valid RPDOs."""
-        return [pdo for pdo in self._pdos if pdo.valid and not pdo.transmit]
-
     def restart(self) -> None:
         """Take all stored parameters."""
         self._set_sync_period(self._objects.get(*names.SYNC_PERIOD.key))
@@ -80,7 +78,7 @@ class ProcessData:
         if running and not self._running:
             self._sync_time = math.inf
             for pdo in self._pdos:
-                pdo.clear()
+                pdo.waiting = None
         self._running = running
 
     def sync(self) -> None:
@@ -90,13 +88,9 @@ class ProcessData:
         self._sync_time = self._time
         if SYNC_LOST in self._errors:
             self._device.regain_connection(SYNC_LOST)
-        for pdo in self._at_sync_out:
-            pdo.syncs += 1
-            if pdo.syncs >= pdo.type:
-                data = pdo.values()
-                if pdo.type or data != pdo.last:
-                    self._send(pdo, data)
-        for pdo in self._at_sync_in:
+        for pdo in self._sending:
+            self._link.send(pdo.cob_id, pdo.values())
+        for pdo in self.receiving:
             if pdo.waiting is not None:
                 pdo.deliver(pdo.waiting)
                 pdo.waiting = None
@@ -108,32 +102,14 @@ class ProcessData:
         if len(data) < pdo.size:
             self._errors.signal(RPDO_TOO_SHORT)
             return
-        pdo.last_time = self._time
-        for code in (RPDO_TOO_SHORT, RPDO_LOST):
-            if code in self._errors:
-                self._device.regain_connection(code)
-        if pdo.synchronous:
-            pdo.waiting = data
-        else:
-            pdo.deliver(data)
+        if RPDO_TOO_SHORT in self._errors:
+            self._device.regain_connection(RPDO_TOO_SHORT)
+        pdo.waiting = data
 
     def step(self, time: float) -> None:
-        """Send and check what is due."""
+        """Check whether SYNC is due."""
         self._time = time
-        if not self._running:
-            return
-        for pdo in self._by_itself:
-            since = time - pdo.last_time
-            due = math.isinf(pdo.last_time) or 0.0 < pdo.event_time <= since
-            if due or since >= pdo.inhibit_time:
-                data = pdo.values()
-                if due or data != pdo.last:
-                    self._send(pdo, data)
-        for pdo in self._awaited:
-            if time - pdo.last_time > pdo.event_time:
-                pdo.last_time = math.inf
-                self._device.lose_connection(RPDO_LOST)
-        if time - self._sync_time > self._sync_limit:
+        if self._running and time - self._sync_time > self._sync_limit:
             self._sync_time = math.inf
             self._device.lose_connection(SYNC_LOST)
 
@@ -141,17 +117,8 @@ class ProcessData:
         self._sync_time = math.inf  # monitoring begins with the next SYNC
         self._sync_limit = _MISSED * 1e-6 * float(value) or math.inf
 
-    def _send(self, pdo: Pdo, data: bytes) -> None:
-        pdo.last, pdo.last_time, pdo.syncs = data, self._time, 0
-        self._link.send(pdo.cob_id, data)
-
     def _sort(self) -> None:
-        """Sort the PDOs again by what they wait for."""
-        for pdo in self._pdos:
-            pdo.look()
-        valid = [pdo for pdo in self._pdos if pdo.valid]
-        self._at_sync_out = [pdo for pdo in valid if pdo.transmit and pdo.synchronous]
-        self._at_sync_in = [pdo for pdo in valid if not pdo.transmit and pdo.synchronous]
-        self._by_itself = [pdo for pdo in valid if pdo.transmit and not pdo.synchronous]
-        self._awaited = [pdo for pdo in valid if not pdo.transmit and pdo.event_time]
+        """Find the valid PDOs again."""
+        self._sending = [pdo for pdo in self._pdos if pdo.valid and pdo.transmit]
+        self.receiving = [pdo for pdo in self._pdos if pdo.valid and not pdo.transmit]
         self._rerouted()

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The SDO server of CiA 301: expedited and segmented transfer, both ways; no block transfer."""
+"""The SDO server of CiA 301: expedited downloads, expedited and segmented uploads."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import struct
 from masticator_dynamics.drives.simulator.dictionary import (
     COMMAND_UNKNOWN,
     TOGGLE_BIT,
-    TOO_FEW_BYTES,
-    TOO_MANY_BYTES,
     AbortError,
     Key,
     ObjectDictionary,
     size_of,
 )
-
-_LONGEST = 1024  # bytes of a download: far more than any object here takes
 
 
 class SdoServer:
@@ -40,17 +36,16 @@ class SdoServer:
         command = request[0] >> 5
         try:
             if command == 1:
-                return self._begin_download(request)
+                return self._download(request)
             if command == 2:
                 return self._begin_upload(request)
-            if command == 0:
-                return self._take_segment(request)
             if command == 3:
                 return self._give_segment(request)
             if command == 4:  # the client gives up
                 self._end()
                 return None
-            self._key = struct.unpack_from('<HB', request, 1)
+            if command:  # a segment, command 0, names no object
+                self._key = struct.unpack_from('<HB', request, 1)
             raise AbortError(COMMAND_UNKNOWN)
         except AbortError as abort:
             self._end()
@@ -58,43 +53,19 @@ class SdoServer:
 
     def _end(self) -> None:
         self._outgoing: bytes | None = None
-        self._incoming: bytearray | None = None
-        self._announced: int | None = None
         self._toggle = 0
 
-    def _begin_download(self, request: bytes) -> bytes:
+    def _download(self, request: bytes) -> bytes:
         self._end()
         head = request[0]
         self._key = struct.unpack_from('<HB', request, 1)
         expedited, sized = head & 2, head & 1
-        if expedited:
-            # Without a size, the object's own size applies.
-            size = 4 - (head >> 2 & 3) if sized else min(4, size_of(self._objects.find(self._key)))
-            self._objects.write(self._key, request[4 : 4 + size])
-        else:
-            self._objects.find(self._key)
-            self._incoming = bytearray()
-            self._announced = struct.unpack_from('<I', request, 4)[0] if sized else None
-        return struct.pack('<BHB4x', 0x60, *self._key)
-
-    def _take_segment(self, request: bytes) -> bytes:
-        head = request[0]
-        if self._incoming is None:
+        if not expedited:
             raise AbortError(COMMAND_UNKNOWN)
-        if head >> 4 & 1 != self._toggle:
-            raise AbortError(TOGGLE_BIT)
-        self._incoming += request[1 : 8 - (head >> 1 & 7)]
-        if len(self._incoming) > _LONGEST:
-            raise AbortError(TOO_MANY_BYTES)
-        response = struct.pack('<B7x', 0x20 | self._toggle << 4)
-        self._toggle ^= 1
-        if head & 1:
-            if self._announced is not None and len(self._incoming) != self._announced:
-                short = len(self._incoming) < self._announced
-                raise AbortError(TOO_FEW_BYTES if short else TOO_MANY_BYTES)
-            self._objects.write(self._key, bytes(self._incoming))
-            self._end()
-        return response
+        # Without a size, the object's own size applies.
+        size = 4 - (head >> 2 & 3) if sized else min(4, size_of(self._objects.find(self._key)))
+        self._objects.write(self._key, request[4 : 4 + size])
+        return struct.pack('<BHB4x', 0x60, *self._key)
 
     def _begin_upload(self, request: bytes) -> bytes:
         self._end()

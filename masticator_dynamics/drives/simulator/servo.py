@@ -38,7 +38,7 @@ class _Number:
     """An attribute of a servo that is a number of its row."""
 
     def __init__(self, name: str):
-        self._at = servo_step.ASKED.index(name)
+        self._at = servo_step.INPUTS.index(name)
 
     def __get__(self, servo: Servo, owner: type) -> float:
         return servo.row[self._at]
@@ -56,19 +56,19 @@ class Servo:
 
     Parameters
     ----------
-    row, told : memoryview
-        Numbers ``servo_step.ASKED`` and ``servo_step.TOLD``.
+    row, outputs : memoryview
+        Numbers ``servo_step.INPUTS`` and ``servo_step.OUTPUTS``.
     drive, simulated
         Settings of the drive and its simulation.
     step, ambient : float
-        s; degrees Celsius.
+        Time step, s; temperature, degrees Celsius.
     position : float
         Joint position, rad.
 
     Attributes
     ----------
     position_gain, velocity_gain : float
-        N m/rad and N m s/rad at the joint; the drive divides by the gear ratio, not by efficiency.
+        At the joint, N m/rad and N m s/rad; the drive divides by the gear ratio, not by efficiency.
     period : float
         Time between two targets, s.
     deceleration : float
@@ -94,7 +94,7 @@ class Servo:
     stuck : float
         1: the encoder reading is stuck (an injected fault).
     current, temperature : float
-        A; motor temperature in degrees Celsius.
+        Of the motor, A and degrees Celsius.
     """
 
     position, velocity, demand = _Number('position'), _Number('rate'), _Number('demand')
@@ -112,7 +112,7 @@ class Servo:
     def __init__(
         self,
         row: memoryview[float],
-        told: memoryview[float],
+        outputs: memoryview[float],
         drive: configuration.Drive,
         simulated: SimulatedDrive,
         step: float,
@@ -125,9 +125,9 @@ class Servo:
             'per_count': math.tau / (drive.motor.counts_per_turn * drive.motor.gear_ratio**2),
             'smoothing': -math.expm1(-math.tau * simulated.velocity_filter * step),
         }
-        self.row, self._told = row, told
+        self.row, self._outputs = row, outputs
         for name, value in made_of.items():
-            row[servo_step.ASKED.index(name)] = value
+            row[servo_step.INPUTS.index(name)] = value
         self._rated, self._torque_constant = drive.motor.rated_torque, simulated.torque_constant
         self.position_gain = simulated.gains.position
         self.velocity_gain = simulated.gains.velocity
@@ -182,12 +182,12 @@ class Servo:
     @property
     def saturated(self) -> bool:
         """Whether the last step's current was clipped."""
-        return self._told[_SATURATED] > 0.0
+        return self._outputs[_SATURATED] > 0.0
 
     @property
     def limited(self) -> bool:
         """Whether the last step's torque was clipped."""
-        return self._told[_CLIPPED] > 0.0 or self.saturated
+        return self._outputs[_CLIPPED] > 0.0 or self.saturated
 
     @property
     def stopped(self) -> bool:
@@ -222,4 +222,4 @@ class Servo:
         self._following_since = 0.0
 
 
-_CLIPPED, _SATURATED = servo_step.TOLD.index('clipped'), servo_step.TOLD.index('saturated')
+_CLIPPED, _SATURATED = servo_step.OUTPUTS.index('clipped'), servo_step.OUTPUTS.index('saturated')

@@ -28,25 +28,25 @@ STATE = (
     'position', 'rate', 'demand', 'target', 'demand_rate', 'covered', 'left', 'following_since',
     'current', 'temperature',
 )  # fmt: skip
-_JOINT = ('joint_position', 'joint_velocity')
-_TOLD_OF = (
+_PLANT = ('joint_position', 'joint_velocity')
+_SETTINGS = (
     'control', 'stuck', 'shift', 'position_gain', 'velocity_gain', 'period', 'deceleration',
     'max_torque', 'following_window', 'max_rate', 'torque_offset', 'target_torque',
     'velocity_offset',
 )  # fmt: skip
 # s; N m; motor N m per count for a gain of 1 N m/rad; share of the velocity filter.
-_MADE_OF = (
+_CONSTANTS = (
     'step', 'rated', 'per_count', 'smoothing', 'ratio', 'zero', 'counts_per_radian',
     'encoder_offset', 'torque_constant', 'resistance', 'supply_voltage', 'peak_current', 'kept',
     'lag', 'ambient', 'heating', 'warming', 'viscous', 'coulomb', 'slip', 'loss', 'damping',
 )  # fmt: skip
-ASKED = (*STATE, *_JOINT, *_TOLD_OF, *_MADE_OF)
-TOLD = (*STATE, 'effort', 'clipped', 'saturated')
+INPUTS = (*STATE, *_PLANT, *_SETTINGS, *_CONSTANTS)
+OUTPUTS = (*STATE, 'effort', 'clipped', 'saturated')
 
 
 def step(given: Sequence[Any]) -> list[Any]:
-    """Compute the numbers ``TOLD`` from the numbers ``ASKED``."""
-    row = types.SimpleNamespace(**dict(zip(ASKED, given, strict=True)))
+    """Compute the numbers ``OUTPUTS`` from the numbers ``INPUTS``."""
+    row = types.SimpleNamespace(**dict(zip(INPUTS, given, strict=True)))
     shown = motor.encoder(row, row.joint_position) + row.shift
     position = select(row.stuck, row.position, shown)
     rate = row.rate + ((position - row.position) / row.step - row.rate) * row.smoothing
@@ -60,8 +60,8 @@ def step(given: Sequence[Any]) -> list[Any]:
         select(led, a, b) for a, b in zip(path, resting, strict=True)
     )
     out = select(absolute(error) - row.following_window, follows, 0.0)
-    asked = row.covered + select(follows, row.velocity_offset, 0.0)
-    feedback = row.position_gain * error + row.velocity_gain * (asked - rate)
+    wanted_rate = row.covered + select(follows, row.velocity_offset, 0.0)
+    feedback = row.position_gain * error + row.velocity_gain * (wanted_rate - rate)
     held = select(follows, row.torque_offset, 0.0) + 1000.0 * feedback * row.per_count / row.rated
     free = select(row.control - 0.5, row.target_torque + row.torque_offset, 0.0)
     torque = select(led, held, free)
@@ -101,6 +101,6 @@ def _slow_down(row: Any) -> tuple[Any, ...]:
 def machine_code() -> Library:
     """Function ``rows``: :func:`step` for many rows, a multiple of the processor's."""
     graph = Graph()
-    told = step(graph.inputs(len(ASKED)))
-    text = rows_function(graph, told, 'rows', this_processor().rows, len(ASKED))
+    outputs = step(graph.inputs(len(INPUTS)))
+    text = rows_function(graph, outputs, 'rows', this_processor().rows, len(INPUTS))
     return library('servo', lambda: text, [text])

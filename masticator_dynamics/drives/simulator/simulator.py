@@ -51,11 +51,11 @@ class RealTime:
     steps, late : int
         Steps made, and those that began more than a step too late.
     given_up : float
-        s for which the plant stood still because the machine was too slow.
+        Time for which the plant stood still because the machine was too slow, s.
     behind : Longest
-        s by which steps came late.
+        Delays of the steps, s.
     held_back : HeldBack
-        s for which the kernel kept steps waiting despite their priority.
+        Time for which the kernel kept steps waiting despite their priority, s.
     """
 
     steps: int = 0

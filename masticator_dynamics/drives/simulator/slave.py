@@ -58,7 +58,7 @@ class Slave:
     Attributes
     ----------
     added_heat : float
-        K, in addition to the motor's own (an injected fault).
+        Temperature added to the motor's own (an injected fault), K.
     deaf : int
         What is not heard (an injected fault): 1 PDOs; 2 also control words by SDO; 3 also NMT.
     """
@@ -110,8 +110,9 @@ class Slave:
             self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
             _SDO_REQUEST + self.node_id: self._take_sdo,
         }
-        for node in self.heartbeats.nodes:
-            routes[names.HEARTBEAT_COB + node] = lambda data, node=node: self.heartbeats.hear(node)  # type: ignore[misc]
+        if self.heartbeats.node:
+            node = self.heartbeats.node
+            routes[names.HEARTBEAT_COB + node] = lambda data: self.heartbeats.hear()
         for pdo in self.process_data.receiving:
             routes[pdo.cob_id] = lambda data, pdo=pdo: self._take_pdo(pdo, data)  # type: ignore[misc]
         return routes

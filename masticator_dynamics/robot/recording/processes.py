@@ -28,6 +28,7 @@ _REAL_TIME = 5
 _START = 120.0  # s, for a process to become ready
 _POLL = 0.1  # s
 _PR_SET_PDEATHSIG = 1
+_FROZEN = 'T'  # in /proc
 
 Parameters = dict[str, str | float | bool]
 
@@ -140,17 +141,21 @@ class Child:
             time.sleep(_POLL)
 
     def check_alive(self) -> None:
-        """Refuse to continue if the process has ended.
+        """Refuse to continue if the process has ended, or has been frozen.
 
         Raises
         ------
         RunError
-            With the exit code and the end of its log.
+            With the exit code, or the signal that froze it, and the end of its log.
         """
         code = self.process.poll()
         if code is not None:
             how = f'with exit code {code}' if code >= 0 else f'by signal {-code}'
             raise RunError(f'the {self.name} ended {how}{self.log_tail()}')
+        with contextlib.suppress(OSError):  # not Linux, or it has just ended
+            status = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text(encoding='ascii')
+            if status.rpartition(')')[2].split()[0] == _FROZEN:
+                raise RunError(f'the {self.name} was frozen (SIGSTOP){self.log_tail()}')
 
     def log_tail(self) -> str:
         """Last lines of the log, for a message."""

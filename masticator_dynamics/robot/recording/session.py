@@ -28,7 +28,8 @@ from masticator_dynamics.robot.recording.stages import Progress
 NODE_MODULE = 'masticator_dynamics.ros.dynamics_node'
 PLAYER_MODULE = 'masticator_dynamics.robot.recording.play'
 VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
-_PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}  # s beyond the motion's duration
+# s: until everything is there, without a report while it plays, beyond the motion's duration
+_PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}
 _POLL = 0.1  # s
 
 # Runs nodes for a block: folder for logs, environment of processes; the last is stopped first.
@@ -166,6 +167,7 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
                     node.stop()  # before it misses what the player sent
         if phase == 'playing' and 'time' in report:
             progress.motion(report['time'], duration)
+            deadline = time.monotonic() + _PATIENCE[phase]
         if not report:
             player.check_alive()
         if time.monotonic() > deadline:
@@ -173,7 +175,7 @@ def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: 
                 those = ', '.join(f'the {node.name}' for node in nodes)
                 stuck = f'{those} not there after {_PATIENCE[phase]:.0f} s'
                 raise RunError(f'{stuck}: {", ".join(lacking)}{nodes[0].log_tail()}')
-            raise RunError('the player does not come to an end')
+            raise RunError(f'the player has stood still while {phase}{player.log_tail()}')
 
 
 def _reports(player: Child) -> queue.SimpleQueue[dict[str, Any]]:

@@ -25,7 +25,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives, Gains
 from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.safety import DriveGuard
+from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.axes import Axes
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
@@ -154,7 +154,7 @@ class Master:
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
-        self._following = Following(DriveGuard(drives, mechanism), drives)
+        self._following = Following(JointLimits(drives, mechanism), drives)
         self._following.begin(position)
         self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
         self._period = 1.0 / drives.cycle_rate

@@ -137,7 +137,7 @@ class Twin(Runtime):
         )
         bite = WrenchStamped()
         bite.header.frame_id = settings.frame_prefix + frame
-        self._bites = Outgoing(node, 'bite_force', bite, {'wrench.force': 3})
+        self._bites = Outgoing(node, 'bite_force', bite, 'wrench.force')
         self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._answers_late = late_answers(drives)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,12 +16,15 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.guard import guard_of
 
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
-_NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+
+_POLL = 0.1  # s; how soon a thread notices that it should end
 
 
 class _NeverReady(CallbackGroup):
@@ -57,7 +61,7 @@ class DirectSubscription:
             lambda message: None,
             qos,
             callback_group=_NeverReady(),
-            event_callbacks=_NO_EVENTS,
+            event_callbacks=NO_EVENTS,
         )
         context = node.context.handle
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)
@@ -73,17 +77,11 @@ class DirectSubscription:
             self._wait_set.add_subscription(self._subscription.handle)
             self._wait_set.wait(round(seconds * 1e9))
 
-    def take(self, read: Callable[[bytes], Any] | None = None) -> Iterator[tuple[Any, int]]:
-        """Waiting messages, oldest first, and when each was received, ns since 1970.
-
-        Parameters
-        ----------
-        read : callable, optional
-            Makes something of a message's bytes; by default the ROS message.
-        """
+    def take(self) -> Iterator[tuple[Any, int]]:
+        """Waiting messages, oldest first, and when each was received, ns since 1970."""
         for data, info in self.take_serialized():
             try:
-                message = deserialize_message(data, self._kind) if read is None else read(data)
+                message = deserialize_message(data, self._kind)
             except Exception as error:  # whatever came, the others still count
                 self._refuse(error)
             else:
@@ -108,7 +106,7 @@ class DirectSubscription:
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
                 yield data, info
 
-    def _is_too_large(self, data: bytes | memoryview) -> bool:
+    def _is_too_large(self, data: bytes) -> bool:
         """Whether a message has more bytes than are read; it is refused then."""
         if self._largest is None or len(data) <= self._largest:
             return False
@@ -117,3 +115,48 @@ class DirectSubscription:
 
     def _refuse(self, error: Exception) -> None:
         self._guard.take(self._subscription.topic_name, error)
+
+
+class ReadTopic(DirectSubscription):
+    """A topic that is read by a thread of its own.
+
+    Parameters
+    ----------
+    node, kind, topic, qos
+        As for `DirectSubscription`.
+    take : callable
+        Called with each message, in that thread.
+    largest : int, optional
+        As for `DirectSubscription`.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        take: Callable[[Any], None],
+        largest: int | None = None,
+    ):
+        super().__init__(node, kind, topic, qos, largest)
+        self._give, self._ended = take, threading.Event()
+        self._thread = threading.Thread(target=self._run, name=topic, daemon=True)
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """End the thread and destroy the subscription."""
+        self._ended.set()
+        self._thread.join()
+        super().destroy()
+
+    def _run(self) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
+        while not self._ended.is_set():
+            try:
+                self.wait(_POLL)
+                for message, _ in self.take():
+                    self._give(message)
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)

@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 import array
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy.typing as npt
 from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.ros.common.wire_message import WireMessage
 
 # What is kept for subscribers that do not get to run for a moment; how far a subscriber may fall
 # behind is a matter of its own depth.
@@ -53,27 +52,50 @@ class Outgoing:
     ----------
     node : LifecycleNode
     topic : str
-    message, blocks
-        As for `WireMessage`, whose ``filled`` this has.
+    message : ROS message
+        Complete except for the numbers. A stamp is written only if it has a header.
+    fields : str
+        Of doubles, or vectors (``wrench.force``), in the order in which they are given later.
     """
 
-    def __init__(self, node: LifecycleNode, topic: str, message: Any, blocks: dict[str, int]):
-        self._node = node
+    def __init__(self, node: LifecycleNode, topic: str, message: Any, *fields: str):
+        self._node, self._message = node, message
         self.publisher = publisher(node, type(message), topic)
-        self.filled = WireMessage(message, blocks).filled
+        self._header = getattr(message, 'header', None)
+        self._places = [_place(message, field) for field in fields]
 
     @property
     def wanted(self) -> bool:
         """Whether anybody subscribes."""
         return bool(self.publisher.get_subscription_count())
 
-    def publish(self, time: int, *blocks: npt.ArrayLike) -> None:
-        """Publish the message with a stamp (ns) and a row of numbers for each block."""
-        self.publisher.publish(self.filled(time, *blocks))
+    def filled(self, time: int, *rows: FloatArray) -> Any:
+        """Fill in a stamp (ns) and a row of numbers for each field; return the message."""
+        if self._header is not None:
+            stamp = self._header.stamp
+            stamp.sec, stamp.nanosec = divmod(time, 1_000_000_000)
+        for (owner, name, vector), row in zip(self._places, rows, strict=True):
+            if vector is None:
+                setattr(owner, name, doubles(row))
+            else:
+                vector.x, vector.y, vector.z = row.tolist()
+        return self._message
+
+    def publish(self, time: int, *rows: FloatArray) -> None:
+        """Publish the message with a stamp (ns) and a row of numbers for each field."""
+        self.publisher.publish(self.filled(time, *rows))
 
     def destroy(self) -> None:
         """Destroy the topic."""
         self._node.destroy_lifecycle_publisher(self.publisher)
+
+
+def _place(message: Any, field: str) -> tuple[Any, str, Any]:
+    """Owner and name of a field, and the field itself if it is a vector."""
+    *owners, name = field.split('.')
+    owner = functools.reduce(getattr, owners, message)
+    found = getattr(owner, name)
+    return owner, name, found if hasattr(found, 'x') else None
 
 
 def joint_topic(node: LifecycleNode, topic: str, joints: Sequence[str], *fields: str) -> Outgoing:
@@ -87,4 +109,4 @@ def joint_topic(node: LifecycleNode, topic: str, joints: Sequence[str], *fields:
     fields : str
         Of position, velocity and effort, those that are published.
     """
-    return Outgoing(node, topic, JointState(name=list(joints)), dict.fromkeys(fields, len(joints)))
+    return Outgoing(node, topic, JointState(name=list(joints)), *fields)

@@ -37,31 +37,36 @@ class _Termination:
     def __init__(self, early: int) -> None:
         self.wake: Callable[[], object] = lambda: None  # ends a wait of the executor
         self.node: Node | None = None
-        self._early, self._ended = early, False
+        self._early, self._over = early, threading.Event()
         interrupt.use_flag()
         for number in interrupt.SIGNALS:
             signal.signal(number, lambda *_: None)
-        reader, writer = os.pipe()
-        os.set_blocking(writer, False)
-        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, args=(reader,), name='signals', daemon=True).start()
+        reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._watch, args=(reader,), daemon=True)
+        self._thread.start()
 
     def end(self) -> None:
         """Ignore further signals: Ctrl-C in a terminal reaches launched processes twice.
 
         The second one would kill Python while it shuts down.
         """
-        self._ended = True
         for number in interrupt.SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+        self._over.set()
+        os.write(self._writer, b'.')
+        self._thread.join()
 
     def _watch(self, reader: int) -> None:
         """Set the flag, have a main thread that waits look at it, but wait for no compiler."""
         os.read(reader, 1)
+        if self._over.is_set():
+            return
         interrupt.request()
         self.wake()
-        time.sleep(interrupt.PATIENCE)
-        if not self._ended and getattr(self.node, 'loading', self.node is None):
+        stuck = not self._over.wait(interrupt.PATIENCE)
+        if stuck and getattr(self.node, 'loading', self.node is None):
             os._exit(self._early)
 
 
@@ -85,7 +90,7 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         that says why).
     """
     termination = _Termination(early)
-    node, code = None, 0
+    node, executor, code = None, None, 0
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, interrupt.SIGNALS)  # if the parent blocked them
         middleware.prepare()
@@ -98,15 +103,13 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         executor = GuardedExecutor()
         executor.add_node(node)
         start = getattr(node, 'start', lambda: True)
-        started = start()
-        if interrupt.requested():
-            return early
-        if not started:
-            return 1
         termination.wake = executor.wake
-        while executor.context.ok() and not interrupt.requested():
-            executor.spin_once(timeout_sec=_LONGEST_WAIT)
-        code = getattr(node, 'code', 0)
+        started = start()
+        code = early if interrupt.requested() else 0 if started else 1
+        if started and not interrupt.requested():
+            while executor.context.ok() and not interrupt.requested():
+                executor.spin_once(timeout_sec=_LONGEST_WAIT)
+            code = getattr(node, 'code', 0)
     except Exception as error:  # bad arguments or parameters: a sentence, not a stack trace
         print(f'{type(error).__name__}: {error}', file=sys.stderr)
         code = 1
@@ -114,11 +117,28 @@ def run(create: Callable[[], Node], arguments: Sequence[str] | None = None, earl
         stop = getattr(node, 'stop', None)
         if stop is not None:
             stop()
+        termination.end()
+        if executor is not None:
+            executor.shutdown()
         if node is not None:
             node.destroy_node()
         rclpy.utilities.try_shutdown()
-        termination.end()
+        _end_with_threads(code)
     return code
+
+
+def _end_with_threads(code: int) -> None:
+    """Wait for threads that should have ended; end the process with those that do not.
+
+    Python would stop them inside the middleware, which aborts the process then.
+    """
+    end = time.monotonic() + interrupt.PATIENCE
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(max(end - time.monotonic(), 0.0))
+            if thread.is_alive():
+                print(f'thread {thread.name} has not ended', file=sys.stderr, flush=True)
+                os._exit(code)
 
 
 def _return_large_blocks() -> None:

@@ -96,6 +96,7 @@ class Wanted:
     """
 
     def __init__(self, prepared: PreparedTrajectory):
+        assert prepared.samples is not None
         self._samples = prepared.samples
         self._times = self._samples.times - self._samples.times[0]
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.exceptions import InvalidHandle
@@ -15,7 +16,6 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism
 from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic, publisher
-from masticator_dynamics.ros.common.trajectory_cdr import encode
 from masticator_dynamics.ros.dynamics.cycle import Answer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
@@ -43,13 +43,11 @@ class Publishers:
         def wrench(topic: str, frame: str, *parts: str) -> Outgoing:
             message = WrenchStamped()
             message.header.frame_id = frame_prefix + frame
-            return Outgoing(node, topic, message, {f'wrench.{part}': 3 for part in parts})
+            return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
 
         self._node, self._mechanism, self._cycle = node, mechanism, cycle
         names = mechanism.actuated
-        self._effort = Outgoing(
-            node, 'feedforward_effort', Float64MultiArray(), {'data': len(names)}
-        )
+        self._effort = Outgoing(node, 'feedforward_effort', Float64MultiArray(), 'data')
         self._state = joint_topic(
             node, 'feedforward_state', names, 'position', 'velocity', 'effort'
         )
@@ -67,7 +65,7 @@ class Publishers:
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
         self._wanted = dict.fromkeys(self._of_cycles, True)
-        self._ready: tuple[Answer | None, dict[Outgoing, bytes]] = None, {}
+        self._ready: tuple[Answer | None, dict[Outgoing, Any]] = None, {}
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
@@ -109,7 +107,7 @@ class Publishers:
         if self._wanted[self._external]:
             self._external.publish(time, self._cycle.external_effort(answer))
 
-    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, bytes]:
+    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
         rows = {
             self._effort: (answer.actuated,),
@@ -138,7 +136,4 @@ class Publishers:
 
     def trajectory(self, prepared: PreparedTrajectory) -> None:
         """The motion of the actuated joints with its efforts, as for a trajectory controller."""
-        samples = prepared.samples
-        rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
-        names, times = self._mechanism.actuated, samples.times - samples.times[0]
-        self._trajectory.publish(encode(prepared.piece.start, names, times, rows))
+        self._trajectory.publish(prepared.message)

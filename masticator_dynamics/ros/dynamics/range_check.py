@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from masticator_dynamics.evaluation.goals import Goal
 from masticator_dynamics.limits.load_limits import LoadLimits
 from masticator_dynamics.limits.ranges import SLACK, ranged
 from masticator_dynamics.motion import MotionPath
-
-# The engine holds Python's lock: after this many rows (0.3 ms) other threads get their turn.
-_CHUNK = 25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,9 +42,8 @@ def sample_motion(
     goal: Goal = 'torque',
     friction: bool = False,
     limits: LoadLimits | bool = False,
-    between: Callable[[], None] = lambda: None,
 ) -> SampledMotion:
-    """Evaluate a path; ``between`` is called every few rows, and may raise to abandon it.
+    """Evaluate a path.
 
     Parameters
     ----------
@@ -60,31 +55,21 @@ def sample_motion(
         Sampling times, s.
     goal, friction, limits
         As for :meth:`Mechanism.feedforward`.
-    between : callable
-        Called every few rows; raises to abandon the evaluation.
 
     Raises
     ------
     ReachError, SingularityError, ActuationError, LimitError
         Naming the time; the last only if limits are given and no efforts keep within them.
     """
-    y, y_dot, y_ddot = path.sample(times)
-    count, actuated, tree = len(times), len(mechanism.actuated), len(mechanism.tree_joints)
-    widths = {name: actuated for name in ('position', 'velocity', 'acceleration', 'effort')}
-    fields = {name: np.empty((count, w)) for name, w in (widths | {'q': tree, 'v': tree}).items()}
-    for first in range(0, count, _CHUNK):
-        between()
-        part = slice(first, first + _CHUNK)
-        try:
-            batch = mechanism.feedforward_batch(
-                y[part], y_dot[part], y_ddot[part], goal=goal, friction=friction, limits=limits
-            )
-        except MasticatorError as error:
-            time = times[first + (error.row or 0)]
-            raise type(error)(f'at {time:.6g} s: {error.without_row}') from None
-        for name, field in fields.items():
-            field[part] = batch.actuated if name == 'effort' else getattr(batch, name)
-    return SampledMotion(times, **fields)
+    try:
+        batch = mechanism.feedforward_batch(
+            *path.sample(times), goal=goal, friction=friction, limits=limits
+        )
+    except MasticatorError as error:
+        raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None
+    return SampledMotion(
+        times, batch.position, batch.velocity, batch.acceleration, batch.actuated, batch.q, batch.v
+    )
 
 
 def check_ranges(

@@ -16,7 +16,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.common.node_clock import NodeClock
-from masticator_dynamics.ros.common.trajectory_cdr import encode
 from masticator_dynamics.ros.dynamics.bite_force import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 class DynamicsRuntime:
     """Mechanism, motion, topics and the control cycle.
 
-    The scheduler's thread computes and publishes; each topic that comes in has a thread that reads
-    it; a worker prepares trajectories with a mechanism of its own; the executor's does the rest.
+    The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
+    process of its own prepares trajectories; the executor's thread does the rest.
 
     Parameters
     ----------
@@ -77,19 +76,19 @@ class DynamicsRuntime:
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
         )  # fmt: skip
-        prefix = settings.frame_prefix
-        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
-        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
+        self._warm_up()  # before there are threads: it may fail
         self.trajectory_input = TrajectoryInput(
             node,
-            Mechanism(mechanism.description),
+            mechanism,
             self.motion,
             lambda: self._settings,
             self.now,
             self._trajectory_accepted,
         )
+        prefix = settings.frame_prefix
+        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
+        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
         self.action = self._new_action()
-        self._warm_up()
 
     def apply(self, settings: DynamicsSettings) -> None:
         """Apply the parameters that may change.
@@ -122,12 +121,11 @@ class DynamicsRuntime:
 
     def activate(self) -> str:
         """Start the control cycle."""
-        # This thread may hold Python's lock when the cycle needs it; the worker, which exists
-        # already, computes for seconds and keeps its lower priority.
+        # This thread may hold Python's lock when the cycle needs it.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        self.trajectory_input.active = True  # before anybody can see that the node works
         self.scheduler.start()
-        self.trajectory_input.active = True
         names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
         return f'{self.mechanism.name}: efforts of {names} at {rate:g} Hz'
 
@@ -211,7 +209,6 @@ class DynamicsRuntime:
     def _warm_up(self) -> None:
         """Run everything once, so that code is compiled or loaded and caches are filled."""
         self.mechanism.load_code(self._settings.goal, self._settings.friction)
-        home = self.mechanism.home
         bite, external = BiteForce(self.mechanism), MeasuredWrenches(self.mechanism)
         for measured in (bite, external):
             measured.take(self.mechanism.description.platform, 0, 1, np.ones(6))
@@ -222,12 +219,6 @@ class DynamicsRuntime:
         cycle.external_effort(answer)
         cycle.contact_forces(answer.effort)
         cycle.joint_forces(answer.effort)
-        rows = np.zeros((4, 2, len(self.mechanism.actuated)))
-        rows[0] = home.position
-        message = encode(0, self.mechanism.actuated, (0.1, 0.2), list(rows))
-        # A home beyond a limit is no reason not to start: trajectories will be refused.
-        with contextlib.suppress(LimitError):
-            self.trajectory_input.warm_up(message)
 
     def _warm_watch(self) -> LoadWatch | None:
         """Limits so tight that the motion must give way, to run the search for the reason, too."""

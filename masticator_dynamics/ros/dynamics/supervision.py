@@ -89,12 +89,16 @@ class Supervision:
             **rejections.values(),
             'overtaken': runtime.trajectory_input.overtaken,
             'last asked': runtime.trajectory_input.asked or 'nothing',
+            'process that checks them': runtime.trajectory_input.preparer.state,
+            'failures of that process': runtime.trajectory_input.preparer.failures,
             'action': ACTION if runtime.action else 'none: control_msgs is not installed',
         }
         if runtime.cycle.failure:
             message = f'stopped: {runtime.cycle.failure}'
             return Status('trajectory', ERROR, message, values)
-        return rejections.status('trajectory', OK, mode, values)
+        failure = runtime.trajectory_input.preparer.failure
+        level, message = (WARN, failure) if failure else (OK, mode)
+        return rejections.status('trajectory', level, message, values)
 
     def _wrench(self, what: str, given: WrenchInput) -> Status:
         now, kept = self._runtime.now(), given.kept

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action.server import CancelResponse, GoalResponse
+from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
@@ -24,16 +24,20 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectoryPoint
+from trajectory_msgs.msg import (
+    JointTrajectory,
+    JointTrajectoryPoint,
+    MultiDOFJointTrajectory,
+)
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.guard import guard_of
 from masticator_dynamics.ros.common.outgoing import doubles
 from masticator_dynamics.ros.dynamics.executed_motion import Piece
-from masticator_dynamics.ros.dynamics.goal_requests import GoalServer
 from masticator_dynamics.ros.dynamics.goal_watch import (
     AT_THE_END,
     ON_THE_WAY,
@@ -46,13 +50,14 @@ from masticator_dynamics.ros.dynamics.trajectory_input import (
     Request,
     TrajectoryInput,
 )
-from masticator_dynamics.ros.dynamics.trajectory_points import JointsError
+from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, read_points
 from masticator_dynamics.ros.dynamics.trajectory_preparation import PastError, PreparedTrajectory
 
 _LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
 _PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
 _BURST = 10  # lines in the log at once
 _LARGEST = 65536  # bytes; a state of all joints has 2000
+_KEPT = 10  # s that a result can be asked for
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
@@ -61,9 +66,7 @@ class _Goal:
     """An accepted goal, with the outcome of its checks, which comes from another thread."""
 
     def __init__(self, handle: Any, mechanism: Mechanism):
-        request = handle.request.rest
-        if isinstance(request, InputError):
-            raise request
+        request = handle.request
         if request.multi_dof_trajectory.points:
             raise InputError('multi_dof_trajectory is not for joints')
         self.handle = handle
@@ -78,10 +81,29 @@ class _Goal:
         self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
         joints, names = mechanism.tree_joints, request.trajectory.joint_names
         self.rows = [joints.index(name) for name in names if name in joints]
+        self.stamp, self.points = read_points(request.trajectory, mechanism)
         self.outcome: Outcome | None = None
         self.wanted: Wanted | None = None
         self.stop: Outcome | None = None
         self.stop_asked = False
+
+
+class _Server(ActionServer):
+    """Goals wait without a thread or coroutine, at which the executor would look all the time."""
+
+    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
+        """Do nothing at the beginning; at the end, with a callback, send the result."""
+        if execute_callback is not None:
+            super().notify_execute(goal_handle, execute_callback)
+
+    def take_data(self) -> dict[str, Any]:
+        """Take what waits; what cannot be read is reported."""
+        try:
+            taken: dict[str, Any] = super().take_data()
+        except Exception as error:  # whatever came, the others still count
+            guard_of(self._node).take(ACTION, error)
+            return {}
+        return taken
 
 
 class TrajectoryAction:
@@ -111,13 +133,15 @@ class TrajectoryAction:
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
-        self._server = GoalServer(
+        self._server = _Server(
             node,
             FollowJointTrajectory,
             ACTION,
+            lambda handle: None,
             goal_callback=self._answer,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            result_timeout=_KEPT,
         )
         # A steady clock: a simulated one may stand still.
         self._timer = node.create_timer(
@@ -146,15 +170,17 @@ class TrajectoryAction:
         try:
             goal = _Goal(handle, self._mechanism)
         except MasticatorError as error:
-            self._queue.reject(Request(b'', ACTION), error)
+            self._queue.reject(Request(None, ACTION), error)
             self._end(handle, _code(error), str(error))
             return
+        finally:
+            _forget(handle.request)
         self._goals.append(goal)
         self._timer.reset()
-        # For the only time: rclpy keeps goals long after their end.
-        data, handle.request.trajectory = handle.request.trajectory, memoryview(b'')
         told = functools.partial(setattr, goal, 'outcome')
-        self._queue.put(Request(data, ACTION, told, lambda: handle.is_cancel_requested))
+        self._queue.put(
+            Request(goal.points, ACTION, told, lambda: handle.is_cancel_requested, goal.stamp)
+        )
 
     def _look(self) -> None:
         if not self._goals:
@@ -203,7 +229,7 @@ class TrajectoryAction:
                 return False  # a stop now would take that one's place
             goal.stop_asked = True
             told = functools.partial(setattr, goal, 'stop')
-            self._queue.put(Request(b'', f'cancel of {ACTION}', told, stamp=piece.start))
+            self._queue.put(Request(None, f'cancel of {ACTION}', told, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
         stop = self._followed(goal.stop)  # not as prepared: the clock may have been set
@@ -257,6 +283,7 @@ class TrajectoryAction:
 
     def _end(self, handle: Any, code: int, text: str) -> bool:
         """End a goal and tell its sender how; return True."""
+        text = shortened(text)
         if handle.is_cancel_requested:
             handle.canceled()
         elif code == _Result.SUCCESSFUL:
@@ -264,7 +291,7 @@ class TrajectoryAction:
         else:
             handle.abort()
         if self._log_limit.allows():
-            line = f'goal of {ACTION} has ended: {shortened(text or "reached")}'
+            line = f'goal of {ACTION} has ended: {text or "reached"}'
             line, logger = line + self._log_limit.note(), self._node.get_logger()
             if code == _Result.SUCCESSFUL:
                 logger.info(line)
@@ -273,6 +300,12 @@ class TrajectoryAction:
         result = _Result(error_code=code, error_string=text)
         self._server.notify_execute(handle, lambda _: result)
         return True
+
+
+def _forget(request: FollowJointTrajectory.Goal) -> None:
+    """Free what a goal holds, which rclpy keeps until long after its end."""
+    request.trajectory, request.multi_dof_trajectory = JointTrajectory(), MultiDOFJointTrajectory()
+    request.path_tolerance, request.goal_tolerance = [], []
 
 
 def _code(error: Exception) -> int:

@@ -1,47 +1,48 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Incoming trajectories, checked in a worker, then followed or refused with a reason."""
+"""Incoming trajectories, checked by another process, then followed or refused with a reason."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.askers import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
-from masticator_dynamics.ros.common.large_messages import LargeMessages
+from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
 from masticator_dynamics.ros.common.outgoing import RELIABLE
-from masticator_dynamics.ros.common.trajectory_cdr import decode
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, Piece, piece_at
-from masticator_dynamics.ros.dynamics.newest_first import NewestFirst, OvertakenError
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
 from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_points import (
-    TrajectoryPoints,
-    read_points,
-    to_independent,
-)
+from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
+from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
     check_start,
-    expected_duration,
-    prepare,
 )
 
 _TOPIC = 'joint_trajectory'
 ACTION = 'follow_joint_trajectory'
 _ATTEMPTS = 5
 _BURST = 10  # lines in the log at once
-_MOST_WAITING = 100  # accepted trajectories that begin later, each after the one before
+_MOST_ACCEPTED = 100  # trajectories that begin later, each after the one before
+_MOST_WAITING, _MOST_BYTES = 100, 32_000_000  # to be checked; a sender of more changed its mind
+_LARGEST = 16_000_000  # bytes; the most points that are read, with every field filled
+_HEADER = 1024  # bytes, which hold a header whose frame has a name
 _MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
+_LOOK = 0.2  # s between two looks at a process that has nothing to do
+_SECOND = 1_000_000_000  # ns
 
 
 _STOP = 0.02  # s that the checks of a stop are expected to take
@@ -54,29 +55,28 @@ class Request:
 
     Attributes
     ----------
-    data : bytes or memoryview
-        A trajectory message; empty: come to rest.
+    content : bytes or TrajectoryPoints or None
+        A serialised message or its points; None: come to rest.
     source : str
         How it arrived.
-    told : callable
+    told : callable or None
         Gets the motion that will be followed, or why there is none; from any thread.
     withdrawn : callable
         Whether it is no longer wanted, before it begins.
     stamp : int
         The message's, or when to come to rest, ns; at once if that is past.
-    points : TrajectoryPoints or None
-        Those of the message, once it has been read.
-    begin : int
-        When they begin, ns; 0: at once.
     """
 
-    data: bytes | memoryview
+    content: bytes | TrajectoryPoints | None
     source: str = _TOPIC
-    told: Callable[[Outcome], None] = lambda outcome: None
+    told: Callable[[Outcome], None] | None = None
     withdrawn: Callable[[], bool] = lambda: False
     stamp: int = 0
-    points: TrajectoryPoints | None = None
-    begin: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of its message."""
+        return len(self.content) if isinstance(self.content, bytes) else 0
 
 
 class TrajectoryInput:
@@ -89,7 +89,7 @@ class TrajectoryInput:
     ----------
     node : LifecycleNode
     mechanism : Mechanism
-        For the worker alone: it keeps scratch memory.
+        Only its names and description are read.
     motion : ExecutedMotion
         Follows what passes the checks.
     settings : callable
@@ -114,83 +114,140 @@ class TrajectoryInput:
         self.overtaken = 0
         self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
-        self._node, self._mechanism, self.motion = node, mechanism, motion
+        self._node, self._independent, self.motion = node, mechanism.independent, motion
         self._settings, self.now, self._accepted = settings, now, accepted
-        given = settings()
-        self._prepare = functools.partial(
-            prepare, mechanism, goal=given.goal, friction=given.friction, limits=given.limits
+        self.preparer = Preparer(mechanism.description, settings(), node.get_logger().error)
+        self._waiting: list[Request] = []
+        self._changed, self._ended = threading.Condition(), False
+        self._thread = threading.Thread(target=self._run, name='trajectories', daemon=True)
+        self._thread.start()
+        self._subscription = node.create_subscription(
+            JointTrajectory, _TOPIC, self._take, RELIABLE, raw=True, event_callbacks=NO_EVENTS
         )
-        self._most_names = 4 * max(len(mechanism.independent), len(mechanism.actuated))
-        self._worker = NewestFirst('trajectories', self._read, self._follow, self._tell_overtaken)
-        self._messages = LargeMessages(node, JointTrajectory, _TOPIC, RELIABLE, self._take)
 
     def destroy(self) -> None:
-        """Destroy the topic and end the worker."""
-        self._messages.destroy()
-        self._worker.close()
-
-    def warm_up(self, data: bytes) -> None:
-        """Do once everything that a message causes, except following it."""
-        trajectory = decode(data, self._most_names)
-        points = to_independent(read_points(trajectory, self._mechanism), self._mechanism, 1e-4)
-        self._prepare(points, self.motion.schedule, 1, 1, 1.0)
+        """Destroy the topic and end thread and process."""
+        self._node.destroy_subscription(self._subscription)
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        self.preparer.close()
+        self._thread.join()
 
     def put(self, request: Request) -> None:
         """Have a motion checked and followed."""
-        if self.active:
-            self._worker.put(request)
-        else:
+        if not self.active:
             self.reject(request, InputError('the node is not active'))
+            return
+        if request.size > _LARGEST:
+            text = f'the message has {request.size} bytes; at most {_LARGEST} are read'
+            self.reject(request, InputError(text))
+            return
+        dropped = []
+        with self._changed:
+            waiting = self._waiting
+            waiting.append(request)
+            while len(waiting) > _MOST_WAITING or sum(one.size for one in waiting) > _MOST_BYTES:
+                dropped.append(waiting.pop(0))
+            self._changed.notify()
+        self._tell_overtaken(dropped)
 
-    def _take(self, data: memoryview) -> None:
-        self.put(Request(data))
+    def reject(self, request: Request, error: Exception) -> None:
+        """Count and report a request that is refused, and tell its sender."""
+        self.rejections.reject(f'{request.source} rejected: ', in_words(error))
+        if request.told is not None:
+            request.told(error)
 
-    def _read(self, request: Request) -> bool:
-        """Read a message; False if it cannot be understood."""
-        with self._rejecting(request):
-            if request.data:
-                trajectory = decode(request.data, self._most_names)
-                request.points = read_points(trajectory, self._mechanism)
-                request.stamp = trajectory.stamp
-            request.begin = request.stamp if request.stamp > self.now() else 0
-            return True
-        return False
+    def _take(self, data: bytes) -> None:
+        stamp = 0
+        with contextlib.suppress(Exception):  # who reads the rest says what is wrong with it
+            header = deserialize_message(data[:_HEADER], Header)
+            stamp = header.stamp.sec * _SECOND + header.stamp.nanosec
+        self.put(Request(data, stamp=stamp))
+
+    def _run(self) -> None:
+        # This thread may hold Python's lock when a cycle needs it.
+        real_time.request(real_time.SERVICE)
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._ended or self._waiting, _LOOK)
+                if self._ended:
+                    return
+                request = self._next(self.now()) if self._waiting else None
+            if request is None:
+                self.preparer.look()
+            else:
+                self._done(request, self._follow(request))
+
+    def _next(self, now: int) -> Request:
+        """The newest, unless an older one begins before it: then the newest of those, and so on."""
+        waiting = self._waiting
+        begin = [max(request.stamp, now) for request in waiting]
+        place = len(waiting) - 1
+        while earlier := [k for k in range(place) if begin[k] < begin[place]]:
+            place = earlier[-1]
+        return waiting[place]
+
+    def _done(self, request: Request, accepted: bool) -> None:
+        """Forget a request and, if it was accepted, those that came before it."""
+        with self._changed:
+            if request not in self._waiting:  # too many have come since
+                return
+            place = self._waiting.index(request)
+            dropped = self._waiting[:place] if accepted else []
+            del self._waiting[0 if accepted else place : place + 1]
+        self._tell_overtaken(dropped)
 
     def _follow(self, request: Request) -> bool:
-        """Prepare a trajectory and follow it; False when it is refused."""
+        """Have a trajectory prepared and follow it; False when it is refused."""
         with self._rejecting(request):
-            prepared = self._replace_motion(request)
+            reading = self._read(request)
+            prepared = self._replace_motion(request, reading)
             self._accepted(prepared)
             self.rejections.accept()
             self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
-            request.told(prepared)
+            if request.told is not None:
+                request.told(prepared)
             if self._log_limit.allows():
-                self._tell(request, prepared)
+                self._tell(request, reading, prepared)
             return True
         return False
+
+    def _read(self, request: Request) -> Reading:
+        """What is asked for."""
+        if request.content is None:
+            return Reading(request.stamp, 0, _STOP)
+        reading = self.preparer.read(request.content, self._settings().closure_tolerance)
+        if isinstance(request.content, bytes):
+            return reading
+        return dataclasses.replace(reading, stamp=request.stamp)
 
     def _asker(self, request: Request) -> str:
         if request.source == _TOPIC:
             return who_publishes(self._node, _TOPIC)
         return who_asks(self._node, f'{ACTION}/_action/send_goal')
 
-    def _replace_motion(self, request: Request) -> PreparedTrajectory:
+    def _replace_motion(self, request: Request, reading: Reading) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
-        settings, give_way = self._settings(), self._worker.give_way
-        points, ahead = request.points, _STOP
-        if points is not None:
-            check_start(request.stamp, self.now(), settings.start_horizon)
-            tolerance = settings.closure_tolerance
-            points = to_independent(points, self._mechanism, tolerance, give_way)
-            ahead = expected_duration(points)
+        if request.content is not None:
+            check_start(reading.stamp, self.now(), self._settings().start_horizon)
+        ahead = reading.expected
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule
-            start = max(request.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
-            _check_waiting(schedule, self.now(), start)
-            stamp = start if points is None else request.stamp or start
-            scale = settings.effort_limit_scale
-            wanted = self._rest(schedule, start) if points is None else points
-            prepared = self._prepare(wanted, schedule, stamp, start, scale, give_way)
+            start = max(reading.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
+            waiting = sum(self.now() < piece.start < start for piece in schedule)
+            if waiting >= _MOST_ACCEPTED:  # every cycle looks at all of them
+                text = f'{waiting} trajectories are yet to begin before it; {_MOST_ACCEPTED} may'
+                raise InputError(text)
+            stop = request.content is None
+            stamp = start if stop else reading.stamp or start
+            states = [piece_at(schedule, at).state(at) for at in (start, stamp)]
+            # What is needed to come to rest is appended to the point where the motion is.
+            rest = TrajectoryPoints(self._independent, np.zeros(1), (states[0][0][None],))
+            prepared = self.preparer.prepare(
+                reading.expected, rest if stop else None, *states, stamp, start,
+                self._settings().effort_limit_scale, request.told is not None,
+            )  # fmt: skip
             now = self.now()
             if not self.active:
                 raise InputError('the node is not active any more')
@@ -201,19 +258,14 @@ class TrajectoryInput:
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
 
-    def _rest(self, schedule: tuple[Piece, ...], start: int) -> TrajectoryPoints:
-        """The point where the motion is; what it needs to come to rest is appended to it."""
-        position, _, _ = piece_at(schedule, start).state(start)
-        return TrajectoryPoints(self._mechanism.independent, np.zeros(1), (position[None],))
-
-    def _tell(self, request: Request, prepared: PreparedTrajectory) -> None:
+    def _tell(self, request: Request, reading: Reading, prepared: PreparedTrajectory) -> None:
         logger, source, piece = self._node.get_logger(), request.source, prepared.piece
         seconds = f'{piece.path.end - piece.path.start:.6g} s'
-        if request.points is None:
+        if request.content is None:
             logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
             return
         logger.info(
-            f'{source} accepted: {len(request.points.times)} points, {seconds}, starts in '
+            f'{source} accepted: {reading.points} points, {seconds}, starts in '
             f'{(piece.start - self.now()) * 1e-9:.3f} s{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
@@ -222,39 +274,21 @@ class TrajectoryInput:
             )
 
     def _tell_overtaken(self, dropped: Sequence[Request]) -> None:
+        if not dropped:
+            return
         self.overtaken += len(dropped)
+        text = 'overtaken by a newer one before its checks were done'
         for request in dropped:
-            request.told(InputError('overtaken by a newer one before its checks were done'))
+            if request.told is not None:
+                request.told(InputError(text))
         if self._overtaken_limit.allows():
-            self._node.get_logger().warning(
-                f'{dropped[-1].source} overtaken by a newer one before its checks were done'
-                f'{self._overtaken_limit.note()}'
-            )
+            note = self._overtaken_limit.note()
+            self._node.get_logger().warning(f'{dropped[-1].source} {text}{note}')
 
     @contextlib.contextmanager
     def _rejecting(self, request: Request) -> Iterator[None]:
         """Refuse a request that raises: the node survives whatever a message does."""
         try:
             yield
-        except OvertakenError:
-            raise
         except Exception as error:
             self.reject(request, error)
-
-    def reject(self, request: Request, error: Exception) -> None:
-        """Count and report a request that is refused, and tell its sender."""
-        self.rejections.reject(f'{request.source} rejected: ', in_words(error))
-        request.told(error)
-
-
-def _check_waiting(schedule: tuple[Piece, ...], now: int, start: int) -> None:
-    """Refuse one before which many are yet to begin: every cycle looks at all of them.
-
-    Raises
-    ------
-    InputError
-        With their number.
-    """
-    waiting = sum(now < piece.start < start for piece in schedule)
-    if waiting >= _MOST_WAITING:
-        raise InputError(f'{waiting} trajectories are yet to begin before it; {_MOST_WAITING} may')

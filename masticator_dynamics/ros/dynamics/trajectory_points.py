@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.ros.common.trajectory_cdr import Rows, Trajectory
 
+MOST_POINTS = 60_000  # 600 s at 100 Hz
+_SECOND = 1_000_000_000  # ns
 # Fraction of the largest actuated rate by which given rates may miss what the loops allow, and the
 # least that counts as large (rad/s or m/s, and per s more). Planners differentiate numerically.
 _RATE_TOLERANCE = 0.01
@@ -36,21 +38,28 @@ class TrajectoryPoints:
     rows: tuple[FloatArray, ...]
 
 
-def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
-    """Points of a trajectory message, in the mechanism's order of joints.
+def read_points(message: JointTrajectory, mechanism: Mechanism) -> tuple[int, TrajectoryPoints]:
+    """Stamp (ns) and points of a trajectory message, in the mechanism's order of joints.
 
     Efforts in the message are ignored: the node computes them.
 
     Raises
     ------
     InputError
-        For joints that are neither all independent coordinates nor all actuated joints, for no
-        points, wrong lengths, and unusable numbers or times, naming joint and time.
+        For joints that are neither all independent coordinates nor all actuated joints, for no or
+        too many points, wrong lengths, and unusable numbers or times, naming joint and time.
     """
+    stamp = message.header.stamp
+    if stamp.nanosec >= _SECOND:  # with the last of the seconds it would fit into no message
+        raise InputError(f'the stamp has {stamp.nanosec} ns beyond its seconds')
     joints = _joints(message.joint_names, mechanism)
-    given, times = message.joint_names, message.times
-    if not len(times):
+    given, count = message.joint_names, len(message.points)
+    if not count:
         raise InputError('the trajectory has no points')
+    if count > MOST_POINTS:
+        raise InputError(f'there are {count} points; at most {MOST_POINTS} are read')
+    after = [point.time_from_start for point in message.points]
+    times = np.array([time.sec + time.nanosec * 1e-9 for time in after])
     if times[0] < 0.0:
         raise InputError(f'point 1 is {-times[0]:.9g} s before the start')
     for k in np.flatnonzero(np.diff(times) <= 0.0):
@@ -59,7 +68,7 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
             f'at {times[k]:.9g} s'
         )
     positions, velocities, accelerations, _ = (
-        _rows(what, getattr(message, what), given, joints, times)
+        _rows(what, [getattr(point, what) for point in message.points], given, joints, times)
         for what in ('positions', 'velocities', 'accelerations', 'effort')
     )
     if positions is None:
@@ -67,14 +76,12 @@ def read_points(message: Trajectory, mechanism: Mechanism) -> TrajectoryPoints:
     if velocities is None and accelerations is not None:
         raise InputError('the trajectory has accelerations but no velocities')
     rows = (positions, velocities, accelerations)
-    return TrajectoryPoints(joints, times, tuple(row for row in rows if row is not None))
+    points = TrajectoryPoints(joints, times, tuple(row for row in rows if row is not None))
+    return stamp.sec * _SECOND + stamp.nanosec, points
 
 
 def to_independent(
-    points: TrajectoryPoints,
-    mechanism: Mechanism,
-    tolerance: float,
-    between: Callable[[], None] = lambda: None,
+    points: TrajectoryPoints, mechanism: Mechanism, tolerance: float
 ) -> TrajectoryPoints:
     """Points in independent coordinates, by forward kinematics from actuated ones.
 
@@ -82,8 +89,6 @@ def to_independent(
     ----------
     tolerance : float
         Largest gap of a loop, m.
-    between : callable
-        Called for every point; may raise to abandon the conversion.
 
     Raises
     ------
@@ -94,7 +99,6 @@ def to_independent(
         return points
     rows = np.empty((len(points.rows), len(points.times), len(mechanism.independent)))
     for k, time in enumerate(points.times):
-        between()
         try:
             rows[0, k] = mechanism.forward_kinematics(points.rows[0][k], tolerance)
             for order in range(1, len(rows)):
@@ -131,21 +135,22 @@ def _joints(names: Sequence[str], mechanism: Mechanism) -> tuple[str, ...]:
 
 def _rows(
     what: str,
-    rows: Rows,
-    names: tuple[str, ...],
+    rows: Sequence[Sequence[float]],
+    names: Sequence[str],
     joints: tuple[str, ...],
     times: FloatArray,
 ) -> FloatArray | None:
     """Rows (N, n) of one quantity, reordered from names to joints; None if no point has it."""
-    if not len(rows.numbers):
+    counts = np.array([len(row) for row in rows])
+    if not counts.any():
         return None
-    for k in np.flatnonzero(rows.counts != len(names)):
-        count = rows.counts[k]
+    for k in np.flatnonzero(counts != len(names)):
+        count = counts[k]
         raise InputError(
             f'point {k + 1} at {times[k]:.9g} s has {count} {what}, needed are {len(names)}'
             + ('' if count else ' (in all points or in none)')
         )
-    values = rows.numbers.reshape(-1, len(names))
+    values = np.array(rows)
     for k, i in np.argwhere(~np.isfinite(values)):
         raise InputError(
             f'{what} of {names[i]} at {times[k]:.9g} s is {values[k, i]}, not a finite number'

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
+import array
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.goals import Goal
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
-from masticator_dynamics.ros.dynamics.executed_motion import Piece, piece_at
+from masticator_dynamics.ros.dynamics.executed_motion import Piece, State
 from masticator_dynamics.ros.dynamics.range_check import (
     SampledMotion,
     check_ranges,
@@ -42,29 +45,32 @@ class PreparedTrajectory:
         In independent coordinates; times of its path count from the message's stamp; ends at rest.
     ramp : float
         Duration of the rest ramp that was appended, s; 0 when none was needed.
-    samples : SampledMotion
-        Actuated joints at most 20 ms apart, first and last included.
+    samples : SampledMotion or None
+        Actuated joints at most 20 ms apart, first and last included, where wanted.
+    message : bytes
+        The same as a serialised message, once it has been made.
     """
 
     piece: Piece
     ramp: float
-    samples: SampledMotion
+    samples: SampledMotion | None
+    message: bytes = b''
 
 
 def prepare(
     mechanism: Mechanism,
     points: TrajectoryPoints,
-    schedule: tuple[Piece, ...],
+    at_start: State,
+    at_stamp: State,
     stamp: int,
     start: int,
     effort_limit_scale: float,
-    between: Callable[[], None] = lambda: None,
     *,
     goal: Goal = 'torque',
     friction: bool = False,
     limits: bool = False,
 ) -> PreparedTrajectory:
-    """Motion through points, from the state of the schedule at ``start``, checked all the way.
+    """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 
     Parameters
     ----------
@@ -72,14 +78,12 @@ def prepare(
         Not used by any other thread: it keeps scratch memory.
     points : TrajectoryPoints
         In independent coordinates; times count from ``stamp``.
-    schedule : tuple of Piece
-        What is followed until then.
+    at_start, at_stamp : State
+        Where the motion that is followed until then is, at ``start`` and ``stamp``.
     stamp, start : int
         ns; if ``start`` is later, points that are past or too close are left out.
     effort_limit_scale : float
         Part of the effort limits that may be used.
-    between : callable
-        Called frequently; may raise to abandon the preparation.
     goal, friction
         As for `Mechanism.feedforward`.
     limits : bool
@@ -107,13 +111,11 @@ def prepare(
     first = 0
     if late > 0.0:
         if points.times[0] == 0.0:
-            where = piece_at(schedule, stamp).state(stamp)
-            path_from_state(where, [0.0], points.rows[0][:1], names=names)
+            path_from_state(at_stamp, [0.0], points.rows[0][:1], names=names)
         first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
-    state = piece_at(schedule, start).state(start)
     with np.errstate(all='ignore'):  # absurd numbers become a named error further down
         path = path_from_state(
-            state,
+            at_start,
             points.times[first:] - late,
             *(rows[first:] for rows in points.rows),
             start=late,
@@ -128,11 +130,31 @@ def prepare(
             goal=goal,
             friction=friction,
             limits=limits and mechanism.load_limits.scaled(effort_limit_scale),
-            between=between,
         )
         # Efforts chosen within limits already keep to them, up to numerical error.
         check_ranges(mechanism, samples, None if limits else effort_limit_scale)
     return PreparedTrajectory(Piece(start, path), ramp, samples.rows(in_message))
+
+
+def effort_trajectory(mechanism: Mechanism, prepared: PreparedTrajectory) -> bytes:
+    """Serialised message of actuated joints with efforts, as for a trajectory controller."""
+    samples = prepared.samples
+    assert samples is not None
+    message = JointTrajectory(joint_names=list(mechanism.actuated))
+    message.header.stamp = Time(**_parts(prepared.piece.start))
+    fields = ('positions', 'velocities', 'accelerations', 'effort')
+    rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
+    for time, *values in zip(samples.times - samples.times[0], *rows, strict=True):
+        point = JointTrajectoryPoint(time_from_start=Duration(**_parts(round(time * 1e9))))
+        for field, row in zip(fields, values, strict=True):
+            setattr(point, field, array.array('d', row.tobytes()))
+        message.points.append(point)
+    return bytes(serialize_message(message))
+
+
+def _parts(time: int) -> dict[str, int]:
+    """A time or duration, ns, as fields of a message."""
+    return dict(zip(('sec', 'nanosec'), divmod(time, 1_000_000_000), strict=True))
 
 
 def check_start(stamp: int, now: int, horizon: float) -> None:

@@ -13,8 +13,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.ros.common.diagnostics import Rejections
-from masticator_dynamics.ros.common.large_messages import LargeMessages
-from masticator_dynamics.ros.common.wire_message import WireReader
+from masticator_dynamics.ros.common.direct_subscription import ReadTopic
 from masticator_dynamics.ros.dynamics.bite_force import MeasuredWrenches
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
@@ -23,7 +22,7 @@ _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class WrenchInput:
-    """A topic of wrenches, read by a thread of its own: one of megabytes must not stop a cycle.
+    """A topic of wrenches.
 
     Parameters
     ----------
@@ -48,18 +47,18 @@ class WrenchInput:
         self._prefix = frame_prefix
         self.rejections = Rejections(node.get_logger().error)
         self.topic, self.kept, self._now = topic, kept, now
-        self._reader = WireReader(WrenchStamped, ('wrench.force', 'wrench.torque'))
-        self._messages = LargeMessages(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
+        self._messages = ReadTopic(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
 
     def destroy(self) -> None:
         """Destroy the topic."""
         self._messages.destroy()
 
-    def _read(self, data: memoryview) -> None:
-        stamp, wrench = self._reader.read(bytes(data))
-        frame = self._reader.message.header.frame_id.removeprefix(self._prefix)
+    def _read(self, message: WrenchStamped) -> None:
+        header, force, torque = message.header, message.wrench.force, message.wrench.torque
+        stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
         try:
-            self.kept.take(frame, stamp, self._now(), np.concatenate(wrench))
+            self.kept.take(header.frame_id.removeprefix(self._prefix), stamp, self._now(), wrench)
         except MasticatorError as error:
             self.rejections.reject(f'{self.topic} rejected: ', str(error))
         else:

@@ -81,7 +81,7 @@ class DriveDiagnostics:
         self._log(report, now)
         requests, running = self._requests, self._exchange.running
         signature = (report.phase, report.text, report.refused, self._rejections.rejected,
-                     running, requests.active, requests.asked)  # fmt: skip
+                     running, requests.active, requests.latest)  # fmt: skip
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
@@ -130,7 +130,7 @@ class DriveDiagnostics:
             'cause': cause.kind if cause else 'none',
             'drive': cause.drive if cause else 'none',
             'latched': '; '.join(str(finding) for finding in report.causes) or 'none',
-            'last asked': self._requests.asked or 'nothing',
+            'last asked': self._requests.latest or 'nothing',
         }
         if not self._requests.active:
             if report.causes:

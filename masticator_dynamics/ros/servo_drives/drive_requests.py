@@ -80,7 +80,7 @@ class DriveRequests:
         self.commanders = Commanders(node, supervisor)
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
-        self.asked = ''  # what was last requested, when and by whom
+        self.latest = ''  # what was last requested, when and by whom
         self._threads: list[threading.Thread] = []
         self._disabled = 0
         self._served = self._ends  # when the request came that is carried out
@@ -137,7 +137,7 @@ class DriveRequests:
     def approach(self) -> Outcome:
         """Move slowly to the commanded position; blocks until there."""
         begin = functools.partial(self._supervisor.approach, self.approach_velocity)
-        return self._power(begin, lambda: self._supervisor.way_lasts)
+        return self._power(begin, lambda: self._supervisor.approach_duration)
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free; blocks."""
@@ -274,7 +274,7 @@ class DriveRequests:
 
     def _note(self, name: str) -> None:
         clock = time.strftime('%H:%M:%S')
-        self.asked = f'{name} at {clock} by {who_asks(self._node, f"~/{name}")}'
+        self.latest = f'{name} at {clock} by {who_asks(self._node, f"~/{name}")}'
 
     def _emergency_stop(self, _: Any, response: Any) -> Any:
         outcome = self._supervisor.emergency_stop() if self.active else _INACTIVE

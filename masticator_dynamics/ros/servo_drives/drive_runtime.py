@@ -18,11 +18,12 @@ from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.reference import check_reference
 from masticator_dynamics.drives.report import Report
-from masticator_dynamics.drives.safety import Finding, in_order
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
@@ -94,7 +95,7 @@ class DriveRuntime(Runtime):
 
     def _connect(self) -> None:
         """Wait for the bus and drives, which may be switched on after this node has started."""
-        limit, told = self._settings.wait_for_drives, ''
+        limit, logged = self._settings.wait_for_drives, ''
         end = time.monotonic() + limit
         while True:
             try:
@@ -103,9 +104,9 @@ class DriveRuntime(Runtime):
             except AbsentError as error:
                 if time.monotonic() >= end or interrupt.requested():
                     raise
-                if str(error) != told:
-                    told = str(error)
-                    self._node.get_logger().warning(f'waiting up to {limit:g} s: {told}')
+                if str(error) != logged:
+                    logged = str(error)
+                    self._node.get_logger().warning(f'waiting up to {limit:g} s: {logged}')
             time.sleep(_AGAIN)
 
     def activate(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -19,13 +20,11 @@ from masticator_dynamics.drives.command import CommandReader, NotFiniteError
 from masticator_dynamics.drives.cycle import Feedback
 from masticator_dynamics.drives.status_words import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.ros.common.outgoing import RELIABLE, joint_topic
-from masticator_dynamics.ros.common.wire_message import WireReader
 from masticator_dynamics.ros.servo_drives.added_effort import AddedEffort
 
 # Best effort accepts reliable and best-effort publishers alike.
@@ -64,8 +63,6 @@ class DriveTopics:
         self._joints, self._now = list(joints), NodeClock(node)
         self._forward_effort = forward_effort
         self._reader = CommandReader(joints, mode)
-        self._numbers = WireReader(JointState, ('position', 'velocity', 'effort'))
-        self._efforts = WireReader(JointState, ('effort',))
         self._state = joint_topic(node, '~/state', joints, 'position', 'velocity', 'effort')
         self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
         # Reliable publishers are heard twice, and despite lost frames; others once.
@@ -91,13 +88,13 @@ class DriveTopics:
             for message, _ in stops.take():
                 if message.data:
                     self._supervisor.emergency_stop()
-        for (stamp, rows), received in self._commands.take(self._numbers.read):
-            self._take(stamp, rows, max(time.time_ns() - received, 0))
+        for message, received in self._commands.take():
+            self._take(message, max(time.time_ns() - received, 0))
         if self.added is not None and self._external is not None:
-            for (stamp, (effort,)), _ in self._external.take(self._efforts.read):
-                names = self._efforts.message.name
+            for message, _ in self._external.take():
+                names, effort = message.name, np.array(message.effort)
                 if names == self._joints and len(effort) == len(names):
-                    self.added.take(stamp, effort)
+                    self.added.take(_stamp(message), effort)
             self._supervisor.add_effort(self.added.at(self._now()))
 
     def discard(self) -> None:
@@ -116,17 +113,17 @@ class DriveTopics:
         stamp = max(now - round((steady - feedback.time) * 1e9), 0)
         self._state.publish(stamp, feedback.position, feedback.velocity, feedback.effort)
 
-    def _take(self, stamp: int, rows: list[FloatArray], waited: int) -> None:
+    def _take(self, message: JointState, waited: int) -> None:
         """Pass on a message that has waited for some ns."""
         now, steady = both_clocks(self._now)
         now, steady = now - waited, steady - waited * 1e-9
-        position, velocity, effort = rows
+        stamp = _stamp(message)
         try:
             command = self._reader.read(
-                self._numbers.message.name,
-                position,
-                velocity,
-                effort if self._forward_effort else (),
+                message.name,
+                message.position,
+                message.velocity,
+                message.effort if self._forward_effort else (),
                 steady,
                 (stamp or now) * 1e-9,
                 (now - stamp) * 1e-9 if stamp else 0.0,
@@ -138,3 +135,9 @@ class DriveTopics:
         else:
             self.rejections.accept()
             self._supervisor.submit(command)
+
+
+def _stamp(message: JointState) -> int:
+    """A message's stamp, ns."""
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)

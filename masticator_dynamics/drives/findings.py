@@ -1,18 +1,44 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons to stop that hold until they are reset."""
+"""Reasons to stop all drives, which hold until they are reset."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 
 from masticator_dynamics.drives.cycle import Goal
-from masticator_dynamics.drives.safety import Finding
 
-_TOLD = 3  # consequences reported along with the cause
+_SHOWN = 3  # consequences reported along with the cause
 
 
-class Latch:
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A reason to stop all drives.
+
+    Attributes
+    ----------
+    drive : str
+        The drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one.
+    kind : str
+        What it is, in a word or two; a kind is reported once for each drive.
+    text : str
+        The cause, with figures.
+    goal : Goal
+        The reaction: TORQUE_FREE or STOPPED.
+    """
+
+    drive: str
+    kind: str
+    text: str
+    goal: Goal
+
+    def __str__(self) -> str:
+        """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""
+        return f'{self.drive}: {self.text}'
+
+
+class LatchedFindings:
     """Findings in order of arrival, each kind once per drive; the first is the cause."""
 
     def __init__(self) -> None:
@@ -50,5 +76,5 @@ class Latch:
         cause, *rest = [str(finding) for finding in self._findings.values()] or ['']
         if not rest:
             return cause
-        more = f' and {len(rest) - _TOLD} more' if len(rest) > _TOLD else ''
-        return f'{cause} (then {"; ".join(rest[:_TOLD])}{more})'
+        more = f' and {len(rest) - _SHOWN} more' if len(rest) > _SHOWN else ''
+        return f'{cause} (then {"; ".join(rest[:_SHOWN])}{more})'

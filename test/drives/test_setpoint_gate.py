@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives receive nothing that the gate would refuse, and valid motions pass unchanged.
 
-``GATE_COMMANDS=1000000 pytest test/drives/test_gate.py`` is the long form of the random test.
+Long form of the random test: ``GATE_COMMANDS=1000000 pytest test/drives/test_setpoint_gate.py``.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
-from masticator_dynamics.drives.gate import Gate
+from masticator_dynamics.drives.setpoint_gate import SetpointGate
 from masticator_dynamics.evaluation.forward_kinematics import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
@@ -258,9 +258,9 @@ def test_after_a_gap_no_drive_is_asked_to_leap(mechanism, gap, stalled):
 @pytest.mark.parametrize(('periods', 'largest'), [(1.0, 1.0), (4.0, 4.0), (4.5, 2.0), (50.0, 2.0)])
 def test_a_step_after_a_stall_is_no_larger_than_drives_can_take(mechanism, joins, periods, largest):
     """They hold by then, and would be there within one period, also after the second stall."""
-    guard = Bench(mechanism).supervisor.guard
+    limits = Bench(mechanism).supervisor.limits
     for share, refused in ((0.99, False), (1.01, True)):
-        gate = Gate(DRIVES, guard, mechanism)
+        gate = SetpointGate(DRIVES, limits, mechanism)
         gate.begin(mechanism.home.position)
         step = array(2, share * largest * VELOCITY * PERIOD, 0.0)
         setpoint = Setpoint(Goal.ENABLED, mechanism.home.position + step, np.zeros(6))
@@ -356,12 +356,12 @@ def test_positions_that_overflow_make_no_velocity_in_mode_effort(mechanism):
 
 def test_efforts_that_come_without_velocity_are_held_to_their_limits(mechanism):
     """The position loop alone then overcomes friction, as no velocity is commanded."""
-    guard = Bench(mechanism, mode='effort').supervisor.guard
-    gate, home = Gate(DRIVES, guard, mechanism), mechanism.home.position
+    limits = Bench(mechanism, mode='effort').supervisor.limits
+    gate, home = SetpointGate(DRIVES, limits, mechanism), mechanism.home.position
     gate.begin(home)
     gate.locate(home)
     for share, refused in ((0.5, []), (1.5, ['crank_2'])):
-        setpoint = Setpoint(Goal.ENABLED, home, array(2, share * guard.effort[1], 0.0))
+        setpoint = Setpoint(Goal.ENABLED, home, array(2, share * limits.effort[1], 0.0))
         found = gate.refuse(setpoint, 1e9, commanded=True, joins=BEGINS)
         assert [one.drive for one in found] == refused
 

@@ -1,67 +1,31 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What stops the drives: feedback and commands of one cycle against limits.
+"""Limits at the joints, those of drives file and mechanism: feedback and commands of one cycle.
 
-This is decided here and not in a planner. A fault makes all drives torque-free at once, since a
-parallel mechanism must not be driven by all but one; a command or motion beyond limits makes all
-drives do a quick stop.
+This is decided here and not in a planner. A drive that does not follow makes all drives torque-free
+at once, since a parallel mechanism must not be driven by all but one; a command or motion beyond
+limits makes all drives do a quick stop.
 """
 
 from __future__ import annotations
-
-import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
-from masticator_dynamics.drives.status_words import (
-    LOST_AFTER,
-    BoolArray,
-    faulted,
-    follows,
-    in_operation,
-    in_words,
-)
+from masticator_dynamics.drives.status_words import BoolArray, follows, in_operation, in_words
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
 # Share of the following error by which the first command may be off: it is taken in one step.
 FIRST_STEP = 0.1
-_BUS = 'bus'
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """A reason to stop all drives.
-
-    Attributes
-    ----------
-    drive : str
-        The drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one.
-    kind : str
-        What it is, in a word or two; a kind is reported once for each drive.
-    text : str
-        The cause, with figures.
-    goal : Goal
-        The reaction: TORQUE_FREE or STOPPED.
-    """
-
-    drive: str
-    kind: str
-    text: str
-    goal: Goal
-
-    def __str__(self) -> str:
-        """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""
-        return f'{self.drive}: {self.text}'
-
-
-class DriveGuard:
-    """Limits of all drives as arrays (n,), and the checks against them.
+class JointLimits:
+    """Limits of all drives as arrays (n,), and the checks of feedback and commands against them.
 
     Parameters
     ----------
@@ -92,7 +56,6 @@ class DriveGuard:
         self.acceleration = self._column(drives, 'acceleration')
         self.temperature = self._column(drives, 'temperature')
         self.period = 1.0 / drives.cycle_rate
-        self._timeout = drives.heartbeat.timeout
         for k in _where(self.lower >= self.upper):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.limits.position_margin', f'{margin[k]:g} leaves '
@@ -119,64 +82,6 @@ class DriveGuard:
                     'drives', f'drives.{self.names[k]}.motor', f'{ends[k]:g} {self.units[k]}, an '
                     f'end of the range, is {counts[k]:.3g} counts; 32 bits hold {LARGEST_COUNT}'
                 )  # fmt: skip
-
-    # Drives and bus, in any state
-
-    def faults(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
-        """Lost, silent, restarted and faulty drives, EMCY, a broken bus: all torque-free.
-
-        Frames of another master: quick stop.
-
-        Parameters
-        ----------
-        feedback : Feedback
-        grace : bool
-            Whether the exchange has only begun: drives may still send their first heartbeat.
-        acknowledging : bool
-            Whether faults are being reset: a fault bit is no news then.
-        """
-        silent = feedback.heartbeat_age > self._timeout
-        missing = feedback.missed >= LOST_AFTER
-        faulty = faulted(feedback)
-        if grace:
-            silent = silent & np.isfinite(feedback.heartbeat_age)
-        if acknowledging:
-            faulty = faulty & False
-        found = []
-        if feedback.other_master:
-            found.append(Finding(_BUS, 'second master', feedback.other_master, Goal.STOPPED))
-        happened = feedback.bus_error or feedback.emergencies or feedback.restarted
-        if happened or (silent | missing | faulty).any():
-            found += [
-                Finding(drive, kind, text, Goal.TORQUE_FREE)
-                for drive, kind, text in self._tell_faults(feedback, silent, missing, faulty)
-            ]
-        return found
-
-    def _tell_faults(
-        self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
-    ) -> Iterator[tuple[str, str, str]]:
-        """Yield causes before their consequences."""
-        if feedback.bus_error:
-            yield _BUS, 'bus', feedback.bus_error
-        for emergency in feedback.emergencies:
-            if emergency.code:
-                yield (
-                    emergency.drive,
-                    'emergency',
-                    f'{emergency.text} (EMCY 0x{emergency.code:04X})',
-                )
-        for k in feedback.restarted:
-            text = 'has restarted since it was set up (boot-up message); ~/reset sets it up again'
-            yield self.names[k], 'restart', text
-        for k in _where(faulty):
-            yield self.names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
-        for k in _where(silent):
-            age = feedback.heartbeat_age[k]
-            told = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
-            yield self.names[k], 'heartbeat', f'{told} (timeout {self._timeout:g} s)'
-        for k in _where(missing):
-            yield self.names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
 
     def overheated(self, temperature: FloatArray) -> list[Finding]:
         """Quick stop for motors too hot; temperatures (n,) in degrees Celsius, NaN: not known."""
@@ -264,7 +169,7 @@ class DriveGuard:
         before : float array (n,)
             Positions of the previous command.
         elapsed : float
-            s between the two commands.
+            Time between the two commands, s.
         """
         step = position - before
         implied = step / max(elapsed, self.period)
@@ -275,11 +180,11 @@ class DriveGuard:
             fast |= np.abs(velocity) > self.velocity
         if not (outside | fast | leaping).any():
             return []
-        asked = (position < self.lower) | (position > self.upper)
-        told = np.where(asked, position, sent)  # as commanded, if that itself is outside
+        already = (position < self.lower) | (position > self.upper)
+        shown = np.where(already, position, sent)  # as commanded, if that itself is outside
         found = [
-            self._outside(k, 'commanded position', told[k], self.lower[k], self.upper[k])
-            for k in _where(outside | asked)
+            self._outside(k, 'commanded position', shown[k], self.lower[k], self.upper[k])
+            for k in _where(outside | already)
         ]
         for k in _where(fast):
             rate = implied[k]

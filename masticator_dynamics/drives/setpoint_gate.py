@@ -14,8 +14,9 @@ import numpy as np
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.following import BEGINS
-from masticator_dynamics.drives.safety import FIRST_STEP, DriveGuard, Finding
+from masticator_dynamics.drives.joint_limits import FIRST_STEP, JointLimits
 from masticator_dynamics.drives.status_words import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -27,24 +28,24 @@ _EFFORT = {'rad': 'N m', 'm': 'N'}
 _ROUNDING = 1.0 + 1e-9
 
 
-class Gate:
+class SetpointGate:
     """Accepts setpoints, or says why not.
 
     Parameters
     ----------
     drives : Drives
-    guard : DriveGuard
+    limits : JointLimits
         Its limits.
     mechanism : Mechanism
         Used only by the cycle thread.
     """
 
-    def __init__(self, drives: Drives, guard: DriveGuard, mechanism: Mechanism):
-        self._guard, self._positions = guard, drives.mode == 'position'
+    def __init__(self, drives: Drives, limits: JointLimits, mechanism: Mechanism):
+        self._limits, self._positions = limits, drives.mode == 'position'
         self._closure = CommandedClosure(mechanism)
         self._tolerance = drives.command_closure
-        self._acceleration = guard.acceleration
-        self.begin(np.zeros(len(guard.names)))
+        self._acceleration = limits.acceleration
+        self.begin(np.zeros(len(limits.names)))
 
     def begin(self, position: FloatArray) -> None:
         """Begin with drives that hold these positions (n,), without effort."""
@@ -75,7 +76,7 @@ class Gate:
             is no longer continued; else 0.
         """
         self._joining = max(self._joining, joins)
-        period = self._guard.period
+        period = self._limits.period
         elapsed = min(max(elapsed, _SHORTEST * period), _LONGEST * period)
         found = self._check_efforts(setpoint, elapsed)
         rate = self._rate
@@ -85,7 +86,7 @@ class Gate:
             if not found:
                 error = self._closure.error(setpoint.position)
                 if commanded and np.abs(error).max() > self._tolerance:
-                    found = [opening(self._guard, self._closure, self._tolerance)]
+                    found = [opening(self._limits, self._closure, self._tolerance)]
         if not found:
             self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort
             self._elapsed, self._joining = elapsed, max(self._joining - 1, 0)
@@ -94,15 +95,15 @@ class Gate:
     def _check_positions(
         self, position: FloatArray, rate: FloatArray, elapsed: float
     ) -> list[Finding]:
-        guard, before = self._guard, self._position
+        limits, before = self._limits, self._position
         # Drives may be enabled inside a margin, but not be led farther into it.
-        lower, upper = np.minimum(guard.lower, before), np.maximum(guard.upper, before)
+        lower, upper = np.minimum(limits.lower, before), np.maximum(limits.upper, before)
         inside = (position >= lower) & (position <= upper)
-        largest = guard.velocity * _ROUNDING
-        if elapsed > _GAP * guard.period:
-            largest = largest * (_AFTER_GAP * guard.period / elapsed)
+        largest = limits.velocity * _ROUNDING
+        if elapsed > _GAP * limits.period:
+            largest = largest * (_AFTER_GAP * limits.period / elapsed)
         if self._joining == BEGINS:
-            largest = np.maximum(largest, FIRST_STEP * guard.following_error / elapsed)
+            largest = np.maximum(largest, FIRST_STEP * limits.following_error / elapsed)
         slow = np.abs(rate) <= largest
         change = (rate - self._rate) / (0.5 * (elapsed + (self._elapsed or elapsed)))
         smooth = np.abs(change) <= self._acceleration * _ROUNDING
@@ -111,7 +112,7 @@ class Gate:
         if (inside & slow & smooth).all():
             return []
         return [
-            *self._each('setpoint position', ~inside, position, '', guard.upper),
+            *self._each('setpoint position', ~inside, position, '', limits.upper),
             *self._each('setpoint step', inside & ~slow, rate, '/s', largest),
             *self._each(
                 'setpoint change of step', inside & slow & ~smooth, change, '/s^2',
@@ -120,19 +121,19 @@ class Gate:
         ]  # fmt: skip
 
     def _check_efforts(self, setpoint: Setpoint, elapsed: float) -> list[Finding]:
-        guard, effort, velocity = self._guard, setpoint.effort, setpoint.velocity
+        limits, effort, velocity = self._limits, setpoint.effort, setpoint.velocity
         rate = (effort - self._effort) / elapsed
-        small = np.abs(effort) <= guard.effort * _ROUNDING
-        gradual = np.abs(rate) <= guard.effort_rate * _ROUNDING
-        slow = small | True if velocity is None else np.abs(velocity) <= guard.velocity * _ROUNDING
+        small = np.abs(effort) <= limits.effort * _ROUNDING
+        gradual = np.abs(rate) <= limits.effort_rate * _ROUNDING
+        slow = small | True if velocity is None else np.abs(velocity) <= limits.velocity * _ROUNDING
         if (small & gradual & slow).all():
             return []
         found = [
-            *self._each('setpoint effort', ~small, effort, '', guard.effort),
-            *self._each('setpoint effort rate', small & ~gradual, rate, '/s', guard.effort_rate),
+            *self._each('setpoint effort', ~small, effort, '', limits.effort),
+            *self._each('setpoint effort rate', small & ~gradual, rate, '/s', limits.effort_rate),
         ]
         if velocity is not None:
-            found += self._each('setpoint velocity', ~slow, velocity, '/s', guard.velocity)
+            found += self._each('setpoint velocity', ~slow, velocity, '/s', limits.velocity)
         return found
 
     def _each(
@@ -140,18 +141,18 @@ class Gate:
     ) -> list[Finding]:
         found = []
         for k in np.flatnonzero(which).tolist():
-            unit = _EFFORT[self._guard.units[k]] if 'effort' in what else self._guard.units[k]
+            unit = _EFFORT[self._limits.units[k]] if 'effort' in what else self._limits.units[k]
             text = f'{what} {values[k]:.4g} {unit}{per} is beyond {limits[k]:.4g}'
-            found.append(Finding(self._guard.names[k], what, text, Goal.STOPPED))
+            found.append(Finding(self._limits.names[k], what, text, Goal.STOPPED))
         return found
 
 
-def opening(guard: DriveGuard, closure: CommandedClosure, tolerance: float) -> Finding:
+def opening(limits: JointLimits, closure: CommandedClosure, tolerance: float) -> Finding:
     """What is wrong with the positions that the closure looked at last, beyond the tolerance.
 
     Parameters
     ----------
-    guard : DriveGuard
+    limits : JointLimits
         For names and units.
     closure : CommandedClosure
         Has looked at the positions.
@@ -159,9 +160,9 @@ def opening(guard: DriveGuard, closure: CommandedClosure, tolerance: float) -> F
         For the message: by how much they may be off, m or rad.
     """
     k, amount = closure.off()
-    unit, left = guard.units[k], np.abs(closure.latest).max()
+    unit, left = limits.units[k], np.abs(closure.latest).max()
     text = (
         f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
         f'would leave {left:.3g} {unit} (command_closure {tolerance:g})'
     )
-    return Finding(guard.names[k], 'commanded closure', text, Goal.STOPPED)
+    return Finding(limits.names[k], 'commanded closure', text, Goal.STOPPED)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.cycle import Goal
-from masticator_dynamics.drives.safety import Finding
+from masticator_dynamics.drives.findings import Finding
 
 PATIENCE = 0.8  # s that a monitoring thread may take beyond its pause
 
 
-class Watches:
+class WatchDeadlines:
     """Deadlines of all monitoring threads, which the cycle checks by its own clock."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Watches:
         return found
 
 
-class Watcher:
+class WatchingThread:
     """A thread that looks repeatedly, whatever goes wrong; its own errors stop the drives.
 
     Parameters
@@ -54,8 +54,8 @@ class Watcher:
         Name in messages.
     look : callable
     pause : float, optional
-        s between two looks; None: never look.
-    watches : Watches
+        Time between two looks, s; None: never look.
+    watches : WatchDeadlines
     stop_drives : callable
         Takes a `Finding`.
     """
@@ -65,7 +65,7 @@ class Watcher:
         name: str,
         look: Callable[[], None],
         pause: float | None,
-        watches: Watches,
+        watches: WatchDeadlines,
         stop_drives: Callable[[Finding], None],
     ):
         self._name, self._look, self._pause = name, look, pause

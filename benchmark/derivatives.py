@@ -1,0 +1,113 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What stands on the engine, in multiples of the torque alone: ``python -m benchmark.derivatives``.
+
+Processor time of one process, in turns, 10th percentile. One row is machine code alone, called
+through ctypes, which takes some tenths of a microsecond of each call. Batches are whole calls.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import process_time
+
+import numpy as np
+
+from benchmark.states import random_states
+from masticator_dynamics import Mechanism
+from masticator_dynamics.traced.row_code import RowCode, address
+
+ROWS, TURNS = 2048, 15
+
+
+def main() -> int:
+    """Print the table for the mechanisms named, or for those of the issue."""
+    for name in sys.argv[1:] or ['masticator', 'rcid', 'trimule', 'rss6']:
+        mechanism = Mechanism.load(name)
+        found = {kind: figures(of) for kind, of in cases(mechanism).items()}
+        for kind, times in in_turns(found).items():
+            print(f'{name:12} {kind:58} {times[0]:9.3f} us {times[1]:8.2f} x', flush=True)
+    return 0
+
+
+def figures(of: Callable[[], object]) -> Callable[[], object]:
+    """A case after its first call, which may compile, and say so."""
+    start = process_time()
+    of()
+    took = process_time() - start
+    if took > 0.2:
+        print(f'  first call: {took:.1f} CPU s', file=sys.stderr)
+    return of
+
+
+def in_turns(of: dict[str, Callable[[], object]]) -> dict[str, tuple[float, float]]:
+    """Microseconds a row, and multiples of the first case of the same kind (row or batch)."""
+    times: dict[str, list[float]] = {kind: [] for kind in of}
+    for _ in range(TURNS):
+        for kind, call in of.items():
+            start = process_time()
+            call()
+            times[kind].append((process_time() - start) / ROWS * 1e6)
+    best = {kind: float(np.percentile(found, 10)) for kind, found in times.items()}
+    first = {}
+    for kind in best:
+        first.setdefault(kind.partition(':')[0], best[kind])
+    return {kind: (t, t / first[kind.partition(':')[0]]) for kind, t in best.items()}
+
+
+def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
+    """What is timed, all over as many rows."""
+    states = random_states(mechanism.name, ROWS)
+    columns = states.columns()
+    given = np.ascontiguousarray(np.hstack(columns))
+    of = mechanism.kernels
+    names = dimensions(mechanism)
+    batch = mechanism.parameter_batch(names)
+    numbers = np.tile(batch.values, (ROWS // 64, 1))
+    weights = np.ones((len(numbers), 64, of.actuators))
+    few = [column[:64] for column in columns]
+    motion = mechanism.feedforward_batch(*columns[:3])
+    _ = motion.q, motion.tangent
+    return {
+        'row: torque': one_by_one(of.evaluate, given),
+        'row: torque and its Jacobian': one_by_one(of.derivatives, given),
+        'batch: torque': lambda: mechanism.feedforward_batch(*columns).actuated,
+        'batch: torque and its Jacobian': lambda: (
+            mechanism.feedforward_derivatives_batch(*columns).by_y
+        ),
+        f'batch: regressor, {len(mechanism.parameters())} columns': lambda: of.regressor(
+            tuple(mechanism.parameters()), False
+        )(np.hstack([given, motion.q])),
+        f'batch: {len(numbers)} geometries x 64 poses, {len(names)} numbers': lambda: (
+            batch.feedforward(numbers, *few)
+        ),
+        'batch: the same, gradient of an objective': lambda: batch.gradient(weights, numbers, *few),
+    }
+
+
+def dimensions(mechanism: Mechanism) -> list[str]:
+    """Places of the joints of limbs, in three coordinates: up to 60 numbers."""
+    linear, found = mechanism.parameters(), []
+    for name in mechanism.parameters(geometry=True):
+        joint, _, kind = name.rpartition('.')
+        if kind in ('x', 'y', 'z') and name not in linear and joint not in mechanism.independent:
+            found.append(name)
+    return found[:60]
+
+
+def one_by_one(code: RowCode, given: np.ndarray) -> Callable[[], object]:
+    """Machine code of a row, called for each."""
+    out = np.empty(code.outputs)
+    row, source, target, stride = code.row.row, address(given), address(out), given.strides[0]
+
+    def call() -> np.ndarray:
+        for i in range(len(given)):
+            row(source + i * stride, target)
+        return out  # which must live as long as it is written to
+
+    return call
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,320 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Trajectories are read and checked in a process of their own, so that no cycle waits for that.
+
+That process does what it is asked, one thing after the other. It ends when the node's end of the
+link is closed, however the node ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import pickle
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism, interrupt
+from masticator_dynamics.description.data import MechanismDescription
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.errors import LimitError, MasticatorError, in_words
+from masticator_dynamics.ros.dynamics.executed_motion import State
+from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
+from masticator_dynamics.ros.dynamics.trajectory_points import (
+    TrajectoryPoints,
+    read_points,
+    to_independent,
+)
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+    PreparedTrajectory,
+    effort_trajectory,
+    expected_duration,
+    prepare,
+)
+
+_START = 600.0  # s; code may have to be compiled
+_PATIENCE, _TIMES = 10.0, 40.0  # s, and of the expected duration, after which it is stuck
+_READING = 2e-6  # s for each byte of a message, on a slow computer
+_PAUSE = 5.0  # s between two starts of a process that does not get as far as to work
+
+
+class PreparationError(MasticatorError):
+    """The process that checks trajectories has ended, or does not answer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What a message asks for: its ``stamp`` (ns), so many points, and s to check the motion."""
+
+    stamp: int
+    points: int
+    expected: float
+
+
+@dataclasses.dataclass(frozen=True)
+class _Refusal:
+    kind: type[Exception]
+    text: str
+
+    def error(self) -> Exception:
+        """The error, which may take other arguments when it is raised."""
+        error = self.kind.__new__(self.kind, self.text)
+        error.args = (self.text,)
+        return error
+
+
+class Preparer:
+    """The node's end: starts the process, asks it, and starts another one when it fails.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    settings : DynamicsSettings
+    log : callable
+        Gets a sentence about a process that failed.
+
+    Attributes
+    ----------
+    state : str
+        Of the process: starts or ready.
+    failures : int
+        Processes that have ended by themselves, or had to be ended.
+    failure : str
+        What became of the last one, until the next is ready.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        settings: DynamicsSettings,
+        log: Callable[[str], object],
+    ):
+        self._given, self._log = (description, settings), log
+        self.state, self.failure, self.failures = 'starts', '', 0
+        self._closed, self._exchanging = threading.Event(), threading.Lock()
+        self._earliest = 0.0  # s, of the next start
+        self._start()
+
+    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
+        """Read a serialised message, or take its points, for what is asked next.
+
+        Parameters
+        ----------
+        given : bytes or TrajectoryPoints
+        tolerance : float
+            Largest gap of a loop in actuated points, m.
+
+        Raises
+        ------
+        MasticatorError
+            For what cannot be a motion.
+        PreparationError
+            If there is no answer.
+        """
+        size = len(given) if isinstance(given, bytes) else given.rows[0].nbytes
+        if isinstance(given, bytes):
+            given = pickle.PickleBuffer(given)  # type: ignore[assignment]  # sent without a copy
+        answer: Reading = self._ask(_PATIENCE + _TIMES * _READING * size, 'read', given, tolerance)
+        return answer
+
+    def prepare(self, expected: float, *arguments: Any) -> PreparedTrajectory:
+        """What :func:`prepare` returns for the points read last, which takes s as expected.
+
+        Raises
+        ------
+        MasticatorError
+            For a motion that cannot or must not be made.
+        PreparationError
+            If there is no answer.
+        """
+        limit = _PATIENCE + _TIMES * expected
+        answer: PreparedTrajectory = self._ask(limit, 'prepare', *arguments)
+        return answer
+
+    def look(self) -> None:
+        """Notice what has become of the process while nothing is asked of it."""
+        with contextlib.suppress(PreparationError):
+            self._wait_until_ready()
+
+    def close(self) -> None:
+        """End the process; who waits for an answer gets none. From any thread."""
+        with self._exchanging:
+            self._closed.set()
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> None:
+        self.state, self._earliest = 'starts', time.monotonic() + _PAUSE
+        ours, theirs = socket.socketpair()
+        with theirs, interrupt.starting_deaf(interrupt.SIGNALS):
+            self._process = subprocess.Popen(
+                [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
+                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        self._link = ours
+
+    def _ask(self, limit: float, *question: Any) -> Any:
+        self._wait_until_ready()
+        answer = self._exchange(limit, question)
+        if isinstance(answer, _Refusal):
+            raise answer.error()
+        return answer
+
+    def _wait_until_ready(self) -> None:
+        if self._process.poll() is not None:
+            self._fail()
+        if self.state == 'ready':
+            return
+        refusal = self._exchange(_START, self._given)
+        if refusal is not None:
+            self._fail(str(refusal.error()))
+        self.state, self.failure = 'ready', ''
+
+    def _exchange(self, limit: float, question: Any) -> Any:
+        """Send a question and wait for the answer."""
+        try:
+            self._link.settimeout(limit)  # it may stop half way
+            _send(self._link, question)
+            return _receive(self._link, limit)
+        except TimeoutError:
+            return self._fail(f'it has not answered for {limit:.0f} s')
+        except (OSError, EOFError):
+            return self._fail()
+
+    def _fail(self, reason: str = '') -> None:
+        """Start another process, not too often, and raise `PreparationError`."""
+        self._process.kill()
+        code = self._process.wait()
+        if self.state == 'starts':
+            self._closed.wait(max(self._earliest - time.monotonic(), 0.0))
+        if not reason:
+            reason = f'signal {-code} ended it' if code < 0 else f'it ended with exit code {code}'
+        with self._exchanging:
+            if self._closed.is_set():
+                raise PreparationError('the node ends')
+            self._link.close()
+            self._start()
+        self.failures += 1
+        text = f'the process that checks trajectories has failed: {reason}'
+        self.failure = text
+        self._log(f'{text}; another one is started, and the motion goes on')
+        raise PreparationError(text)
+
+
+class _Desk:
+    """The other end: a mechanism of its own, and the points that were read last."""
+
+    def __init__(self, description: MechanismDescription, settings: DynamicsSettings):
+        self._mechanism = mechanism = Mechanism(description)
+        self._prepare = functools.partial(
+            prepare, mechanism, goal=settings.goal, friction=settings.friction,
+            limits=settings.limits,
+        )  # fmt: skip
+        self._points = TrajectoryPoints((), np.zeros(0), ())
+        self._warm_up(settings)
+
+    def _warm_up(self, settings: DynamicsSettings) -> None:
+        """Run everything once, so that code is compiled or loaded and caches are filled."""
+        mechanism, home = self._mechanism, self._mechanism.home
+        mechanism.load_code(settings.goal, settings.friction)
+        rows = np.zeros((3, 2, len(mechanism.actuated)))
+        rows[0] = home.position
+        at_home = home.y, np.zeros_like(home.y), np.zeros_like(home.y)
+        # A home beyond a limit is no reason not to start: trajectories will be refused.
+        with contextlib.suppress(LimitError):
+            self.read(TrajectoryPoints(mechanism.actuated, np.array([0.1, 0.2]), tuple(rows)), 1e-4)
+            self.prepare(None, at_home, at_home, 1, 1, 1.0, True)
+
+    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
+        """As `Preparer.read`."""
+        stamp, points = 0, given
+        if not isinstance(points, TrajectoryPoints):
+            message = deserialize_message(bytes(points), JointTrajectory)
+            stamp, points = read_points(message, self._mechanism)
+        self._points = points = to_independent(points, self._mechanism, tolerance)
+        return Reading(stamp, len(points.times), expected_duration(points))
+
+    def prepare(
+        self,
+        points: TrajectoryPoints | None,
+        at_start: State,
+        at_stamp: State,
+        stamp: int,
+        start: int,
+        scale: float,
+        sampled: bool,
+    ) -> PreparedTrajectory:
+        """As :func:`prepare`, of given points or those read last, with its message.
+
+        ``sampled``: whether the samples are wanted, too.
+        """
+        prepared = self._prepare(points or self._points, at_start, at_stamp, stamp, start, scale)
+        message = effort_trajectory(self._mechanism, prepared)
+        samples = prepared.samples if sampled else None
+        return dataclasses.replace(prepared, message=message, samples=samples)
+
+
+def _send(link: socket.socket, content: Any) -> None:
+    """Send anything, arrays without copying them."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(content, 5, buffer_callback=buffers.append)
+    parts = [memoryview(data), *(buffer.raw() for buffer in buffers)]
+    sizes = [part.nbytes for part in parts]
+    link.sendall(struct.pack(f'<{len(sizes) + 1}Q', len(sizes), *sizes))
+    for part in parts:
+        link.sendall(part)
+
+
+def _receive(link: socket.socket, limit: float | None = None) -> Any:
+    """What is sent, once it begins to come within ``limit`` (s; None: whenever that is)."""
+    link.settimeout(limit)
+    (count,) = struct.unpack('<Q', _exactly(link, 8))
+    link.settimeout(_PATIENCE)
+    sizes = struct.unpack(f'<{count}Q', _exactly(link, 8 * count))
+    data, *buffers = (_exactly(link, size) for size in sizes)
+    return pickle.loads(data, buffers=buffers)
+
+
+def _exactly(link: socket.socket, size: int) -> memoryview:
+    """So many bytes; other threads go on while they are copied."""
+    content = left = np.empty(size, np.uint8).data
+    while left:
+        count = link.recv_into(left)
+        if not count:
+            raise EOFError
+        left = left[count:]
+    return content
+
+
+def _answer(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except Exception as error:  # the process survives whatever a message does
+        return _Refusal(type(error) if isinstance(error, MasticatorError) else MasticatorError,
+                        in_words(error))  # fmt: skip
+
+
+def main(file: int) -> None:
+    """Answer until the node has gone; ``file``: number of this end of the link."""
+    real_time.release()  # who asks may be urgent, this is not
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    link = socket.socket(fileno=file)
+    with contextlib.suppress(EOFError, OSError):
+        desk = _answer(functools.partial(_Desk, *_receive(link)))
+        _send(link, desk if isinstance(desk, _Refusal) else None)
+        while True:
+            name, *arguments = _receive(link)
+            link.settimeout(None)
+            _send(link, _answer(functools.partial(getattr(desk, name), *arguments)))

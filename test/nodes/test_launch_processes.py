@@ -1,0 +1,177 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of a launch: the planner that it can start, and what remains when it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from lifecycle_msgs.msg import Transition  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+
+from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for  # noqa: E402
+from nodes.launch_files import needs_launch  # noqa: E402
+
+
+class Planner:
+    """The example, with its output."""
+
+    def __init__(self, namespace, *options):
+        self.process = subprocess.Popen(
+            [sys.executable, 'examples/chewing_planner.py', '--ros-args', '-r',
+             f'__ns:=/{namespace}', *options],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+    def wait_for_line(self, text):
+        for line in self.process.stdout:
+            if text in line:
+                return
+        raise AssertionError(f'no {text!r}')
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        output, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, output
+
+
+def test_the_planner_waits_for_a_node_that_is_active(ros_domain):
+    node = NodeProcess(namespace='planned', autostart=False, wait=False, rate=100.0)
+    planner, peer = Planner('planned'), Peer('dynamics', 'planned')
+    try:
+        planner.wait_for_line('waiting for feedforward_state: node dynamics is not active yet')
+        peer.change(Transition.TRANSITION_CONFIGURE)
+        time.sleep(2.5)  # it sends every 2 s
+        peer.change(Transition.TRANSITION_ACTIVATE)
+        node.wait_for_line('joint_trajectory accepted: 51 points')
+        peer.change(Transition.TRANSITION_DEACTIVATE)
+        time.sleep(4.5)
+        # One message may have been on its way.
+        assert len(node.log('rejected')) <= 1, node.lines
+        code, output = planner.end()
+        assert code == 0 and 'Traceback' not in output, output
+    finally:
+        planner.process.kill()
+        peer.close()
+        assert node.end() == 0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_planner_that_is_told_to_end_says_nothing(ros_domain, number):
+    """At any time after Python itself has started, twice as from a terminal and a launch."""
+    planners = [Planner('told') for _ in range(8)]
+    try:
+        time.sleep(0.5)
+        for planner in planners:
+            time.sleep(0.25)
+            planner.process.send_signal(number)
+        for planner in planners:
+            code, output = planner.end(number) if planner.process.poll() is None else (
+                planner.process.returncode, planner.process.communicate()[0]
+            )  # fmt: skip
+            assert code in (0, -number) and 'Traceback' not in output, output
+    finally:
+        for planner in planners:
+            planner.process.kill()
+
+
+def test_a_planner_on_simulated_time_is_understood(ros_domain):
+    node = NodeProcess(namespace='clocked', use_sim_time=True, rate=100.0)
+    planner, peer = Planner('clocked', '-p', 'use_sim_time:=true'), Peer('dynamics', 'clocked')
+    ended = threading.Event()
+
+    def tick(clock):
+        now = 1000 * 10**9
+        while not ended.wait(0.01):
+            now += 10_000_000
+            clock.publish(Clock(clock=to_time(now)))
+
+    thread = threading.Thread(target=tick, args=(peer.node.create_publisher(Clock, '/clock', 10),))
+    try:
+        thread.start()
+        (line, *_) = node.wait_for_line('joint_trajectory accepted: 51 points')
+        assert 0.0 < float(line.partition('starts in ')[2].partition(' s')[0]) <= 0.5
+        assert not node.log('rejected')
+        assert 'Traceback' not in planner.end()[1]
+    finally:
+        ended.set()
+        thread.join()
+        planner.process.kill()
+        peer.close()
+        assert node.end() == 0
+
+
+LAUNCH = """
+    import sys
+    from launch import LaunchDescription, LaunchService
+    from launch.actions import IncludeLaunchDescription
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    source = PythonLaunchDescriptionSource('launch/dynamics.launch.py')
+    arguments = [argument.split(':=') for argument in sys.argv[1:]]
+    service = LaunchService(argv=[])
+    included = IncludeLaunchDescription(source, launch_arguments=arguments)
+    service.include_launch_description(LaunchDescription([included]))
+    sys.exit(service.run())
+"""
+
+
+def children(parent):
+    """Processes that a process has started, by number."""
+    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
+    found = []
+    for file in files:
+        with open(file, encoding='ascii') as lines:
+            found += map(int, lines.read().split())
+    return found
+
+
+def runs(process):
+    try:
+        with open(f'/proc/{process}/stat', encoding='ascii') as line:
+            return line.read().rpartition(')')[2].split()[0] != 'Z'
+    except FileNotFoundError:
+        return False
+
+
+@needs_launch
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_nothing_remains_of_a_launch(ros_domain, tmp_path, number):
+    """Neither processes nor files; launch ends on SIGTERM without ending what it has started."""
+    prefix, temporary = tmp_path / 'prefix', tmp_path / 'temporary'
+    index = prefix / 'share/ament_index/resource_index/packages'
+    for folder in (index, prefix / 'lib', temporary):
+        folder.mkdir(parents=True)
+    (index / 'masticator_dynamics').touch()
+    (prefix / 'lib/masticator_dynamics').symlink_to(ROOT / 'scripts')
+    given = {
+        'AMENT_PREFIX_PATH': str(prefix),
+        'TMPDIR': str(temporary),
+        'PATH': f'{os.path.dirname(sys.executable)}:{os.environ["PATH"]}',
+    }
+    options = ('robot_state_publisher:=false', 'gui:=false', 'rate:=100', 'namespace:=launched')
+    peer = Peer('dynamics', 'launched')
+    launch = subprocess.Popen(
+        [sys.executable, '-c', textwrap.dedent(LAUNCH), *options],
+        cwd=ROOT, env=os.environ | given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: peer.status('cycle'), 'diagnostics of the node', START)
+        started = children(launch.pid)
+        assert len(started) == 1
+        launch.send_signal(number)
+        launch.wait(PATIENCE)
+        wait_for(lambda: not any(map(runs, started)), 'the end of the node')
+        if number != signal.SIGKILL:
+            assert not list(temporary.iterdir())
+    finally:
+        launch.kill()
+        peer.close()

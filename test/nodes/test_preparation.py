@@ -1,0 +1,211 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The process that checks trajectories: its answers, and what happens when it fails."""
+
+import os
+import pathlib
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.errors import LimitError, ReachError
+from masticator_dynamics.motion import chewing_stroke
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+
+from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings  # noqa: E402
+from masticator_dynamics.ros.dynamics.preparation_process import (  # noqa: E402
+    PreparationError,
+    Preparer,
+)
+from masticator_dynamics.ros.dynamics.trajectory_points import (  # noqa: E402
+    JointsError,
+    TrajectoryPoints,
+)
+from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare  # noqa: E402
+from nodes.harness import START, Client, NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
+
+S = 10**9
+TIMES = np.linspace(0.0, 60.0, 601)
+CHEWING = chewing_stroke(strokes=30, period=2.0, opening=0.06)
+
+
+@pytest.fixture(name='lines')
+def fixture_lines():
+    return []
+
+
+@pytest.fixture(name='preparer')
+def fixture_preparer(mechanism, lines):
+    preparer = Preparer(mechanism.description, DynamicsSettings(), lines.append)
+    yield preparer
+    preparer.close()
+
+
+def message(names, times, positions, stamp=0):
+    trajectory = JointTrajectory(joint_names=list(names))
+    trajectory.header.stamp.sec, trajectory.header.stamp.nanosec = divmod(stamp, S)
+    for seconds, row in zip(times, positions, strict=True):
+        point = JointTrajectoryPoint(positions=[float(value) for value in row])
+        parts = divmod(round(seconds * 1e9), S)
+        point.time_from_start.sec, point.time_from_start.nanosec = parts
+        trajectory.points.append(point)
+    return bytes(serialize_message(trajectory))
+
+
+def at_home(mechanism):
+    return mechanism.home.y, np.zeros(4), np.zeros(4)
+
+
+def asked(preparer, mechanism, expected, points=None):
+    home = at_home(mechanism)
+    return preparer.prepare(expected, points, home, home, 5 * S, 5 * S, 1.0, True)
+
+
+def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanism):
+    positions = CHEWING.sample(TIMES)[0]
+    order = [3, 0, 2, 1]
+    names = [mechanism.independent[k] for k in order]
+    reading = preparer.read(message(names, TIMES, positions[:, order], 5 * S), 1e-4)
+    assert (reading.stamp, reading.points) == (5 * S, 601)
+    there = asked(preparer, mechanism, reading.expected)
+    points = TrajectoryPoints(mechanism.independent, TIMES, (positions,))
+    home = at_home(mechanism)
+    here = prepare(mechanism, points, home, home, 5 * S, 5 * S, 1.0)
+    assert there.piece.start == here.piece.start and there.ramp == here.ramp
+    for seconds in np.linspace(-1.0, 61.0, 50):
+        for one, other in zip(there.piece.path(seconds), here.piece.path(seconds), strict=True):
+            assert np.abs(one - other).max() < 1e-6  # times have whole ns in a message
+    assert np.abs(there.samples.effort - here.samples.effort).max() < 1e-6
+    told = deserialize_message(there.message, JointTrajectory)
+    assert tuple(told.joint_names) == mechanism.actuated
+    assert nanoseconds(told.header.stamp) == 5 * S
+    assert np.array_equal([point.effort for point in told.points], there.samples.effort)
+    after = [nanoseconds(point.time_from_start) * 1e-9 for point in told.points]
+    assert np.abs(after - there.samples.times).max() < 1e-9
+
+
+def test_refusals_keep_their_kind_and_words_and_the_next_is_read(preparer, mechanism, lines):
+    names = mechanism.independent
+    with pytest.raises(JointsError, match="unknown joint 'knee'"):
+        preparer.read(message(['knee'], [1.0], [[0.0]]), 1e-4)
+    with pytest.raises(Exception, match='deserialize'):
+        preparer.read(b'\x00\x01\x00\x00garbage', 1e-4)
+    reading = preparer.read(message(names, [1.0], [[0.5, 0.0, 0.0, 0.0]]), 1e-4)
+    with pytest.raises(ReachError, match=r'at 0\.\d+ s: .*cannot close'):
+        asked(preparer, mechanism, reading.expected)
+    fast = TrajectoryPoints(names, np.array([0.02]), (np.array([[0.0, 0.0, 0.0, 0.06]]),))
+    reading = preparer.read(fast, 1e-4)
+    with pytest.raises(LimitError, match='crank_'):
+        asked(preparer, mechanism, reading.expected)
+    assert not lines and preparer.failures == 0
+
+
+def test_one_that_ends_is_replaced_and_says_so(preparer, mechanism, lines):
+    good = message(mechanism.independent, [1.0], [mechanism.home.y])
+    assert preparer.read(good, 1e-4).points == 1
+    os.kill(preparer._process.pid, signal.SIGKILL)
+    preparer._process.wait()
+    with pytest.raises(PreparationError, match='signal 9 ended it'):
+        preparer.read(good, 1e-4)
+    assert preparer.failures == 1 and 'signal 9' in preparer.failure
+    assert preparer.read(good, 1e-4).points == 1
+    assert preparer.failure == '' and len(lines) == 1
+
+
+def test_closing_does_not_wait_for_an_answer(preparer, mechanism, lines):
+    preparer.read(message(mechanism.independent, [1.0], [mechanism.home.y]), 1e-4)
+    os.kill(preparer._process.pid, signal.SIGSTOP)
+    preparer.close()
+    with pytest.raises(PreparationError, match='the node ends'):
+        preparer.read(b'', 1e-4)
+    assert not lines
+
+
+def children(pid):
+    """Processes whose parent is a process."""
+    found = []
+    for file in pathlib.Path('/proc').glob('[0-9]*/stat'):
+        try:
+            fields = file.read_text().rpartition(')')[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != 'Z':
+            found.append(int(file.parent.name))
+    return found
+
+
+@pytest.fixture(name='own')
+def fixture_own(ros_domain, mechanism):
+    """A node in a slow motion that lasts: client, node, path, start."""
+    node = NodeProcess(namespace='prepared')
+    client = Client(namespace='prepared')
+    try:
+        client.connect()
+        answer = client.follow(mechanism.independent, TIMES, *CHEWING.sample(TIMES))
+        yield client, node, nanoseconds(answer.header.stamp)
+    finally:
+        client.close()
+        node.end(signal.SIGKILL)
+
+
+def check_goes_on(client, mechanism, start, begin):
+    """Check that the motion was followed from a time on, every cycle."""
+    end = nanoseconds(client.collect()[-1].header.stamp)
+    stamps, position, *_ = rows(client.states_between(begin, end))
+    assert len(stamps) > 100 and end < start + 60 * S
+    wanted = mechanism.feedforward_batch(*CHEWING.sample((stamps - start) * 1e-9)).position
+    assert np.abs(position - wanted).max() < 1e-4
+
+
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
+def test_the_motion_goes_on_while_the_process_fails(own, mechanism, number):
+    client, node, start = own
+    client.states_between(start, start + S // 2)
+    begin, (child,) = client.now(), children(node.process.pid)
+    os.kill(child, number)
+    if number == signal.SIGSTOP:
+        client.send(mechanism.independent, [5.0], [mechanism.home.y])
+        reason = 'it has not answered for'
+        client.wait_for_status('trajectory', 'ERROR', reason)
+    else:
+        reason = 'signal 9 ended it'
+    node.wait_for_line(f'has failed: {reason}', START)
+    client.wait_for_value('trajectory', 'failures of that process', '1')
+    client.wait_for_value('trajectory', 'process that checks them', 'ready')
+    check_goes_on(client, mechanism, start, begin)
+    assert child not in children(node.process.pid)
+    client.finish(client.follow(mechanism.independent, [1.0], [mechanism.home.y]))
+    assert node.end() == 0 and not node.log('Traceback')
+
+
+def test_it_ends_with_a_node_that_is_killed(own):
+    _, node, _ = own
+    (child,) = children(node.process.pid)
+    node.process.kill()
+    wait_for(lambda: not pathlib.Path(f'/proc/{child}').exists(), 'the end of the process')
+
+
+def test_a_message_that_waits_is_overtaken_by_a_newer_one(own, mechanism):
+    """While the process is busy; one that begins later overtakes nothing."""
+    client, node, _ = own
+    (child,) = children(node.process.pid)
+    names, home = mechanism.independent, [mechanism.home.y]
+    os.kill(child, signal.SIGSTOP)
+    client.send(names, [2.0], home)  # is being read
+    time.sleep(0.3)
+    before = len(client.trajectories)
+    client.send(names, [2.1], home)
+    client.send(names, [2.2], home)
+    client.send(names, [2.3], home, start=client.now() + 30 * S)
+    time.sleep(0.3)
+    os.kill(child, signal.SIGCONT)
+    wait_for(lambda: len(client.trajectories) == before + 3, 'three motions')
+    ends = [nanoseconds(t.points[-1].time_from_start) for t in client.trajectories[before:]]
+    assert ends == [2 * S, 2_200_000_000, 2_300_000_000]
+    client.wait_for_value('trajectory', 'overtaken', '1')
