@@ -63,7 +63,7 @@ def record(value: launching.Values) -> ExecuteProcess:
     bag = time.strftime('masticator_%Y-%m-%d_%H-%M-%S')
     clock = ['--use-sim-time'] if launching.is_true(value['use_sim_time']) else []
     command = ['ros2', 'bag', 'record', '-o', bag, *clock, '--regex', topics]
-    return ExecuteProcess(cmd=command, name='bag', output='screen')
+    return process('bag', command)
 
 
 def planner(value: launching.Values) -> ExecuteProcess:
@@ -73,7 +73,13 @@ def planner(value: launching.Values) -> ExecuteProcess:
     namespace = f'__ns:=/{value["namespace"].strip("/")}'
     arguments = ['--ros-args', '-r', namespace, '-p', clock]
     command = [sys.executable, str(script), *arguments]
-    return ExecuteProcess(cmd=command, name='chewing_planner', output='screen')
+    return process('chewing_planner', command)
+
+
+def process(name: str, command: list[str]) -> ExecuteProcess:
+    """A process that is no node's executable."""
+    prefix = launching.ending_with_launch()
+    return ExecuteProcess(cmd=command, name=name, prefix=prefix, output='screen')
 
 
 generate_launch_description = launching.described(ARGUMENTS, start_nodes)

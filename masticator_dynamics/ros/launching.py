@@ -101,7 +101,6 @@ def described(arguments: Arguments, start: Start) -> Callable[[], LaunchDescript
 
     def started(context: LaunchContext) -> list[Any]:
         values = {name: LaunchConfiguration(name).perform(context) for name, _, _ in arguments}
-        context.launch_configurations.setdefault('launch-prefix', _ends_with_launch())
         return checked(context, start(values))
 
     def describe() -> LaunchDescription:
@@ -204,6 +203,15 @@ def of_file(name: str, value: Values) -> list[Action | str]:
     return list(file['start_nodes'](defaults | value))
 
 
+def ending_with_launch() -> list[Any]:
+    """The ``prefix`` of a process that the kernel tells to end when this one has ended.
+
+    On SIGTERM, `ros2 launch` ends without ending what it has started.
+    """
+    own = 'setpriv --pdeathsig TERM ' if shutil.which('setpriv') else ''
+    return [own, LaunchConfiguration('launch-prefix', default='')]
+
+
 def program(
     value: Values, package: str, executable: str, parameters: Sequence[Any] = (), **process: Any
 ) -> Node:
@@ -212,6 +220,7 @@ def program(
     return Node(
         package=package,
         executable=executable,
+        prefix=ending_with_launch(),
         exec_name=executable,  # in the log; otherwise that of the prefix
         namespace=value['namespace'],
         parameters=[*parameters, clock],
@@ -365,11 +374,3 @@ def _use_temporary_folder() -> None:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         with contextlib.suppress(ValueError):  # not the main thread: whose it is takes care
             signal.signal(signal.SIGTERM, end)
-
-
-def _ends_with_launch() -> str:
-    """What starts a process that the kernel tells to end when this one has ended.
-
-    On SIGTERM, `ros2 launch` ends without ending what it has started.
-    """
-    return 'setpriv --pdeathsig TERM' if shutil.which('setpriv') else ''

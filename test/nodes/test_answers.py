@@ -85,9 +85,9 @@ def test_transitions_that_there_are_not_are_answered_in_every_state(peer):
 
 
 def check_what_is_reported(peer):
-    status = peer.wait_for_status('messages', 'WARN', 'request refused')
     reason = 'InputError: no transition é in state inactive; there are: cleanup (2), activate (3)'
-    assert reason in status[1] and '/asked/frame_path/change_state' in status[1]
+    status = peer.wait_for_status('messages', 'WARN', reason)
+    assert '/asked/frame_path/change_state' in status[1] and 'request refused' in status[1]
     peer.wait_for_value('messages', 'unreadable', '0')
     peer.wait_for_status('messages', 'OK')
 

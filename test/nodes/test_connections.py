@@ -49,13 +49,13 @@ def a_node(name, namespace=''):
 
 def settled(node, level, *texts):
     """Wait until the status of a node's connections is as given; texts are parts of it."""
-    connections = Connections(node)
+    connections, begin = Connections(node), time.monotonic()
 
     def seen():
-        for _ in range(10):
-            connections.look()
+        connections.look()
         status = connections.status()
-        fits = status.level == level and all(text in status.message for text in texts)
+        looked = time.monotonic() - begin > 1.0  # at every topic
+        fits = looked and status.level == level and all(text in status.message for text in texts)
         return fits and status
 
     return wait_for(seen, f'{level} {texts}', 20.0)

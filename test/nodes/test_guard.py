@@ -9,9 +9,11 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 import rclpy  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -117,6 +119,36 @@ def test_a_service_that_fails_answers_the_next(room):
     room.spin_until(lambda: room.failed, 'a failure')
     second = client.call_async(Trigger.Request())
     assert room.spin_until(second.result, 'an answer').success
+
+
+@pytest.mark.parametrize('answer', [None, 'yes', String(), SetParameters.Response()])
+def test_what_is_no_answer_is_a_refusal(room, answer):
+    room.node.create_service(Trigger, 'do', lambda request, response: answer)
+    client = room.peer.create_client(Trigger, 'do')
+    wait_for(lambda: client.wait_for_service(0.1), 'service')
+    future = client.call_async(Trigger.Request())
+    given = room.spin_until(future.result, 'an answer')
+    assert not given.success and given.message.startswith('TypeError: the answer is a ')
+
+
+def test_a_request_is_answered_although_its_service_ends_meanwhile(room):
+    done = Future()
+
+    async def answer(request, response):
+        response.success, response.message = True, await done
+        return response
+
+    service = room.node.create_service(Trigger, 'do', answer)
+    client = room.peer.create_client(Trigger, 'do')
+    wait_for(lambda: client.wait_for_service(0.1), 'service')
+    future = client.call_async(Trigger.Request())
+    end = time.monotonic() + 0.5
+    room.spin_until(lambda: time.monotonic() > end, 'the request')
+    room.node.destroy_service(service)
+    done.set_result('after all')
+    assert room.spin_until(future.result, 'an answer').message == 'after all'
+    assert not room.failed
+    room.spin_until(lambda: not client.service_is_ready(), 'the end of the service')
 
 
 def test_bytes_of_another_message_do_not_stop_a_topic(room, monkeypatch):

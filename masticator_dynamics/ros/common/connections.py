@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from rclpy.qos import LivelinessPolicy, QoSProfile, qos_check_compatible
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status, shortened
 
 _SHARED = {'/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'}
+_EVERY = 0.15  # s; a look holds Python's lock for as long as a cycle takes
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what the middleware calls a node that it has not heard of yet
 
 
@@ -39,11 +41,14 @@ class Connections:
 
     def __init__(self, node: Node):
         self._node = node
-        self._turn = 0
+        self._turn, self._time = 0, -_EVERY
         self._found: dict[str, tuple[Finding, ...]] = {}
 
     def look(self) -> None:
-        """Look at the next topic, and log what is new."""
+        """Look at the next topic, if the last look is some time ago, and log what is new."""
+        if time.monotonic() - self._time < _EVERY:
+            return
+        self._time = time.monotonic()
         try:
             ends = _by_topic(self._node)
             if not ends:

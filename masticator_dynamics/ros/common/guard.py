@@ -148,14 +148,23 @@ def _take_request(guard: Guard, service: Service) -> Coroutine | None:
 
 async def _answer(guard: Guard, service: Service, request: Any, header: Any) -> None:
     failed = functools.partial(guard.refuse, service.srv_name)
-    response = await answers.answer(service, request, failed)
-    try:
-        service.send_response(response, header)
-    except InvalidHandle:
-        return  # the node has been shut down meanwhile
-    except Exception as error:  # a response that cannot be sent is no answer
-        failed(error)
-        service.send_response(answers.refusal(service, error), header)
+    with (
+        service.handle
+    ):  # stays until it has answered, although the node may be shut down meanwhile
+        response = await answers.answer(service, request, failed)
+        try:
+            _send(service, response, header)
+        except Exception as error:  # a response that cannot be sent is no answer
+            failed(error)
+            _send(service, answers.refusal(service, error), header)
+
+
+def _send(service: Service, response: Any, header: Any) -> None:
+    """As rclpy does, which refuses to for a service that is to be destroyed."""
+    kind: Any = service.srv_type
+    if not isinstance(response, kind.Response):
+        raise TypeError(f'the answer is a {type(response).__name__}')
+    service.handle.service_send_response(response, header.request_id)
 
 
 def _title(entity: Any) -> str:
