@@ -80,7 +80,7 @@ EXTRAS = {
     'demo': [
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',
-        'mcap-ros2-support>=0.5,<1',
+        'rosbags>=0.11,<0.12',
     ],
     'pinocchio': [
         'pin>=4.1,<5',

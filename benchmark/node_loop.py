@@ -24,12 +24,11 @@ import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
-from masticator_dynamics.ros.common.trajectory_cdr import encode
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from benchmark.control_loop import busy_processes
 from benchmark.floor import CompilerMissingError, compiled
@@ -106,9 +105,16 @@ class Listener:
         """Publish strokes that last longer than a turn."""
         times = np.arange(0.0, SECONDS + 10.0, 0.01)
         stroke = chewing_stroke(strokes=40, period=0.5, opening=0.02)
-        position, *rates = stroke.sample(times)
-        rows = (position, *rates, np.zeros_like(position))  # efforts are not used
-        self._publisher.publish(encode(0, self._mechanism.independent, times, rows))
+        message = JointTrajectory(joint_names=list(self._mechanism.independent))
+        for seconds, *rows in zip(times.tolist(), *stroke.sample(times), strict=True):
+            position, velocity, acceleration = (row.tolist() for row in rows)
+            point = JointTrajectoryPoint(
+                positions=position, velocities=velocity, accelerations=acceleration
+            )
+            after = point.time_from_start
+            after.sec, after.nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
+            message.points.append(point)
+        self._publisher.publish(message)
 
     def close(self) -> None:
         """End the listener."""

@@ -7,6 +7,7 @@ import graphlib
 import pathlib
 from collections.abc import Iterator
 
+import pytest
 import samples
 
 PACKAGE = 'masticator_dynamics'
@@ -27,6 +28,9 @@ FLOORS = (
     'robot',
     'commands',
 )
+
+# The same within `robot/`.
+ROBOT_FLOORS = ('twin recording view', 'acceptance laboratory', 'demo')
 
 
 def modules() -> dict[str, pathlib.Path]:
@@ -57,18 +61,24 @@ def graph() -> dict[str, set[str]]:
     return edges
 
 
-def room(module: str) -> str:
-    """The folder or file at the package's root that a module is in."""
-    return module.split('.')[1] if '.' in module else ''
+def room(module: str, within: str = PACKAGE) -> str:
+    """The folder or file right below a package that a module is in; empty for the package."""
+    inside = module.removeprefix(f'{within}.')
+    return '' if inside == module else inside.split('.')[0]
 
 
-def test_every_room_imports_lower_floors_only() -> None:
-    floor = {name: level for level, names in enumerate(FLOORS) for name in names.split()}
+@pytest.mark.parametrize(
+    ('within', 'floors'), [(PACKAGE, FLOORS), (f'{PACKAGE}.robot', ROBOT_FLOORS)]
+)
+def test_every_room_imports_lower_floors_only(within, floors) -> None:
+    floor = {name: level for level, names in enumerate(floors) for name in names.split()}
     upward = {
         f'{module} -> {target}'
         for module, targets in graph().items()
         for target in targets
-        if room(module) not in ('', room(target)) and not floor[room(target)] < floor[room(module)]
+        if (here := room(module, within))
+        and (there := room(target, within)) not in ('', here)
+        and not floor[there] < floor[here]
     }
     assert upward == set()
 

@@ -1,29 +1,101 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Complete definitions contain every nested message once."""
+"""Recordings come back as they were written; definitions are complete."""
 
+import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import complete_definition
+from masticator_dynamics.files.mcap_file import (
+    Event,
+    definition,
+    message_type,
+    read_mcap,
+    write_mcap,
+)
 
-TEXTS = {
-    'a_msgs/msg/Outer': 'std_msgs/Header header # comment/with/slashes\nInner[] many\nInner one\n'
-    'float64[6] numbers\nstring<=5 name\nuint8 MAX=3\n',
-    'a_msgs/msg/Inner': 'builtin_interfaces/msg/Time stamp\nfloat64 x 1.5\n',
-    'std_msgs/msg/Header': 'builtin_interfaces/Time stamp\nstring frame_id\n',
-    'builtin_interfaces/msg/Time': 'int32 sec\nuint32 nanosec\n',
-}
-
-
-def test_all_parts_once():
-    text = complete_definition('a_msgs/msg/Outer', TEXTS.__getitem__)
-    sections = text.split('=' * 80 + '\n')
-    assert sections[0].startswith('std_msgs/Header header')
-    names = [section.splitlines()[0] for section in sections[1:]]
-    assert names == ['MSG: std_msgs/Header', 'MSG: a_msgs/Inner', 'MSG: builtin_interfaces/Time']
+WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
 
-def test_missing_package_is_named():
-    with pytest.raises(InputError, match='no_such_msgs'):
-        complete_definition('no_such_msgs/msg/Thing')
+def wrench(k):
+    stamp = message_type('builtin_interfaces/msg/Time')(k, 5)
+    header = message_type('std_msgs/msg/Header')(stamp, 'molar_left')
+    vector = message_type('geometry_msgs/msg/Vector3')
+    both = message_type('geometry_msgs/msg/Wrench')(vector(1.5, 0.0, -k), vector(0.0, 2.0, 0.0))
+    return message_type(WRENCH)(header, both)
+
+
+def test_a_definition_has_all_parts_once():
+    text = definition('trajectory_msgs/msg/JointTrajectory')
+    names = [section.splitlines()[0] for section in text.split('=' * 80 + '\n')[1:]]
+    assert text.startswith('std_msgs/Header header') and len(set(names)) == len(names) == 4
+    assert {'MSG: std_msgs/Header', 'MSG: trajectory_msgs/JointTrajectoryPoint'} < set(names)
+
+
+def test_a_message_that_is_not_known_is_named(tmp_path):
+    with pytest.raises(InputError, match='no_such_msgs/msg/Thing'):
+        definition('no_such_msgs/msg/Thing')
+    with pytest.raises(InputError, match='no_such_msgs/msg/Thing'):
+        write_mcap(tmp_path / 'x.mcap', {'a': 'no_such_msgs/msg/Thing'}, [])
+    assert not list(tmp_path.iterdir())
+
+
+def test_messages_come_back_in_order_with_their_times(tmp_path):
+    file = tmp_path / 'x.mcap'
+    events = [Event('bite', 10 * k, 9 * k, k, wrench(k)) for k in (3, 1, 2)]
+    write_mcap(file, {'bite': WRENCH, 'silent': WRENCH}, events, {'about': {'a': 'b'}})
+    found = read_mcap(file)
+    assert (
+        found.metadata == {'about': {'a': 'b'}} and not found.cut and list(found.events) == ['bite']
+    )
+    for k, event in enumerate(found.events['bite'], start=1):
+        assert (event.log_time, event.publish_time, event.sequence) == (10 * k, 9 * k, k)
+        assert event.content.header.frame_id == 'molar_left'
+        assert event.content.header.stamp.sec == k and event.content.wrench.force.z == -k
+
+
+def test_bytes_of_the_wire_are_kept_and_read(tmp_path):
+    """What rclpy puts on the wire, and what this file makes, are the same bytes."""
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+    from geometry_msgs.msg import WrenchStamped
+    from rclpy.serialization import deserialize_message, serialize_message
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    file = tmp_path / 'x.mcap'
+    status = DiagnosticStatus(level=b'\x02', name='a', values=[KeyValue(key='k', value='v')])
+    wire = serialize_message(DiagnosticArray(status=[status]))
+    points = [JointTrajectoryPoint(positions=[1.0, 2.0]) for _ in range(3)]
+    for k, point in enumerate(points):
+        point.time_from_start.sec = k
+    # Fast DDS leaves unused room behind empty sequences.
+    sent = serialize_message(JointTrajectory(joint_names=['x', 'y'], points=points))
+    datatypes = {
+        'told': 'diagnostic_msgs/msg/DiagnosticArray', 'bite': WRENCH,
+        'sent': 'trajectory_msgs/msg/JointTrajectory',
+    }  # fmt: skip
+    contents = {'told': wire, 'bite': wrench(4), 'sent': sent}
+    write_mcap(file, datatypes, [Event(topic, 1, 1, 0, c) for topic, c in contents.items()])
+    found = read_mcap(file).events
+    assert [point.time_from_start.sec for point in found['sent'][0].content.points] == [0, 1, 2]
+    (read,) = found['told'][0].content.status
+    assert (read.level, read.name, read.values[0].value) == (2, 'a', 'v')
+
+    from mcap.reader import make_reader
+
+    with open(file, 'rb') as stream:
+        kept = {c.topic: m.data for _, c, m in make_reader(stream).iter_messages()}
+    assert kept['told'] == wire
+    ours = deserialize_message(kept['bite'], WrenchStamped)
+    assert ours.wrench.force.z == -4.0 and ours.header.frame_id == 'molar_left'
+
+
+def test_arrays_are_numpy(tmp_path):
+    file, state = tmp_path / 'x.mcap', 'sensor_msgs/msg/JointState'
+    header = wrench(0).header
+    values = np.array([1.0, np.nan]), np.zeros(0), np.array([-0.0, np.inf])
+    message = message_type(state)(header, ['a', 'b'], *values)
+    write_mcap(file, {'j': state}, [Event('j', 0, 0, 0, message)])
+    (event,) = read_mcap(file).events['j']
+    for field, expected in zip(('position', 'velocity', 'effort'), values, strict=True):
+        np.testing.assert_array_equal(getattr(event.content, field), expected)

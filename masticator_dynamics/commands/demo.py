@@ -70,7 +70,7 @@ def demo(
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     # Imported only here: nothing else in this command needs drives and twin.
-    from masticator_dynamics.robot.demo.closed_loop import ClosedLoop
     from masticator_dynamics.robot.demo.run import run_closed_loop
+    from masticator_dynamics.robot.recording.closed_loop import ClosedLoop
 
     return run_closed_loop(output, incisor, loop=ClosedLoop(**given))

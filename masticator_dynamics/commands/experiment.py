@@ -80,8 +80,8 @@ def experiment(
 
 def _on_the_robot(asked: Experiment) -> None:
     from masticator_dynamics.robot.demo.output import check_packages
-    from masticator_dynamics.robot.demo.processes import stopped_at_the_end
     from masticator_dynamics.robot.demo.run import PACKAGES
+    from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
     check_packages({'ros': PACKAGES['ros']})
     from masticator_dynamics.mechanism import Mechanism

@@ -121,6 +121,6 @@ def _path(incisor: pathlib.Path | None, strokes: int) -> MotionPath:
 
         return chewing_stroke(strokes=strokes)
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.robot.demo.script import recorded_script
+    from masticator_dynamics.robot.recording.script import recorded_script
 
     return recorded_script(Mechanism.load('masticator'), incisor).path

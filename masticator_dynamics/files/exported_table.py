@@ -66,7 +66,7 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
         message names line and column.
     """
     source, content = read_input(source)
-    text, refusal = _text(source, content), ''
+    text, refusal = _text(source, content).replace('\u2212', '-'), ''  # a minus, in print
     first = None
     for separator in '\t;, ':
         try:
@@ -74,19 +74,29 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
         except csv.Error as error:
             refusal = refusal or f'{source}: {error}'
             continue
-        for k, (number, cells) in enumerate(lines[:_LATEST]):
-            try:
-                chosen = choose(cells) if len(cells) > 1 else None
-            except InputError as error:
-                raise InputError(f'{source}: line {number}: {error}') from None
-            if chosen is None:
-                continue
+        headers = _headers(source, lines[:_LATEST], choose)
+        for k, chosen in headers.items():
             first = first or (lines, k, chosen, separator)
             if any(_are_numbers(line, chosen) for line in lines[k : k + 3]):
                 return _read(source, lines, k, chosen, separator)
     if first is not None:  # says what is wrong with it
         return _read(source, *first)
     raise InputError(refusal or f'{source}: no line names {wanted}; {_beginning(text)}')
+
+
+def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Sequence[int]]:
+    """Lines that can be the header, with the wanted columns."""
+    found: dict[int, Sequence[int]] = {}
+    for k, (number, cells) in enumerate(lines):
+        try:
+            chosen = choose(cells) if len(cells) > 1 else None
+        except InputError as error:
+            raise InputError(f'{source}: line {number}: {error}') from None
+        if chosen is not None:
+            if k - 1 in found and not _are_numbers((number, cells), chosen):
+                del found[k - 1]  # a sentence above the header
+            found[k] = chosen
+    return found
 
 
 def _text(source: str, content: bytes) -> str:

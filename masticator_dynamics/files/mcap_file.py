@@ -1,24 +1,19 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings: ROS 2 messages in MCAP files, byte for byte as they were on the wire."""
+"""Recordings: ROS 2 messages in MCAP files, written and read without a ROS installation."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
-import os
 import pathlib
-import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import IO, Any
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing
-
-_PRIMITIVE = re.compile(r'(bool|byte|char|u?int(8|16|32|64)|float(32|64)|w?string)(<=\d+)?')
-_SEPARATOR = '=' * 80
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +30,7 @@ class Event:
     sequence : int
         The publisher's count, 0 where unknown.
     content : bytes or Any
-        CDR when written, the decoded message when read.
+        CDR as it was on the wire, or a message.
     """
 
     topic: str
@@ -64,8 +59,13 @@ class Recording:
     cut: str
 
 
-def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterable[Event]) -> None:
-    """Write serialised messages.
+def write_mcap(
+    file: pathlib.Path,
+    datatypes: Mapping[str, str],
+    events: Iterable[Event],
+    metadata: Mapping[str, Mapping[str, str]] | None = None,
+) -> None:
+    """Write messages; no ROS installation is needed.
 
     Parameters
     ----------
@@ -74,24 +74,64 @@ def write_mcap(file: pathlib.Path, datatypes: Mapping[str, str], events: Iterabl
     datatypes : mapping
         Message type of every topic.
     events : iterable of Event
-        Serialised messages, in any order.
+        In any order.
+    metadata : mapping of mapping, optional
+        By name.
+
+    Raises
+    ------
+    InputError
+        For a message type that ROS 2 Jazzy does not have.
     """
     from mcap.writer import Writer
 
     with replacing(file, binary=True) as stream:
         writer = Writer(stream)
         writer.start(profile='ros2', library='masticator_dynamics')
+        for name, texts in (metadata or {}).items():
+            writer.add_metadata(name, dict(texts))
         schemas: dict[str, int] = {}
         channels = {}
         for topic, datatype in datatypes.items():
             if datatype not in schemas:
-                text = complete_definition(datatype).encode()
+                text = definition(datatype).encode()
                 schemas[datatype] = writer.register_schema(datatype, 'ros2msg', text)
             channels[topic] = writer.register_channel(topic, 'cdr', schemas[datatype])
         for event in sorted(events, key=lambda event: event.log_time):
-            times = event.log_time, event.content, event.publish_time
+            content = event.content
+            if not isinstance(content, bytes):
+                content = bytes(_jazzy().serialize_cdr(content, datatypes[event.topic]))
+            times = event.log_time, content, event.publish_time
             writer.add_message(channels[event.topic], *times, event.sequence)
         writer.finish()
+
+
+@functools.cache
+def _jazzy() -> Any:
+    from rosbags.typesys import Stores, get_typestore
+
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+def message_type(datatype: str) -> Any:
+    """Class of a message such as ``sensor_msgs/msg/JointState``; needs no ROS installation.
+
+    Raises
+    ------
+    InputError
+        If ROS 2 Jazzy does not have it.
+    """
+    found = _jazzy().types.get(datatype)
+    if found is None:
+        raise InputError(f'{datatype} is no message of ROS 2 Jazzy')
+    return found
+
+
+def definition(datatype: str) -> str:
+    """Text of a message and of all messages in it, as in MCAP schemas of ROS 2."""
+    message_type(datatype)
+    text: str = _jazzy().generate_msgdef(datatype, ros_version=2)[0]
+    return text
 
 
 def read_mcap(file: pathlib.Path) -> Recording:
@@ -133,16 +173,17 @@ def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
     """Fill in all messages that can be decoded, and metadata; records have a largest size."""
     from mcap.records import Channel, Message, Metadata, Schema
     from mcap.stream_reader import StreamReader
-    from mcap_ros2.decoder import DecoderFactory
 
-    factory = DecoderFactory()
     schemas: dict[int, Schema] = {}
     channels: dict[int, tuple[str, Any]] = {}
     for record in StreamReader(stream, validate_crcs=True, record_size_limit=largest).records:
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel):
-            decode = factory.decoder_for(record.message_encoding, schemas.get(record.schema_id))
+            schema = schemas.get(record.schema_id)
+            decode = None
+            if schema and record.message_encoding == 'cdr':
+                decode = _decoder(schema.encoding, schema.name, schema.data)
             channels[record.id] = record.topic, decode
         elif isinstance(record, Message) and channels[record.channel_id][1]:
             topic, decode = channels[record.channel_id]
@@ -153,57 +194,25 @@ def _collect(stream: IO[bytes], largest: int, found: Recording) -> None:
             found.metadata[record.name] = record.metadata
 
 
-def complete_definition(datatype: str, read: Callable[[str], str] | None = None) -> str:
-    """Text of a message and of all messages in it, as in MCAP schemas of ROS 2.
+@functools.lru_cache(maxsize=64)  # recordings of an experiment have the same definitions
+def _decoder(encoding: str, name: str, text: bytes) -> Callable[[bytes], Any] | None:
+    """Makes messages of CDR by the definition in the file; None for other kinds of definition."""
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
-    Parameters
-    ----------
-    datatype : str
-        For example ``sensor_msgs/msg/JointState``.
-    read : callable, optional
-        Returns the text of one message by its name; by default its installed .msg file.
+    if encoding not in ('ros2msg', 'ros2idl'):
+        return None
+    store, is_idl = get_typestore(Stores.EMPTY), encoding == 'ros2idl'
+    store.register(
+        get_types_from_idl(text.decode()) if is_idl else get_types_from_msg(text.decode(), name)
+    )
+    kind = store.get_msgdef(name)
 
-    Raises
-    ------
-    InputError
-        When a .msg file is not installed.
-    """
-    read = read or installed_definition
-    texts = {datatype: read(datatype)}
-    waiting = [datatype]
-    while waiting:
-        current = waiting.pop(0)
-        for part in _parts(texts[current], package=current.split('/')[0]):
-            if part not in texts:
-                texts[part] = read(part)
-                waiting.append(part)
-    first, *others = texts.items()
-    sections = [f'{_SEPARATOR}\nMSG: {_short(name)}\n{text}' for name, text in others]
-    return '\n'.join([first[1], *sections])
+    def decode(content: bytes) -> Any:
+        read = kind.deserialize_cdr_le if content[1] & 1 else kind.deserialize_cdr_be
+        try:
+            # `deserialize_cdr` refuses what Fast DDS leaves behind a message: room not used.
+            return read(content[4:], 0, kind.cls, store)[0]
+        except Exception as error:  # generated code raises what the content makes it raise
+            raise ValueError(f'a message is no {name}: {error}') from error
 
-
-def installed_definition(datatype: str) -> str:
-    """Text of the .msg file of one message, from a ROS installation or this environment."""
-    package, _, name = datatype.split('/')
-    prefixes = [p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p]
-    for prefix in (*prefixes, sys.prefix):
-        file = pathlib.Path(prefix) / 'share' / package / 'msg' / f'{name}.msg'
-        if file.is_file():
-            return file.read_text(encoding='utf-8')
-    raise InputError(f'the definition of {datatype} is not installed (ROS package {package})')
-
-
-def _parts(text: str, package: str) -> list[str]:
-    """Messages that are fields of a message, in order."""
-    parts = []
-    for line in text.splitlines():
-        words = line.split('#')[0].split()
-        if len(words) < 2 or _PRIMITIVE.fullmatch(field := re.sub(r'\[.*\]', '', words[0])):
-            continue
-        owner, _, name = field.rpartition('/')
-        parts.append(f'{owner.removesuffix("/msg") or package}/msg/{name}')
-    return parts
-
-
-def _short(datatype: str) -> str:
-    return datatype.replace('/msg/', '/')
+    return decode

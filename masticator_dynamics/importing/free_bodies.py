@@ -147,16 +147,16 @@ class _FreeBodies:
         if not points:
             return None
         spans = [self._spans([getattr(tie, side) for tie in points]) for side in ('near', 'far')]
-        turned = Rotation.align_vectors(*spans)[0].as_matrix() if len(points) > 1 else np.eye(3)
-        if np.abs(spans[0] - spans[1] @ turned.T).max() > _SAME:
-            return _Hanging(name, 'ball', points[0].near, points[0].far, (points[0].loop,))
-        rank = int((np.linalg.svd(spans[0], compute_uv=False) > _SAME).sum())
-        axes = np.eye(3)
+        rank = min(int((np.linalg.svd(span, compute_uv=False) > _SAME).sum()) for span in spans)
+        axes = [np.eye(3), np.eye(3)]
         if rank == 1:
-            last = int(np.argmax(np.linalg.norm(spans[1], axis=1)))
-            axes = rotation_to(spans[1][last] / np.linalg.norm(spans[1][last]))
-        near = self._turned(points[0].near, turned @ axes)
-        far = self._turned(points[0].far, axes)
+            last = int(np.argmax(np.linalg.norm(spans[0], axis=1)))
+            axes = [rotation_to(s[last] / max(np.linalg.norm(s[last]), _SAME)) for s in spans]
+        elif rank > 1:
+            axes[0] = Rotation.align_vectors(*spans)[0].as_matrix()
+        if np.abs(spans[0] @ axes[0] - spans[1] @ axes[1]).max() > _SAME:
+            return _Hanging(name, 'ball', points[0].near, points[0].far, (points[0].loop,))
+        near, far = self._turned(points[0].near, axes[0]), self._turned(points[0].far, axes[1])
         kind = ('ball', 'hinge', 'fixed')[min(rank, 2)]
         return _Hanging(name, kind, near, far, tuple(tie.loop for tie in points))
 

@@ -8,17 +8,14 @@ import contextlib
 import dataclasses
 import pathlib
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
-from masticator_dynamics.files.xml_file import NOT_XML
-from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.importing.choices import (
     choose_motors,
     hold_pressed_joints,
@@ -28,25 +25,13 @@ from masticator_dynamics.importing.choices import (
 )
 from masticator_dynamics.importing.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
-from masticator_dynamics.importing.gepetto import read_gepetto
 from masticator_dynamics.importing.joint_coupling import JointCoupling
 from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
-from masticator_dynamics.importing.mjcf import read_mjcf
 from masticator_dynamics.importing.platform import likeliest_platform
+from masticator_dynamics.importing.readers import read
 from masticator_dynamics.importing.robot_model import RobotModel
-from masticator_dynamics.importing.sdf import read_sdf
-from masticator_dynamics.importing.unread import Unread
-from masticator_dynamics.importing.urdf_file import read_urdf
 from masticator_dynamics.importing.welds import join_rods
 from masticator_dynamics.importing.write import urdf_text, with_loop_frames, yaml_text
-
-_Reader = Callable[[pathlib.Path, Unread, Collection[str], Mapping[str, str] | None], RobotModel]
-_READERS: dict[str, _Reader] = {
-    'robot': lambda path, unread, _, arguments: read_urdf(path, unread, arguments),
-    'mujoco': lambda path, unread, _, __: read_mjcf(path, unread),
-    'sdf': lambda path, unread, wanted, _: read_sdf(path, unread, wanted),
-}
-_XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,13 +45,6 @@ class Imported:
     yaml: str
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-
-
-def is_foreign(path: pathlib.Path) -> bool:
-    """Whether a file needs :func:`import_robot`, rather than being a mechanism file."""
-    if path.suffix in ('.yaml', '.yml'):
-        return path.is_file() and 'closed_loop' in read_mapping(path)
-    return path.suffix in ('.urdf', '.xacro', '.xml', '.mjcf', '.sdf')
 
 
 def import_robot(
@@ -162,75 +140,6 @@ def import_description(path: pathlib.Path, ignore: Collection[str] = ()) -> Mech
     for warning in made.warnings:
         warnings.warn(f'{path}: {warning}', DescriptionWarning, stacklevel=3)
     return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
-
-
-def read(
-    path: pathlib.Path,
-    wanted: Collection[str] = (),
-    arguments: Mapping[str, str] | None = None,
-    ignore: Collection[str] = (),
-) -> RobotModel:
-    """Model of a file in any of the formats, recognised by name and content.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    wanted : collection of str
-        Joints that must not be where a loop is cut, if the format leaves a choice.
-    arguments : mapping, optional
-        Values of a xacro file's arguments.
-    ignore : collection of str
-        Names or types of elements to leave out that would be refused.
-
-    Raises
-    ------
-    DescriptionError
-        For a file that cannot be read.
-    """
-    unread = Unread(path, ignore)
-    model = _read(path, unread, wanted, arguments)
-    unread.account(model)
-    _rename_namesakes(model)
-    return model
-
-
-def _rename_namesakes(model: RobotModel) -> None:
-    """Number loops and couplings of one name: several formats need no names for them."""
-    taken, all_ties = set[str](), list[list[Any]]((model.loops, model.couplings))
-    for ties in all_ties:
-        for index, tie in enumerate(ties):
-            name, number = tie.name, 2
-            while name in taken:
-                name, number = f'{tie.name}_{number}', number + 1
-            taken.add(name)
-            ties[index] = dataclasses.replace(tie, name=name)
-
-
-def _read(
-    path: pathlib.Path, unread: Unread, wanted: Collection[str], arguments: Mapping[str, str] | None
-) -> RobotModel:
-    if path.suffix in ('.yaml', '.yml'):
-        return read_gepetto(path, unread)
-    kind = _XML.get(path.suffix) or _root_element(path)
-    if kind not in _READERS:
-        known = ', '.join(f'<{name}>' for name in _READERS)
-        raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
-    return _READERS[kind](path, unread, wanted, arguments)
-
-
-def _root_element(path: pathlib.Path) -> str:
-    """Tag of an XML file's first element."""
-    if path.suffix != '.xml':
-        raise DescriptionError(path, '', 'is no URDF, xacro, MJCF, SDF or YAML file by its name')
-    try:
-        for _, element in ElementTree.iterparse(path, events=('start',)):
-            return str(element.tag)
-    except OSError as error:
-        raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
-    except NOT_XML as error:
-        raise DescriptionError(path, '', f'not XML: {error}') from error
-    raise DescriptionError(path, '', 'is empty')
 
 
 def _closed(model: RobotModel) -> dict[str, float]:

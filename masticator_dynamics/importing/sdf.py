@@ -38,7 +38,7 @@ from masticator_dynamics.importing.sdf_frames import (
     included_model,
     read_root,
 )
-from masticator_dynamics.importing.sdf_joints import TYPES, Edge, SdfJoints
+from masticator_dynamics.importing.sdf_joints import TYPES, Edge, SdfJoints, spanning
 from masticator_dynamics.importing.sdf_unread import READ, refuse_unread
 from masticator_dynamics.importing.unread import Unread, tag_of
 
@@ -204,7 +204,7 @@ class _SdfReader:
         def cut_last(edge: Edge) -> tuple[bool, int, bool]:
             return edge.name not in wanted, order.index(edge.type), not edge.acts()
 
-        kept = _spanning(sorted(edges, key=cut_last))
+        kept = spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(kept)
         while len(placed) < len(self.poses):
             while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
@@ -347,21 +347,3 @@ def _reached(link: str, edges: list[Edge]) -> set[str]:
         new = ends - found
         found |= new
     return found
-
-
-def _spanning(edges: list[Edge]) -> list[Edge]:
-    """Edges that connect new links, in the order given (Kruskal)."""
-    group: dict[str, str] = {}
-
-    def head(link: str) -> str:
-        while group.get(link, link) != link:
-            link = group[link]
-        return link
-
-    kept = []
-    for edge in edges:
-        one, other = head(edge.parent), head(edge.child)
-        if one != other:
-            group[one] = other
-            kept.append(edge)
-    return kept

@@ -148,3 +148,21 @@ class SdfJoints:
 
 
 _DEFAULTS = {'multiplier': '1', 'offset': '0', 'reference': '0'}
+
+
+def spanning(edges: list[Edge]) -> list[Edge]:
+    """Edges that connect new links, in the order given (Kruskal)."""
+    group: dict[str, str] = {}
+
+    def head(link: str) -> str:
+        while group.get(link, link) != link:
+            link = group[link]
+        return link
+
+    kept = []
+    for edge in edges:
+        one, other = head(edge.parent), head(edge.child)
+        if one != other:
+            group[one] = other
+            kept.append(edge)
+    return kept

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.errors import RangeWarning
 from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.evaluation.model import Model
@@ -198,12 +198,13 @@ def warn_outside(mechanism: Model, q: FloatArray) -> bool:
     RangeWarning
         Naming the joint that is farthest outside, and how many rows are.
     """
-    joints = np.union1d(mechanism.independent_rows, mechanism.actuated_rows)
+    joints, lower, upper = mechanism.made(_told_ranges)
+    positions = q[..., joints]
+    if (positions >= lower).all() and (positions <= upper).all():
+        return False
     group = _joint_positions(mechanism, np.atleast_2d(q))
     excess = group.signed_excess()[:, joints]
     rows = np.flatnonzero((group.beyond()[:, joints] > SLACK).any(axis=1))
-    if not len(rows):
-        return False
     row, index = np.unravel_index(np.argmax(excess), excess.shape)
     many = f' ({len(rows)} of {len(q)} rows)' if q.ndim > 1 else ''
     warnings.warn(
@@ -213,6 +214,13 @@ def warn_outside(mechanism: Model, q: FloatArray) -> bool:
         stacklevel=_callers_level(),
     )
     return True
+
+
+def _told_ranges(mechanism: Model) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Coordinates and motors, by their rows, and the ends of their ranges."""
+    joints = np.union1d(mechanism.independent_rows, mechanism.actuated_rows)
+    limits = mechanism.limits
+    return joints, limits.lower[joints] - SLACK, limits.upper[joints] + SLACK
 
 
 def _callers_level() -> int:

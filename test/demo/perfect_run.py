@@ -8,8 +8,8 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.evaluation.frames import wrenches_on_platform
-from masticator_dynamics.robot.demo.record import ForceSeries, JointSeries, Record
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.robot.recording.script import Script
 
 RATE = 500.0
 DELAY = 0.001  # s, between stamp and reception

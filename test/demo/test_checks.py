@@ -10,11 +10,11 @@ import pytest
 
 from demo.perfect_run import RATE, perfect_record
 from masticator_dynamics import Mechanism
-from masticator_dynamics.robot.demo.checks import publish_rate, run_checks, skipped
-from masticator_dynamics.robot.demo.run_evaluation import evaluate
-from masticator_dynamics.robot.demo.run_table import run_table
-from masticator_dynamics.robot.demo.script import Script, built_in_script
-from masticator_dynamics.robot.demo.summary import summarise
+from masticator_dynamics.robot.acceptance.checks import publish_rate, run_checks, skipped
+from masticator_dynamics.robot.acceptance.run_evaluation import evaluate
+from masticator_dynamics.robot.acceptance.run_table import run_table
+from masticator_dynamics.robot.acceptance.summary import summarise
+from masticator_dynamics.robot.recording.script import Script, built_in_script
 
 
 @pytest.fixture(scope='module')

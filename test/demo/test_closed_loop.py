@@ -23,23 +23,23 @@ from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.robot.demo.checks import TIMING, Check, closed_loop_checks, gain
-from masticator_dynamics.robot.demo.closed_loop import ClosedLoop
-from masticator_dynamics.robot.demo.health import Counts
+from masticator_dynamics.robot.acceptance.checks import TIMING, Check, closed_loop_checks, gain
+from masticator_dynamics.robot.acceptance.summary import Summary, summarise_closed_loop
+from masticator_dynamics.robot.acceptance.tracking import LoopRun, Pass, Tracking
 from masticator_dynamics.robot.demo.output import leave_results
-from masticator_dynamics.robot.demo.processes import Child
-from masticator_dynamics.robot.demo.record import ClosedLoopRecord, ForceSeries, JointSeries
 from masticator_dynamics.robot.demo.run import (
     CLOSED_LOOP_PACKAGES,
     CLOSED_LOOP_RESULTS,
     COMPARISONS,
     run_closed_loop,
 )
-from masticator_dynamics.robot.demo.script import built_in_script
-from masticator_dynamics.robot.demo.stages import Progress
-from masticator_dynamics.robot.demo.stalls import read_stalls, stalls_file
-from masticator_dynamics.robot.demo.summary import Summary, summarise_closed_loop
-from masticator_dynamics.robot.demo.tracking import LoopRun, Pass, Tracking
+from masticator_dynamics.robot.recording.closed_loop import ClosedLoop
+from masticator_dynamics.robot.recording.health import Counts
+from masticator_dynamics.robot.recording.processes import Child
+from masticator_dynamics.robot.recording.record import ClosedLoopRecord, ForceSeries, JointSeries
+from masticator_dynamics.robot.recording.script import built_in_script
+from masticator_dynamics.robot.recording.stages import Progress
+from masticator_dynamics.robot.recording.stalls import read_stalls, stalls_file
 
 MISSING = [
     name
@@ -349,7 +349,7 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
     watch = Child(
-        'watch', ['-m', 'masticator_dynamics.robot.demo.stall_watch'], dict(os.environ), file
+        'watch', ['-m', 'masticator_dynamics.robot.recording.stall_watch'], dict(os.environ), file
     )
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:

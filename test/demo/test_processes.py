@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from masticator_dynamics.robot.demo import session
-from masticator_dynamics.robot.demo.processes import (
+from masticator_dynamics.robot.recording import session
+from masticator_dynamics.robot.recording.processes import (
     Child,
     RunError,
     ros_environment,
@@ -38,7 +38,7 @@ def wait_until(condition, seconds=60.0):
 
 
 def test_a_record_that_cannot_be_written_is_a_failure_in_one_sentence(tmp_path) -> None:
-    play = pytest.importorskip('masticator_dynamics.robot.demo.play')
+    play = pytest.importorskip('masticator_dynamics.robot.recording.play')
     report = play._written(tmp_path / 'none' / 'run.mcap', {}, [])
     reason = 'run.mcap cannot be written: No such file or directory'
     assert report == {'phase': 'failed', 'reason': reason}
@@ -134,7 +134,7 @@ def test_environment_is_own_and_local(tmp_path, monkeypatch):
 def test_no_child_survives_a_killed_parent(tmp_path, number):
     parent = (
         'import os, pathlib, sys, time\n'
-        'from masticator_dynamics.robot.demo.processes import Child, stopped_at_the_end\n'
+        'from masticator_dynamics.robot.recording.processes import Child, stopped_at_the_end\n'
         f'log = pathlib.Path({str(tmp_path / "log")!r})\n'
         "child = Child('sleeper', ['-c', 'import time; time.sleep(600)'], dict(os.environ), log)\n"
         'with stopped_at_the_end([child]):\n'

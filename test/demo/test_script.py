@@ -8,7 +8,7 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.frames import frame_poses
-from masticator_dynamics.robot.demo.script import Script, built_in_script, recorded_script
+from masticator_dynamics.robot.recording.script import Script, built_in_script, recorded_script
 
 
 @pytest.fixture(scope='module')

@@ -61,6 +61,10 @@ FORMS = {
         lines([S, 0 * S, MM, N], comma=True).splitlines()))
     + '\nEnd of test\nMean;;;\n',
 }  # fmt: skip
+FORMS['sentence that names both'] = (
+    '# Distance in mm, Force in N\nDistance (mm),Force (N),Time (s)\n' + lines([MM, N, S], ',')
+)
+FORMS['printed minus'] = FORMS['compression is negative'].replace('-', '\u2212')
 FORMS['UTF-16'] = FORMS['German'].removeprefix('\ufeff')
 FORMS['Windows'] = FORMS['German'].removeprefix('\ufeff')
 ENCODINGS = {'UTF-16': 'utf-16', 'Windows': 'cp1252'}

@@ -18,11 +18,11 @@ from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.files.mcap_file import Event
-from masticator_dynamics.robot.demo import processes, topics
-from masticator_dynamics.robot.demo.closed_loop import ClosedLoop, logs, running_nodes
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
+from masticator_dynamics.robot.recording import processes, topics
+from masticator_dynamics.robot.recording.closed_loop import ClosedLoop, logs, running_nodes
 
 PROTOCOL = """
 schema: 1

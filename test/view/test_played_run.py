@@ -6,16 +6,15 @@ import json
 
 import numpy as np
 import pytest
-from mcap_ros2.writer import Writer
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.mcap_file import Event, message_type, write_mcap
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory.recording import _JOINT_STATE
 from masticator_dynamics.robot.view.played_run import load_run
 
-RATE = 100.0  # Hz
+RATE, STATE = 100.0, 'sensor_msgs/msg/JointState'  # Hz
 
 
 @pytest.fixture(scope='module')
@@ -31,16 +30,19 @@ def chewed(jaw):
 
 def record(file, topics):
     """Joint states (names, positions, efforts) by topic, one message every 10 ms."""
-    with open(file, 'wb') as stream, Writer(stream) as writer:
-        schema = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
-        for topic, (names, position, effort) in topics.items():
-            for k in range(len(position)):
-                content = {
-                    'header': {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': ''},
-                    'name': list(names), 'position': position[k].tolist(), 'velocity': [],
-                    'effort': effort[k].tolist() if len(effort) else [],
-                }  # fmt: skip
-                writer.write_message(topic, schema, content, log_time=round(1e9 * k / RATE))
+    state, header, stamp = map(
+        message_type, (STATE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time')
+    )
+    nothing = np.zeros(0)
+    events = [
+        Event(topic, round(1e9 * k / RATE), 0, k, state(
+            header(stamp(0, 0), ''), list(names), np.array(position[k]), nothing,
+            np.array(effort[k]) if len(effort) else nothing,
+        ))
+        for topic, (names, position, effort) in topics.items()
+        for k in range(len(position))
+    ]  # fmt: skip
+    write_mcap(file, dict.fromkeys(topics, STATE), events)
 
 
 def test_a_recording_of_the_closed_loop_opens(jaw, chewed, tmp_path) -> None:

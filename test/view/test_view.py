@@ -240,11 +240,11 @@ def test_a_recording_with_a_definition_that_is_none_takes_one_line(tmp_path, cap
         writer.add_message(writer.register_channel('/b', 'cdr', schema), 0, b'\0\1\0\0', 0)
         writer.add_metadata(METADATA, {'json': '{}'})
         writer.finish()
-    with pytest.raises(InputError, match='std_msgs/Header'):
+    with pytest.raises(InputError, match='a/msg/B'):
         read_recording(file)
     assert main(['view', str(file), '--html', str(tmp_path / 'x.html')]) == 2
     said = capsys.readouterr().err
-    assert said.count('\n') == 1 and 'std_msgs/Header' in said
+    assert said.count('\n') == 1 and 'a/msg/B' in said
 
 
 def test_a_motion_that_is_cut_off_in_a_row_is_said(motion) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.folder import results_in
-from masticator_dynamics.robot.demo.checks import TIMING
-from masticator_dynamics.robot.demo.processes import RunError, load_in_words
-from masticator_dynamics.robot.demo.stages import Progress
-from masticator_dynamics.robot.demo.summary import Summary
+from masticator_dynamics.robot.acceptance.checks import TIMING
+from masticator_dynamics.robot.acceptance.summary import Summary
+from masticator_dynamics.robot.recording.processes import RunError, load_in_words
+from masticator_dynamics.robot.recording.stages import Progress
 
 
 def check_packages(needed: Mapping[str, Sequence[str]]) -> None:

@@ -19,19 +19,19 @@ from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.checks import closed_loop_checks, run_checks
-from masticator_dynamics.robot.demo.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.robot.acceptance.checks import closed_loop_checks, run_checks
+from masticator_dynamics.robot.acceptance.plot import plot_closed_loop, plot_run
+from masticator_dynamics.robot.acceptance.run_evaluation import evaluate
+from masticator_dynamics.robot.acceptance.run_table import closed_loop_table, run_table
+from masticator_dynamics.robot.acceptance.summary import Summary, summarise, summarise_closed_loop
+from masticator_dynamics.robot.acceptance.tracking import LoopRun, Pass, track
 from masticator_dynamics.robot.demo.output import check_packages, leave_results, loading
-from masticator_dynamics.robot.demo.plot import plot_closed_loop, plot_run
-from masticator_dynamics.robot.demo.processes import RunError
-from masticator_dynamics.robot.demo.record import read_closed_loop, read_record
-from masticator_dynamics.robot.demo.run_evaluation import evaluate
-from masticator_dynamics.robot.demo.run_table import closed_loop_table, run_table
-from masticator_dynamics.robot.demo.script import Script, script_for
-from masticator_dynamics.robot.demo.session import NODE_MODULE, dynamics_alone, record_session
-from masticator_dynamics.robot.demo.stages import Progress
-from masticator_dynamics.robot.demo.summary import Summary, summarise, summarise_closed_loop
-from masticator_dynamics.robot.demo.tracking import LoopRun, Pass, track
+from masticator_dynamics.robot.recording.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.robot.recording.processes import RunError
+from masticator_dynamics.robot.recording.record import read_closed_loop, read_record
+from masticator_dynamics.robot.recording.script import Script, script_for
+from masticator_dynamics.robot.recording.session import dynamics_alone, record_session
+from masticator_dynamics.robot.recording.stages import Progress
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
 from masticator_dynamics.robot.twin.feedforward import Kind
 from masticator_dynamics.robot.twin.study_plot import plot_study
@@ -42,7 +42,7 @@ RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'nod
 PAGE = 'run.html'  # if the packages for it are installed
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
-    'demo': ('matplotlib', 'mcap', 'mcap_ros2'),
+    'demo': ('matplotlib', 'mcap', 'rosbags'),
 }
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
 CLOSED_LOOP_RESULTS = (
@@ -62,7 +62,6 @@ def run_demo(
     *,
     strokes: int = 5,
     rate: float = 500.0,
-    node_module: str = NODE_MODULE,
 ) -> int:
     """Play a chewing motion to the dynamics node over ROS 2 and judge what comes back.
 
@@ -84,8 +83,6 @@ def run_demo(
         Built-in strokes, one second each.
     rate : float
         Control cycles per second, Hz.
-    node_module : str
-        Module that runs the node.
 
     Returns
     -------
@@ -105,7 +102,7 @@ def run_demo(
 
     def produce(work: pathlib.Path) -> Summary:
         progress.stage('Starting the dynamics node')
-        node = functools.partial(dynamics_alone, mechanism=model, rate=rate, module=node_module)
+        node = functools.partial(dynamics_alone, mechanism=model, rate=rate)
         record_session(work, 'run', node, script, progress, '--contacts', *model.contacts)
         progress.stage('Checking and plotting')
         with _incomplete_is_no_run():

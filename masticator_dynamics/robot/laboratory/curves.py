@@ -139,7 +139,9 @@ def _chosen(
             return None
         if len(fits) > 1:
             names = ', '.join(repr(cells[c]) for c in fits)
-            raise InputError(f'{kind} could be each of {names}; say --columns {kind}=NAME')
+            raise InputError(
+                f'{kind} could be each of {names}; say --columns {kind}=NAME, or its number'
+            )
         found.append(fits[0])
     return found
 

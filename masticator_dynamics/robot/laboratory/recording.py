@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import json
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import Recording, read_mcap
-from masticator_dynamics.files.tables import replacing
+from masticator_dynamics.files.mcap_file import (
+    Event,
+    Recording,
+    message_type,
+    read_mcap,
+    write_mcap,
+)
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory.mouthful import Series
 
@@ -26,22 +32,8 @@ METADATA = 'mouthful'
 # Topics: positions of all joints of the tree; the actuated joints with velocities and the motors'
 # efforts; the tooth's gap (m) and the food's force on it (N); the contacts' multipliers (N).
 JOINTS, DRIVES, FOOD, CONTACTS = 'joint_states', 'drive_states', 'food', 'contacts'
-
-_SEPARATOR = '=' * 80
-_JOINT_STATE = f"""std_msgs/Header header
-string[] name
-float64[] position
-float64[] velocity
-float64[] effort
-{_SEPARATOR}
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-{_SEPARATOR}
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-"""
+_DATATYPE = 'sensor_msgs/msg/JointState'
+_PARTS = 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'
 
 
 def write_recording(
@@ -60,33 +52,33 @@ def write_recording(
     settings : mapping
         JSON-compatible values; read back by :func:`read_settings`.
     """
-    from mcap_ros2.writer import Writer
-
     rows = {
         JOINTS: (mechanism.tree_joints, series.q, None, None),
         DRIVES: (mechanism.actuated, series.position, series.velocity, series.effort),
         FOOD: (('tooth',), series.gap[:, None], None, series.force[:, None]),
         CONTACTS: (mechanism.contacts, None, None, series.contact),
     }
-    with replacing(file, binary=True) as stream, Writer(stream) as writer:
-        text = json.dumps({**settings, 'end': series.end, 'lifts': series.lifts})
-        writer.add_metadata(METADATA, {'json': text})
-        schema = writer.register_msgdef('sensor_msgs/msg/JointState', _JOINT_STATE)
-        for k, time in enumerate(series.time.tolist()):
-            stamp = round(1e9 * time)
-            header = {
-                'stamp': {'sec': stamp // 10**9, 'nanosec': stamp % 10**9},
-                'frame_id': '',
-            }
-            for topic, (names, *fields) in rows.items():
-                position, velocity, effort = (
-                    [] if field is None else field[k].tolist() for field in fields
-                )
-                message = {
-                    'header': header, 'name': list(names),
-                    'position': position, 'velocity': velocity, 'effort': effort,
-                }  # fmt: skip
-                writer.write_message(topic, schema, message, log_time=stamp, sequence=k)
+    text = json.dumps({**settings, 'end': series.end, 'lifts': series.lifts})
+    events = [
+        event for topic, (names, *fields) in rows.items()
+        for event in _events(topic, series.time, list(names), fields)
+    ]  # fmt: skip
+    write_mcap(file, dict.fromkeys(rows, _DATATYPE), events, {METADATA: {'json': text}})
+
+
+def _events(
+    topic: str, times: FloatArray, names: list[str], fields: Sequence[FloatArray | None]
+) -> Iterator[Event]:
+    """A joint state for each time (s): position, velocity and effort, None if there are none."""
+    state, header, stamp = map(message_type, (_DATATYPE, *_PARTS))
+    nothing = np.zeros(0)
+    for k, time in enumerate(times.tolist()):
+        now = round(1e9 * time)
+        values = (
+            nothing if field is None else np.ascontiguousarray(field[k], float) for field in fields
+        )
+        message = state(header(stamp(*divmod(now, 10**9)), ''), names, *values)
+        yield Event(topic, now, now, k, message)
 
 
 def read_settings(file: pathlib.Path) -> dict[str, Any]:

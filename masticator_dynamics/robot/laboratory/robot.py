@@ -33,19 +33,19 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo import topics
-from masticator_dynamics.robot.demo.health import Health
-from masticator_dynamics.robot.demo.record import force_series, joint_series, since_start
-from masticator_dynamics.robot.demo.recorder import (
+from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
+from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.health import Health
+from masticator_dynamics.robot.recording.record import force_series, joint_series, since_start
+from masticator_dynamics.robot.recording.recorder import (
     LEAD,
     LEAD_PART,
     Recorder,
     message_class,
     trajectory_message,
 )
-from masticator_dynamics.robot.demo.script import Script
-from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
-from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
+from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.common.guard import GuardedExecutor
 

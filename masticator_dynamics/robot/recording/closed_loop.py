@@ -14,14 +14,14 @@ import yaml
 from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.processes import (
+from masticator_dynamics.robot.recording.processes import (
     Child,
     Parameters,
     node_arguments,
     stopped_at_the_end,
 )
-from masticator_dynamics.robot.demo.script import BITE_TIMEOUT
-from masticator_dynamics.robot.demo.stalls import stalls_file
+from masticator_dynamics.robot.recording.script import BITE_TIMEOUT
+from masticator_dynamics.robot.recording.stalls import stalls_file
 from masticator_dynamics.ros.executable import module_of
 
 DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
@@ -150,7 +150,7 @@ def running_nodes(
         for node, child in nodes.items():
             child.wait_until_logged(_READY[node])
             child.go_first()
-        watch = ['-m', 'masticator_dynamics.robot.demo.stall_watch']
+        watch = ['-m', 'masticator_dynamics.robot.recording.stall_watch']
         children.append(Child('watch', watch, environment, stalls_file(work, name)))
         yield children
 

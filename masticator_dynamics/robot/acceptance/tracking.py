@@ -11,10 +11,10 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.closed_loop import ClosedLoop
-from masticator_dynamics.robot.demo.record import ClosedLoopRecord
-from masticator_dynamics.robot.demo.run_evaluation import fit_bite
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.acceptance.run_evaluation import fit_bite
+from masticator_dynamics.robot.recording.closed_loop import ClosedLoop
+from masticator_dynamics.robot.recording.record import ClosedLoopRecord
+from masticator_dynamics.robot.recording.script import Script
 
 CLOSURE_STEP = 0.01  # s between measured angles that are fitted
 

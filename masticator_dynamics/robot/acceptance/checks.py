@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo import topics
-from masticator_dynamics.robot.demo.record import ClosedLoopRecord, JointSeries, Record
-from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.demo.script import Script
-from masticator_dynamics.robot.demo.stalls import overlapped
-from masticator_dynamics.robot.demo.tracking import LoopRun, Tracking
+from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.tracking import LoopRun, Tracking
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.record import ClosedLoopRecord, JointSeries, Record
+from masticator_dynamics.robot.recording.script import Script
+from masticator_dynamics.robot.recording.stalls import overlapped
 from masticator_dynamics.robot.twin.food import Food, load_food
 
 POSITION_TOLERANCE = 1e-6  # rad

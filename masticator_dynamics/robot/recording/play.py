@@ -16,11 +16,11 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.mcap_file import Event, write_mcap
-from masticator_dynamics.robot.demo import topics
-from masticator_dynamics.robot.demo.drives_player import DrivesPlayer
-from masticator_dynamics.robot.demo.player import BitingPlayer
-from masticator_dynamics.robot.demo.recorder import Recorder
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.drives_player import DrivesPlayer
+from masticator_dynamics.robot.recording.player import BitingPlayer
+from masticator_dynamics.robot.recording.recorder import Recorder
+from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.frames import wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.record import ForceSeries
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.recording.record import ForceSeries
+from masticator_dynamics.robot.recording.script import Script
 
 STEP = 1e-4  # s; at tooth contact torques change within a millisecond or two
 _CHUNK = 5000  # rows whose efforts are held in memory at once

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.demo.tracking import LoopRun
+from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.tracking import LoopRun
 
 
 def run_table(evaluation: RunEvaluation) -> tuple[list[str], FloatArray]:

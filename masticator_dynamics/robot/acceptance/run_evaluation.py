@@ -20,10 +20,10 @@ from scipy.integrate import trapezoid
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.link_motion import LinkMotion
-from masticator_dynamics.robot.demo.peaks import Peaks, peaks_between_cycles, wrench_of_bite
-from masticator_dynamics.robot.demo.record import ForceSeries, JointSeries, Record
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
+from masticator_dynamics.robot.acceptance.peaks import Peaks, peaks_between_cycles, wrench_of_bite
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.robot.recording.script import Script
 
 # s; if it were as long as a burst of force, an ignored one could pass for one not yet seen.
 _OLDEST_BITE = 0.1

@@ -23,10 +23,10 @@ from masticator_dynamics.analysis.pictures import (
 )
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.record import ForceSeries, JointSeries, Record
-from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.demo.summary import jitter
-from masticator_dynamics.robot.demo.tracking import LoopRun
+from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.summary import jitter
+from masticator_dynamics.robot.acceptance.tracking import LoopRun
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,5 +190,5 @@ def _plot_errors(panel: Axes, run: LoopRun) -> None:
         label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
     _legend(panel)
-    panel.set(title='Incisor off its commanded place', ylabel='error\n(mm)')
+    panel.set(title='Incisor: distance from its commanded position', ylabel='error\n(mm)')
     panel.set_ylim(bottom=0.0)

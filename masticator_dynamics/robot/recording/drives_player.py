@@ -12,12 +12,12 @@ from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.report import Phase
-from masticator_dynamics.robot.demo import topics
-from masticator_dynamics.robot.demo.health import Health
-from masticator_dynamics.robot.demo.player import Player
-from masticator_dynamics.robot.demo.processes import load_in_words
-from masticator_dynamics.robot.demo.recorder import Report
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.health import Health
+from masticator_dynamics.robot.recording.player import Player
+from masticator_dynamics.robot.recording.processes import load_in_words
+from masticator_dynamics.robot.recording.recorder import Report
+from masticator_dynamics.robot.recording.script import Script
 
 TAIL = 1.2  # s, recorded after the end of the motion: diagnostics come once per second
 _RESET = 3.0  # s, for a reset to appear in diagnostics

@@ -21,8 +21,8 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from trajectory_msgs.msg import JointTrajectory
 
-from masticator_dynamics.robot.demo import topics
-from masticator_dynamics.robot.demo.recorder import (
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.recorder import (
     LEAD,
     LEAD_PART,
     QUIET,
@@ -31,7 +31,7 @@ from masticator_dynamics.robot.demo.recorder import (
     time_message,
     trajectory_message,
 )
-from masticator_dynamics.robot.demo.script import BITE_STEP, Script
+from masticator_dynamics.robot.recording.script import BITE_STEP, Script
 
 
 class Player(Recorder):

@@ -16,7 +16,7 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics.files.mcap_file import Event
-from masticator_dynamics.robot.demo.script import Script
+from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
 LEAD = 0.5  # s, from sending the trajectory to its start, plus this fraction of its duration:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.processes import (
+from masticator_dynamics.robot.recording.processes import (
     Child,
     Parameters,
     RunError,
@@ -22,11 +22,11 @@ from masticator_dynamics.robot.demo.processes import (
     ros_environment,
     stopped_at_the_end,
 )
-from masticator_dynamics.robot.demo.script import BITE_TIMEOUT, Script
-from masticator_dynamics.robot.demo.stages import Progress
+from masticator_dynamics.robot.recording.script import BITE_TIMEOUT, Script
+from masticator_dynamics.robot.recording.stages import Progress
 
 NODE_MODULE = 'masticator_dynamics.ros.dynamics_node'
-PLAYER_MODULE = 'masticator_dynamics.robot.demo.play'
+PLAYER_MODULE = 'masticator_dynamics.robot.recording.play'
 VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
 # s: until everything is there, without a report while it plays, beyond the motion's duration
 _PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}
@@ -86,7 +86,7 @@ def record_session(
 
 @contextlib.contextmanager
 def dynamics_alone(
-    work: pathlib.Path, environment: dict[str, str], mechanism: Mechanism, rate: float, module: str
+    work: pathlib.Path, environment: dict[str, str], mechanism: Mechanism, rate: float
 ) -> Iterator[list[Child]]:
     """Node dynamics, with no drives.
 
@@ -100,8 +100,6 @@ def dynamics_alone(
         What moves.
     rate : float
         Control cycles per second, Hz.
-    module : str
-        Module that runs the node.
 
     Yields
     ------
@@ -116,7 +114,7 @@ def dynamics_alone(
     }
     children: list[Child] = []
     with stopped_at_the_end(children):
-        arguments = node_arguments(module, parameters)
+        arguments = node_arguments(NODE_MODULE, parameters)
         children.append(Child('dynamics node', arguments, environment, work / 'node.log'))
         yield children
 

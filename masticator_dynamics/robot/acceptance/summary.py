@@ -14,16 +14,16 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.demo.checks import (
+from masticator_dynamics.robot.acceptance.checks import (
     Check,
     gain,
     publish_rate,
     reception_rate,
     stood_still,
 )
-from masticator_dynamics.robot.demo.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.demo.script import Script
-from masticator_dynamics.robot.demo.tracking import LoopRun, Tracking
+from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.tracking import LoopRun, Tracking
+from masticator_dynamics.robot.recording.script import Script
 
 LATENCY = 'from the stamp of a cycle to its reception by the middleware of the player'
 
