@@ -26,7 +26,7 @@ def check(mechanism: str, pinocchio: bool) -> None:
 
     Shows the three spaces of joints, how many directions of motion the actuators control, how
     well conditioned loops and actuation are at home, the gaps of closures and contacts there,
-    masses and limits. What is broken is an error.
+    masses and limits. A fault in the description is an error.
 
     With --pinocchio, Pinocchio reads the URDF by itself and judges ten random states: whether loops
     and contacts are closed and stay so, and which efforts are needed. Exit 1 where it differs.

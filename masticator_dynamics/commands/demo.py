@@ -55,7 +55,7 @@ def demo(
 ) -> int:
     """Chew, with no robot: from a recorded incisor to motor torques, with plots.
 
-    MECHANISM is masticator unless given; one that cannot chew swings about home, with a push on
+    By default MECHANISM is masticator; one that cannot chew swings about home, with a push on
     its platform.
 
     With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help='Mouthfuls to simulate at once. Default: one for each processor.',
 )
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
-@click.option('--parquet', is_flag=True, help='Tables as Parquet, too (pip extra "parquet").')
+@click.option('--parquet', is_flag=True, help='Write tables as Parquet, too (extra "parquet").')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
 def experiment(
     protocol: pathlib.Path,
@@ -44,11 +44,11 @@ def experiment(
 ) -> None:
     """Chew the mouthfuls of PROTOCOL (YAML) and report their texture.
 
-    On the twin, unless told; with --robot through nodes dynamics and servo_drives, which run and
-    are homed already: it enables the drives, and leaves them torque-free.
+    On the twin by default; with --robot through nodes dynamics and servo_drives, which must be
+    running, with the drives homed: it enables the drives, and leaves them torque-free.
 
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
-    effects.csv, comparisons.csv and report.html. A recording that is there is kept: an interrupted
+    effects.csv, comparisons.csv and report.html. Recordings in FOLDER are kept: an interrupted
     experiment goes on where it stopped.
     """
     check_matplotlib('the report', '')

@@ -27,7 +27,7 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
-    gives the efforts that are best for the goal, and returns 0 where they count.
+    gives the efforts that are best for the goal, and returns 0 where they are valid.
     """
     if not folder:
         raise InputError('--output: is empty')

@@ -21,7 +21,7 @@ from masticator_dynamics.commands.curve_options import columns_option, size_of, 
     type=click.FloatRange(0.0, 1.0),
     default=1.0,
     show_default=True,
-    help='Force of a bite over that of the bite before; one compression does not tell.',
+    help='Force of a bite over that of the bite before; one compression does not determine it.',
 )
 @columns_option
 @units_option

@@ -43,7 +43,7 @@ def _split_pairs(
 @click.option(
     '--lock', metavar='NAMES', callback=split_names, help='Joints to hold at the closed pose.'
 )
-@click.option('--platform', metavar='LINK', default='', help='Instead of the likeliest tool.')
+@click.option('--platform', metavar='LINK', default='', help='Platform, instead of a choice.')
 @click.option(
     '--argument', 'arguments', metavar='NAME=VALUE', multiple=True, callback=_split_pairs,
     help='Argument of a xacro file; may be given several times.',
@@ -66,9 +66,9 @@ def import_(
     """Make a description of SOURCE that every command takes.
 
     SOURCE is a URDF or xacro file (with loops as other tools write them, or <mimic>), MJCF, SDF,
-    or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file of
-    its own name. What was left out or decided is printed, and stands in the YAML file. Elements
-    that tie links or joints to each other and are not understood are refused.
+    or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file
+    named after it. What was left out or decided is printed, and written into the YAML file.
+    Elements that tie links or joints to each other and are not understood are refused.
     """
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'

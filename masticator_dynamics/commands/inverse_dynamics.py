@@ -59,7 +59,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @click.option(
     '--wrench-axes',
     metavar='FRAME',
-    help='URDF link along whose axes the components of wrenches are. Default: the base.',
+    help='URDF link along whose axes wrenches are given. Default: the base.',
 )
 @click.option(
     '--wrench-point',
@@ -91,7 +91,7 @@ def inverse_dynamics(
 
     Rows are independent of one another. Motions outside the ranges of joints, sockets and motors
     are computed and counted on standard error; with --limits, so are rows in which limits bind.
-    With --nearest the accelerations in the output are those that the efforts drive.
+    With --nearest the accelerations in the output are those that the efforts produce.
     """
     if nearest and not limits:
         raise click.UsageError('--nearest needs --limits')

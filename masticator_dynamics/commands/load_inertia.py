@@ -43,7 +43,7 @@ STEPS = 61  # of a coordinate
 @fix_option
 @click.option(
     '--disc', is_flag=True,
-    help='Poses on rings and spokes in the ellipse inside the grid, as S4 Fig. 5.',
+    help='Poses on rings and spokes in the ellipse inside the grid, as in S4 Fig. 5.',
 )  # fmt: skip
 @click.option('--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
 @plot_option

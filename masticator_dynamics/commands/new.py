@@ -25,7 +25,7 @@ from masticator_dynamics.files.tables import write_text
 def new(name: str, archetype: str) -> None:
     """Begin a description of your own with a common mechanism.
 
-    Writes a folder NAME (or the folder of that path) with two files of its last name to change.
+    Writes a folder NAME (or the folder of that path) with two files of that name, to change.
     """
     if archetype not in archetypes():
         known = ', '.join(archetypes())

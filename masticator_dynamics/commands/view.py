@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument('what', metavar='[MECHANISM|RECORDING]...', nargs=-1)
-@click.option('--ros', is_flag=True, help='Show what ROS topics tell: the robot, live.')
+@click.option('--ros', is_flag=True, help='Show the robot live, from ROS topics.')
 @click.option('--html', metavar='FILE', help='Write one page that opens anywhere, and end.')
-@click.option('--mechanism', help='Of a recording. Default: the shipped one that has its joints.')
+@click.option('--mechanism', help='Of a recording. Default: the included one with its joints.')
 @click.option('--host', default='127.0.0.1', show_default=True, help='Where browsers connect.')
 @click.option('--port', type=click.IntRange(1, 65535), default=8080, show_default=True)
 def view(

@@ -69,7 +69,7 @@ def workspace(
     output_file: str | None,
     plot_file: str | None,
 ) -> None:
-    """Where a mechanism may go: reach, ranges, singularities, conditioning.
+    """Where a mechanism can go: reach, ranges, singularities, conditioning.
 
     Poses on a grid are classified: usable; or out_of_reach (a loop cannot close), other_branch,
     singular, out_of_range (of a joint or socket), near_type_2 (actuators about to lose control),

@@ -1,6 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the keys of closures and contacts by type, and whether the names in them exist."""
+"""Checks the keys of closures and contacts by type, and whether the names in them exist.
+
+What a type means, as equations, is in ``engine/equations.py``.
+"""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def shipped(mechanism: Mechanism) -> ComparisonTable:
         f'batch: per pose, median of five calls with {BATCH} poses.',
     )
     columns = ('', 'kB', 'ms, single', 'ms, batch', 'largest error, %', 'mean error, %')
-    title = "The estimators that ship for the masticator's load inertia"
+    title = "The estimators included for the masticator's load inertia"
     return ComparisonTable(title, 'compare S4 Tables 5, 6', columns, tuple(rows), notes, digits=3)
 
 

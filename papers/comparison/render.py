@@ -52,7 +52,7 @@ def as_markdown(report: Report) -> str:
     papers = '\n'.join(
         f'- {short}: {paper}' for short, paper in PAPERS.items() if _cited(report, short)
     )
-    blocks = ['# Printed and computed', textwrap.fill(_INTRODUCTION, WIDTH), papers]
+    blocks = ['# Printed figures and ours', textwrap.fill(_INTRODUCTION, WIDTH), papers]
     for name, tables in report.items():
         blocks += [f'## {name}', textwrap.fill(_about(name), WIDTH)]
         for table in tables:

@@ -8,7 +8,7 @@ a spring up to the yield force and then flows at that force, keeping its new thi
 farther it breaks, and what is left pushes with a fraction of the force. When the mouth opens wide a
 new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after some
 bites a fresh mouthful. The first one comes with the first wide opening. No cycle of closing and
-opening gains energy from it.
+opening gains energy from it. The arithmetic of this law is ``Bolus`` in ``traced/surroundings.py``.
 """
 
 from __future__ import annotations
