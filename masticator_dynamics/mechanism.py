@@ -35,7 +35,7 @@ from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.derivatives import EffortDerivatives
+    from masticator_dynamics.evaluation.effort_derivatives import EffortDerivatives
     from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
@@ -414,7 +414,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             Too near a singularity, or where friction has no derivative: at rest, unless it grows
             over a transition velocity.
         """
-        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+        from masticator_dynamics.evaluation.effort_derivatives import effort_derivatives
 
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, given, goal, friction)
@@ -430,7 +430,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         friction: bool = False,
     ) -> EffortDerivatives:
         """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
-        from masticator_dynamics.evaluation.derivatives import effort_derivatives
+        from masticator_dynamics.evaluation.effort_derivatives import effort_derivatives
 
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         return effort_derivatives(self, given, goal, friction)

@@ -17,7 +17,7 @@ from typing import Any
 from masticator_dynamics.ros.common.parameters import Declaration, declarations
 
 # Where the settings are, if not next to the node itself.
-_ELSEWHERE = {'dynamics': 'dynamics.parameters'}
+_ELSEWHERE = {'dynamics': 'dynamics.settings'}
 _TABLE = re.compile(r'(<!-- parameters of (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 

@@ -22,7 +22,7 @@ from masticator_dynamics.analysis.pictures import (
     ShownCoordinates,
     png_figure,
 )
-from masticator_dynamics.analysis.workspace import PoseClass, Workspace
+from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace
 from masticator_dynamics.engine.arrays import FloatArray
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import click
 from masticator_dynamics.commands.grid_options import check_matplotlib
 
 if TYPE_CHECKING:
-    from masticator_dynamics.robot.laboratory.experiment import Experiment
+    from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 
 @click.command()
@@ -53,7 +53,7 @@ def experiment(
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
-    from masticator_dynamics.robot.laboratory.experiment import Experiment
+    from masticator_dynamics.robot.laboratory.experiment_run import Experiment
     from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
     from masticator_dynamics.robot.laboratory.report import REPORT, check_parquet, write_report
 

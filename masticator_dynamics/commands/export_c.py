@@ -14,7 +14,7 @@ from masticator_dynamics.evaluation.goals import check_goals
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.traced.export_c import c_files
+from masticator_dynamics.traced.c_files import c_files
 
 
 @click.command('export-c')

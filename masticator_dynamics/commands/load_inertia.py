@@ -21,8 +21,8 @@ from masticator_dynamics.commands.grid_options import (
 )
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.estimation.load_inertia import load_inertia as along
-from masticator_dynamics.estimation.load_inertia import (
+from masticator_dynamics.estimation.inertia_of_poses import load_inertia as along
+from masticator_dynamics.estimation.inertia_of_poses import (
     load_inertia_where_possible,
 )
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table

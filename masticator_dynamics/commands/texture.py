@@ -38,7 +38,7 @@ def texture(
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_table
     from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
-    from masticator_dynamics.robot.laboratory.texture import figures, strokes
+    from masticator_dynamics.robot.laboratory.texture_profile import figures, strokes
 
     if not 0.0 < touch < math.inf:
         raise InputError(f'--touch is {touch:g} N, expected a positive number')

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Axis, Grid, make_grid
-from masticator_dynamics.analysis.workspace import (
+from masticator_dynamics.analysis.workspace_map import (
     CLEARANCE,
     PoseClass,
     Workspace,

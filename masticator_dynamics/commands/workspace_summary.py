@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Grid
-from masticator_dynamics.analysis.workspace import PoseClass, Workspace
+from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace
 from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism

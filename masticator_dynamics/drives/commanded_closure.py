@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_slice
-from masticator_dynamics.evaluation.forward_kinematics import ActuatedFit
+from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.mechanism import Mechanism
 
 # rad or m that joints may be from where the mechanism was linearised: the error is less than the

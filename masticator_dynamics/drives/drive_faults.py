@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.status_words import LOST_AFTER, BoolArray, faulted, in_words
 

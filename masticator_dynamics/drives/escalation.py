@@ -15,7 +15,7 @@ import enum
 import math
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Action, Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Action, Feedback, Goal
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.status_words import powered, slowing_down
 

@@ -21,7 +21,7 @@ import canopen
 from masticator_dynamics.drives import objects, real_time
 from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame
 from masticator_dynamics.drives.can_frames import DriveFrames
-from masticator_dynamics.drives.cycle import Cycle, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.drives.timing import Longest, Statistics, Timing

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.status_words import BoolArray, homed
 from masticator_dynamics.engine.arrays import FloatArray
 

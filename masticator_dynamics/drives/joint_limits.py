@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.status_words import BoolArray, follows, in_operation, in_words

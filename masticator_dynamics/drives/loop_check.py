@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_report import MOVING
+from masticator_dynamics.drives.encoder_reference import check_reference
 from masticator_dynamics.drives.findings import Finding
-from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import MOVING
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.drives.watching_threads import WatchingThread
 from masticator_dynamics.mechanism import Mechanism

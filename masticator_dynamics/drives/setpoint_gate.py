@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, JointLimits

@@ -12,7 +12,7 @@ import numpy as np
 
 from masticator_dynamics.drives import emergency, objects
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.cycle import Emergency
+from masticator_dynamics.drives.drive_cycle import Emergency
 from masticator_dynamics.drives.objects import NmtState
 from masticator_dynamics.engine.arrays import FloatArray
 

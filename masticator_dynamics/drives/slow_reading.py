@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.supervisor import Supervisor

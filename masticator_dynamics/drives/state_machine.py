@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.objects import Control
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.objects import StatusBit
 from masticator_dynamics.drives.state_machine import State, state_of
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.findings import Finding
 
 PATIENCE = 0.8  # s that a monitoring thread may take beyond its pause

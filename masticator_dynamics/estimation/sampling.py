@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.estimation.load_inertia import inertia_where_possible
+from masticator_dynamics.estimation.inertia_of_poses import inertia_where_possible
 from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.derivatives import AccelerationDerivatives
+    from masticator_dynamics.evaluation.effort_derivatives import AccelerationDerivatives
     from masticator_dynamics.evaluation.mass_and_bias import Energy, Space
     from masticator_dynamics.traced.simulation_data import Regularisation
 
@@ -147,7 +147,7 @@ class Dynamics(Evaluator):
             As :meth:`forward_dynamics`, and too near a singularity.
         """
         from masticator_dynamics.evaluation.accelerations import forward_dynamics
-        from masticator_dynamics.evaluation.derivatives import acceleration_derivatives
+        from masticator_dynamics.evaluation.effort_derivatives import acceleration_derivatives
 
         many = np.ndim(y) > 1
         found = forward_dynamics(self, (y, y_dot, effort, wrench), False, many)

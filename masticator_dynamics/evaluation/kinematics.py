@@ -15,7 +15,7 @@ from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.forward_kinematics import ForwardKinematics
+    from masticator_dynamics.evaluation.actuated_fit import ForwardKinematics
     from masticator_dynamics.evaluation.frames import FrameChain
 
 
@@ -42,7 +42,7 @@ class Kinematics(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.evaluation.forward_kinematics import closest_motion
+        from masticator_dynamics.evaluation.actuated_fit import closest_motion
 
         motion, _ = closest_motion(self, u, tolerance)
         return motion.y.copy()
@@ -51,7 +51,7 @@ class Kinematics(Evaluator):
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.evaluation.forward_kinematics import forward_kinematics_batch
+        from masticator_dynamics.evaluation.actuated_fit import forward_kinematics_batch
 
         return forward_kinematics_batch(self, U, tolerance)
 

@@ -15,8 +15,8 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.model import Model
+from masticator_dynamics.evaluation.other_parameters import check_value, sample_of
 from masticator_dynamics.evaluation.packing import pack_rows
-from masticator_dynamics.evaluation.parameters import check_value, sample_of
 from masticator_dynamics.traced import kernels
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.variable import Variable

@@ -11,8 +11,8 @@ from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.effort_regressor import Regressor
     from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
-    from masticator_dynamics.evaluation.regressor import Regressor
 
 
 class Parametric(Evaluator):
@@ -42,7 +42,7 @@ class Parametric(Evaluator):
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length`` and ``offset``;
             ``CONTACT.nx ny nz`` and ``offset``; ``JOINT.reference`` of a spring.
         """
-        from masticator_dynamics.evaluation.parameters import values_of
+        from masticator_dynamics.evaluation.other_parameters import values_of
 
         return values_of(self, friction, geometry)
 
@@ -67,7 +67,7 @@ class Parametric(Evaluator):
         ReachError
             When a loop cannot close with these numbers.
         """
-        from masticator_dynamics.evaluation.parameters import with_parameters
+        from masticator_dynamics.evaluation.other_parameters import with_parameters
 
         return with_parameters(self, values)
 
@@ -104,6 +104,6 @@ class Parametric(Evaluator):
         SingularityError
             Too near a singularity.
         """
-        from masticator_dynamics.evaluation.regressor import regressor
+        from masticator_dynamics.evaluation.effort_regressor import regressor
 
         return regressor(self, motion, friction)

@@ -17,7 +17,7 @@ from masticator_dynamics.traced.kernels import Code, Kernels
 from masticator_dynamics.traced.reference import Reference
 
 if TYPE_CHECKING:
-    from masticator_dynamics.traced.tables import Tables
+    from masticator_dynamics.traced.load_tables import Tables
 
 
 class RowKind:
@@ -89,7 +89,7 @@ class GoalKind(RowKind):
     @functools.cached_property
     def tables(self) -> Tables:
         """What each load case does."""
-        from masticator_dynamics.traced.tables import Tables
+        from masticator_dynamics.traced.load_tables import Tables
 
         free = len(self._model.driving) - len(self._model.independent)
         return Tables(self._kernels, self._model.description, *self._choice, free)

@@ -14,7 +14,7 @@ import scipy.linalg
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.importing.freedoms import freedoms
-from masticator_dynamics.importing.kinematics import LoopKinematics, close
+from masticator_dynamics.importing.pose_search import LoopKinematics, close
 from masticator_dynamics.importing.robot_model import ImportedMotor, RobotModel
 
 _AT_STOP = 1e-3  # rad or m

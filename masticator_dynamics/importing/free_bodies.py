@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
-from masticator_dynamics.importing.kinematics import LoopKinematics
+from masticator_dynamics.importing.pose_search import LoopKinematics
 from masticator_dynamics.importing.robot_model import Frame, Loop, RobotModel, turning_joints
 
 _SAME = 1e-5  # m between points that coincide, or by which distances differ

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from masticator_dynamics.description.urdf import Array
-from masticator_dynamics.importing.kinematics import LoopKinematics, close
+from masticator_dynamics.importing.pose_search import LoopKinematics, close
 
 _RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is smaller
 _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in

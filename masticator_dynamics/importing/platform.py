@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.kinematics import LoopKinematics
+from masticator_dynamics.importing.pose_search import LoopKinematics
 from masticator_dynamics.importing.robot_model import RobotModel
 
 _STILL = 1e-6  # m/s or rad/s, for unit velocities of joints

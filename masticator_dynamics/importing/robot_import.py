@@ -26,8 +26,8 @@ from masticator_dynamics.importing.choices import (
 from masticator_dynamics.importing.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.importing.freedoms import coordinates, freedoms, idle_joints
 from masticator_dynamics.importing.joint_coupling import JointCoupling
-from masticator_dynamics.importing.kinematics import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.platform import likeliest_platform
+from masticator_dynamics.importing.pose_search import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.importing.readers import read
 from masticator_dynamics.importing.robot_model import RobotModel
 from masticator_dynamics.importing.welds import join_rods

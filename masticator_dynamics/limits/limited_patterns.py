@@ -30,7 +30,7 @@ STEP_WEIGHT = 1e-4  # of the length of steps relative to the excess
 
 
 class Problem(NamedTuple):
-    """Everything affine in the load cases of ``traced/tables.py``, with limits and goal.
+    """Everything affine in the load cases of ``traced/load_tables.py``, with limits and goal.
 
     Rows of ``cases``: efforts (n_u), forces of the actuated joints in their own axes (3 n_u),
     joint forces of the goal, multipliers of the contacts (n_c).

@@ -9,8 +9,8 @@ import sys
 
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.supervision import Supervision
 
 

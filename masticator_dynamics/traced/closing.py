@@ -16,8 +16,8 @@ import numpy as np
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint, Plan, Stage, Turn, chain
-from masticator_dynamics.traced.constraints import in_base_axes, stage_equations
 from masticator_dynamics.traced.functions import sine_cosine
+from masticator_dynamics.traced.gap_equations import in_base_axes, stage_equations
 from masticator_dynamics.traced.matrices import inverse, solve
 from masticator_dynamics.traced.numbers import (
     Number,

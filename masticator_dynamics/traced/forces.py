@@ -24,7 +24,7 @@ from masticator_dynamics.traced.bodies import (
     chain,
     is_base,
 )
-from masticator_dynamics.traced.constraints import Wrench
+from masticator_dynamics.traced.gap_equations import Wrench
 from masticator_dynamics.traced.matrices import orthogonal
 from masticator_dynamics.traced.numbers import (
     Number,

@@ -12,7 +12,7 @@ from oracles import trimule_oracle
 from masticator_dynamics.analysis.grid import Axis, make_grid
 from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.errors import InputError, ReachError
-from masticator_dynamics.estimation.load_inertia import (
+from masticator_dynamics.estimation.inertia_of_poses import (
     load_inertia,
     load_inertia_where_possible,
 )

@@ -14,7 +14,7 @@ import samples
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.grid import Axis, Grid, make_grid
 from masticator_dynamics.analysis.singularity import SingularityMeasures, balanced_length
-from masticator_dynamics.analysis.workspace import PoseClass, Workspace, WorkspaceSurveyor
+from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace, WorkspaceSurveyor
 from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
 from masticator_dynamics.evaluation.loop_block import CLOSED, smallest_gaps
 

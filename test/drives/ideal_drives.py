@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal
 from masticator_dynamics.drives.state_machine import State, control_word
 
 PERIOD = 0.002

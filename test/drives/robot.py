@@ -17,7 +17,7 @@ import yaml
 
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import state_of

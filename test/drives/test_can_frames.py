@@ -12,7 +12,7 @@ import pytest
 
 from drives import simulated
 from masticator_dynamics.drives.can_frames import DriveFrames
-from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.scaling import Scaling
 
 ENABLED, READY, FAULT = 0x0237, 0x0231, 0x0218

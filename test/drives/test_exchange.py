@@ -13,7 +13,7 @@ from by_the_clock import by_the_clock
 from drives.robot import Robot, Told, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
-from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.objects import NmtState
 

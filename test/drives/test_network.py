@@ -20,7 +20,7 @@ from drives.robot import Robot, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import bring_up, objects
 from masticator_dynamics.drives.bring_up import cycle_time, largest_per_mille
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import NmtState, Object
 from masticator_dynamics.errors import DriveError
@@ -120,7 +120,7 @@ ENABLE_AND_DIE = """
 import os, sys
 from drives.robot import Told
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 network = DriveNetwork(load_drives(sys.argv[1]), sys.argv[1])

@@ -17,10 +17,10 @@ from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
-from masticator_dynamics.drives.cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.setpoint_gate import SetpointGate
-from masticator_dynamics.evaluation.forward_kinematics import ActuatedFit
+from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
 VELOCITY, ACCELERATION = LIMITS.velocity, LIMITS.acceleration

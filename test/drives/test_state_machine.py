@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.state_machine import TRANSITIONS, State, control_word, state_of
 
 # Table of status words, bit 15 first, x: any.

@@ -10,7 +10,7 @@ import pytest
 
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
-from masticator_dynamics.drives.cycle import Emergency, Goal
+from masticator_dynamics.drives.drive_cycle import Emergency, Goal
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.status_words import LOST_AFTER, all_heard

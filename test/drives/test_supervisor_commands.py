@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 
 NAN = float('nan')
 

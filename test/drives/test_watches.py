@@ -19,7 +19,7 @@ from drives.test_escalation import chewing_robot
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.status_words import powered

@@ -18,7 +18,7 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.flexible.flexible_model import FlexibleModel
 from masticator_dynamics.importing.mjcf_export import export_mjcf
-from masticator_dynamics.robot.twin.forward_dynamics import ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 from papers.formulations.pus_geometry import _PusReader
 
 NAMES = ('five_bar', 'boom', 'masticator', 'rcid', 'trimule')

@@ -20,7 +20,7 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.laboratory import recording
-from masticator_dynamics.robot.laboratory.experiment import Experiment
+from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
 from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page, write_report

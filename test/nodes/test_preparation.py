@@ -18,11 +18,11 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings  # noqa: E402
 from masticator_dynamics.ros.dynamics.preparation_process import (  # noqa: E402
     PreparationError,
     Preparer,
 )
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
 from masticator_dynamics.ros.dynamics.trajectory_points import (  # noqa: E402
     JointsError,
     TrajectoryPoints,

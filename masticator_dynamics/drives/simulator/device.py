@@ -10,9 +10,9 @@ from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.objects import Mode, Object, StatusBit
 from masticator_dynamics.drives.simulator.commands import TRANSITION_OF, ControlCommand, command_of
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
+from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary
 from masticator_dynamics.drives.state_machine import TRANSITIONS, State
 
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310

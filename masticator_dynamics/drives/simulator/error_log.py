@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary
+from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary
 
 _GENERIC = 0x01
 # Bits of the error register, by the first digits of a code.

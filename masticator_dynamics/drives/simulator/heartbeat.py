@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 from masticator_dynamics.drives.objects import CONSUMER_HEARTBEAT, PRODUCER_HEARTBEAT
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value
+from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, Value
 
 _CONSUMER, _PRODUCER = CONSUMER_HEARTBEAT.key, PRODUCER_HEARTBEAT.key
 

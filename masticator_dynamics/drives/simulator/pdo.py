@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 
 from masticator_dynamics.drives.objects import EVERY_SYNC, PDO_INVALID
-from masticator_dynamics.drives.simulator.dictionary import (
+from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     NOT_MAPPABLE,
     NOT_NOW,

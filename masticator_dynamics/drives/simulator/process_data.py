@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import ObjectDictionary, Value
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.pdo import Pdo
+from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, Value
 
 SYNC_LOST, RPDO_TOO_SHORT = 0x8700, 0x8210
 _MISSED = 50  # missing SYNCs in a row that count as a loss

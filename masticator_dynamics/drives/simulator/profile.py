@@ -11,14 +11,14 @@ from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Mode
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import (
+from masticator_dynamics.drives.simulator.servo import Servo
+from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     AbortError,
     Key,
     ObjectDictionary,
     Value,
 )
-from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 _NONE = 0xFFFFFFFF  # a limit that means none

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from masticator_dynamics.drives.simulator.dictionary import (
+from masticator_dynamics.drives.simulator.simulated_dictionary import (
     COMMAND_UNKNOWN,
     TOGGLE_BIT,
     AbortError,

@@ -13,13 +13,6 @@ from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Nmt, NmtState
 from masticator_dynamics.drives.simulator import profile
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.dictionary import (
-    BAD_VALUE,
-    AbortError,
-    Key,
-    ObjectDictionary,
-    Value,
-)
 from masticator_dynamics.drives.simulator.error_log import ErrorLog
 from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
 from masticator_dynamics.drives.simulator.link import Link
@@ -27,6 +20,13 @@ from masticator_dynamics.drives.simulator.pdo import Pdo
 from masticator_dynamics.drives.simulator.process_data import ProcessData
 from masticator_dynamics.drives.simulator.sdo_server import SdoServer
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
+from masticator_dynamics.drives.simulator.simulated_dictionary import (
+    BAD_VALUE,
+    AbortError,
+    Key,
+    ObjectDictionary,
+    Value,
+)
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100

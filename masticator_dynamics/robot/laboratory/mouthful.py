@@ -18,10 +18,10 @@ from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import MotionPath, chewing_stroke
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
-from masticator_dynamics.robot.laboratory.texture import openings
+from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.recording.script import recorded_script
 from masticator_dynamics.robot.twin.feedforward import Kind
-from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.study import StudySetting
 
 SOUND_ENDS = ('done', 'force', 'broken')  # of a mouthful; any other is the text of a fault

@@ -25,7 +25,7 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
-from masticator_dynamics.robot.laboratory.texture import openings
+from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.twin.food import Food, load_food
 
 VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')

@@ -18,7 +18,7 @@ import numpy as np
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table, write_text
 from masticator_dynamics.robot.laboratory import result_tables
-from masticator_dynamics.robot.laboratory.experiment import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.food_sources import DECIDED_BY, remarks
 from masticator_dynamics.robot.laboratory.protocol import food_source
 from masticator_dynamics.robot.laboratory.report_figures import (

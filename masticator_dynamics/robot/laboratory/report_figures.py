@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.robot.laboratory import recording, result_tables, texture
-from masticator_dynamics.robot.laboratory.experiment import Experiment
+from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
+from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.result_tables import Result
 
 # Figures in the report, with their units and the factor to them from SI units.
@@ -59,7 +59,7 @@ def force_figure(experiment: Experiment) -> Any:
         colour = colours[key]
         seen.add(key)
         series = recording.read_recording(file)
-        strokes = texture.strokes(series.time, series.gap, series.force)
+        strokes = texture_profile.strokes(series.time, series.gap, series.force)
         bite = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
         first.plot(1e3 * series.gap[bite], series.force[bite], color=colour, lw=0.9, label=label)
         numbers = range(1, len(strokes) + 1)

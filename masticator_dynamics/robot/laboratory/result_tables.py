@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.robot.laboratory import texture
+from masticator_dynamics.robot.laboratory import texture_profile
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
     Comparison,
@@ -45,7 +45,7 @@ class Result:
     levels: Mapping[str, Any]
     repetition: int
     end: str
-    strokes: tuple[texture.Stroke, ...]
+    strokes: tuple[texture_profile.Stroke, ...]
     jaw: JawLoads
 
     @property
@@ -55,7 +55,7 @@ class Result:
 
     def figures(self) -> dict[str, float]:
         """Texture and load figures of the whole mouthful, by name; SI units."""
-        return {**texture.figures(self.strokes), **self.jaw.figures()}
+        return {**texture_profile.figures(self.strokes), **self.jaw.figures()}
 
 
 Table = tuple[list[str], list[list[Any]]]
@@ -63,7 +63,7 @@ Table = tuple[list[str], list[list[Any]]]
 
 def strokes_table(results: Sequence[Result]) -> Table:
     """One row per stroke."""
-    fields = [field.name for field in dataclasses.fields(texture.Stroke)]
+    fields = [field.name for field in dataclasses.fields(texture_profile.Stroke)]
     factors = _factors(results)
     rows = []
     for result in results:

@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
-from masticator_dynamics.drives.report import Phase
+from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
 from masticator_dynamics.robot.recording.player import Player

@@ -3,9 +3,9 @@
 """A twin of the robot: forward dynamics, food and stops, in steps of fixed length."""
 
 from masticator_dynamics.robot.twin.food import Food, load_food, shipped_foods
-from masticator_dynamics.robot.twin.forward_dynamics import Acceleration, ForwardDynamics
-from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops
+from masticator_dynamics.robot.twin.twin_dynamics import Acceleration, ForwardDynamics
 from masticator_dynamics.traced.simulation_data import Regularisation
 
 __all__ = [

@@ -23,7 +23,7 @@ import numpy as np
 
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives, Gains
-from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.following import Following
 from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.scaling import Scaling
@@ -35,7 +35,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 
 # Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N; None: send none.
 Feedforward = Callable[[int, FloatArray], FloatArray | None]

@@ -19,8 +19,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.forward_dynamics import ForwardDynamics
 from masticator_dynamics.robot.twin.stops import renumbered
+from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 from masticator_dynamics.traced.surroundings import PackedStops
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from masticator_dynamics.robot.twin.control_chain import (
 )
 from masticator_dynamics.robot.twin.feedforward import Kind, feedforward
 from masticator_dynamics.robot.twin.food import Food, load_food
-from masticator_dynamics.robot.twin.plant import MechanismPlant
+from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 
 _CLOSURE_STEP = 0.01  # s, between the measured angles that are fitted
 

@@ -31,7 +31,7 @@ from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError, MasticatorError, in_words
 from masticator_dynamics.ros.dynamics.executed_motion import State
-from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_points import (
     TrajectoryPoints,
     read_points,

@@ -21,8 +21,8 @@ from masticator_dynamics.ros.dynamics.cycle import Answer, EffortClamp, Feedforw
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
-from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.ros.dynamics.publishers import Publishers
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
 from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 from masticator_dynamics.ros.dynamics.wrench_input import WrenchInput

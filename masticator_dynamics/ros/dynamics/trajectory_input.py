@@ -24,8 +24,8 @@ from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
 from masticator_dynamics.ros.common.outgoing import RELIABLE
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
-from masticator_dynamics.ros.dynamics.parameters import DynamicsSettings
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,

@@ -28,7 +28,7 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.forward_kinematics import closest_motion, independent_velocity
+from masticator_dynamics.evaluation.actuated_fit import closest_motion, independent_velocity
 from masticator_dynamics.evaluation.results import Motion
 
 INDEPENDENT, ACTUATED = 'independent', 'actuated'

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from masticator_dynamics.drives.cycle import Goal
+from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_report import MOVING
 from masticator_dynamics.drives.findings import Finding
-from masticator_dynamics.drives.report import MOVING
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.ros.common.askers import who_publishes
 

@@ -15,9 +15,9 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
+from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.report import Phase
 from masticator_dynamics.drives.status_words import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray

@@ -16,14 +16,14 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
-from masticator_dynamics.drives.cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_report import Report
+from masticator_dynamics.drives.encoder_reference import check_reference
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.reference import check_reference
-from masticator_dynamics.drives.report import Report
 from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError
-from masticator_dynamics.drives.cycle import Feedback
+from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.status_words import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import InputError

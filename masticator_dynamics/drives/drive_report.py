@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from masticator_dynamics.drives.cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal
 from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 

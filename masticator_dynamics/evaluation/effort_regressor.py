@@ -11,7 +11,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, SingularityError
 from masticator_dynamics.evaluation.failures import in_row
-from masticator_dynamics.evaluation.parameters import values_of
+from masticator_dynamics.evaluation.other_parameters import values_of
 from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.evaluation.forward_kinematics import ActuatedFit, gap
+from masticator_dynamics.evaluation.actuated_fit import ActuatedFit, gap
 from masticator_dynamics.mechanism import Mechanism
 
 # One drive is named when leaving out any other leaves a gap this many times wider.

@@ -23,7 +23,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording, texture
+from masticator_dynamics.robot.laboratory import recording, texture_profile
 from masticator_dynamics.robot.laboratory.jaw import JawLoads
 from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
 from masticator_dynamics.robot.laboratory.protocol import (
@@ -184,8 +184,10 @@ class Experiment:
             if not file.exists():
                 continue
             series = recording.read_recording(file)
-            opened = bool(texture.openings(series.gap))
-            strokes = texture.strokes(series.time, series.gap, series.force) if opened else ()
+            opened = bool(texture_profile.openings(series.gap))
+            strokes = (
+                texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
+            )
             loads = JawLoads.of(series, model)
             found.append(
                 Result(
