@@ -24,11 +24,18 @@ ROWS, TURNS = 2048, 15
 def main() -> int:
     """Print the table for the mechanisms named, or for those of the issue."""
     for name in sys.argv[1:] or ['masticator', 'rcid', 'trimule', 'rss6']:
-        mechanism = Mechanism.load(name)
-        found = {kind: figures(of) for kind, of in cases(mechanism).items()}
-        for kind, times in in_turns(found).items():
-            print(f'{name:12} {kind:58} {times[0]:9.3f} us {times[1]:8.2f} x', flush=True)
+        print(as_text(name), flush=True)
     return 0
+
+
+def as_text(name: str) -> str:
+    """Lines of the table for a mechanism."""
+    mechanism = Mechanism.load(name)
+    found = {kind: figures(of) for kind, of in cases(mechanism).items()}
+    return '\n'.join(
+        f'{name:12} {kind:58} {times[0]:9.3f} us {times[1]:8.2f} x'
+        for kind, times in in_turns(found).items()
+    )
 
 
 def figures(of: Callable[[], object]) -> Callable[[], object]:

@@ -20,6 +20,7 @@ import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
 from benchmark.drive_cycle import time_drive_cycle
+from benchmark.derivatives import as_text as derivatives_as_text
 from benchmark.equations import as_text as equations_as_text
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
@@ -84,6 +85,8 @@ def main() -> int:
     except CompilerMissingError:
         in_multiples = ''  # a message was printed above
     of_equations = equations_as_text(options.rounds // 4)
+    _tell('Derivatives, regressor and parameters as inputs')
+    of_derivatives = '\n'.join(map(derivatives_as_text, ('masticator', 'trimule')))
     machine = _machine()
     print('\n'.join(f'{key}: {value}' for key, value in machine.items()), end='\n\n')
     print(as_text(rows, [OURS, PINOCCHIO, NUMPY, FLOOR]), end='\n\n')
@@ -93,6 +96,7 @@ def main() -> int:
     print('\n'.join(miss.as_text() for miss in misses), end='\n\n')
     print(in_multiples, end='\n\n')
     print(of_equations, end='\n\n')
+    print(of_derivatives, end='\n\n')
     print('Incisor tracking of one stroke against soft food, simulated drives')
     print(tracked.text(), end='\n\n')
     differences = ', '.join(f'{name} {value:.0e}' for name, value in agreement.items())
