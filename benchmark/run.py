@@ -19,8 +19,8 @@ import sys
 import tempfile
 
 from benchmark.control_loop import busy_processes, time_loop
-from benchmark.drive_cycle import time_drive_cycle
 from benchmark.derivatives import as_text as derivatives_as_text
+from benchmark.drive_cycle import time_drive_cycle
 from benchmark.equations import as_text as equations_as_text
 from benchmark.first_torque import METHODS as FRESH_METHODS
 from benchmark.first_torque import time_first_torque
