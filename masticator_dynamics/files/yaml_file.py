@@ -233,7 +233,8 @@ def _meant(kind: type[pydantic.BaseModel], path: str) -> str:
 
     # `schema` is pydantic 1's name, which 2 keeps with a warning.
     schema = getattr(kind, 'model_json_schema', None) or kind.schema
-    near = difflib.get_close_matches(path.rpartition('.')[2], {*keys(schema())}, n=1)
+    wrong = path.rpartition('.')[2]  # which may be a key elsewhere
+    near = difflib.get_close_matches(wrong, {*keys(schema())} - {wrong}, n=1)
     return f'; is {near[0]!r} meant?' if near else ''
 
 

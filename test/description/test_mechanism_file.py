@@ -194,16 +194,20 @@ def test_missing_keys_inside(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ('key', 'edit'),
+    ('key', 'meant', 'edit'),
     [
-        ('platfrom', lambda data: data.update(platfrom='pin')),
-        ('closures[1].frame', lambda data: data['closures'][1].update(frame='pin')),
-        ('actuators.motor_1.gear', lambda data: data['actuators']['motor_1'].update(gear=5.0)),
+        ('platfrom', 'platform', lambda data: data.update(platfrom='pin')),
+        ('closures[1].frame', 'frames', lambda data: data['closures'][1].update(frame='pin')),
+        (
+            'actuators.motor_1.gear', '',
+            lambda data: data['actuators']['motor_1'].update(gear=5.0),
+        ),
     ],
-)
-def test_unknown_keys(tmp_path: pathlib.Path, key: str, edit: Edit) -> None:
+)  # fmt: skip
+def test_unknown_keys(tmp_path: pathlib.Path, key: str, meant: str, edit: Edit) -> None:
     error = refused(tmp_path, FIVE_BAR, edit)
-    assert (error.key, error.reason) == (key, 'unknown key')
+    likely = f'; is {meant!r} meant?' if meant else ''
+    assert (error.key, error.reason) == (key, f'unknown key{likely}')
 
 
 @pytest.mark.parametrize(
