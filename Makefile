@@ -95,7 +95,7 @@ MINUTES ?= 15
 fuzz: setup ## random messages, requests, bytes, frames and files: MINUTES=15, SEED=... to repeat
 	@cd test
 	export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_DOMAIN_ID=$$((1 + RANDOM % 101))
-	../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=.. ../$(BIN)/python -m fuzz --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: setup ## timings, side by side
 	@$(BIN)/python -m benchmark.run

@@ -15,15 +15,16 @@ import sys
 from typing import Any
 
 from masticator_dynamics.ros.common.parameters import Declaration, declarations
+from masticator_dynamics.ros.executable import module_of
 
 # Where the settings are, if not next to the node itself.
-_ELSEWHERE = {'dynamics': 'dynamics.settings'}
+_ELSEWHERE = {'dynamics': 'masticator_dynamics.ros.dynamics.settings'}
 _TABLE = re.compile(r'(<!-- parameters of (\w+) -->\n).*?(<!-- end -->)', re.DOTALL)
 
 
 def settings_of(node: str) -> type:
     """Class of a node's settings: `TwinSettings` of ``twin``, for example."""
-    module = f'masticator_dynamics.ros.{_ELSEWHERE.get(node, f"{node}_node")}'
+    module = _ELSEWHERE.get(node) or module_of(f'{node}_node')
     name = ''.join(part.title() for part in node.split('_'))
     found: type = getattr(importlib.import_module(module), f'{name}Settings')
     return found
