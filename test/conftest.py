@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings for all tests: the phase of each file; the same property tests in every run."""
 
+import os
 import pathlib
 import signal
 
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         item.add_marker(phase(item.path))
     items.sort(key=place)
+
+
+def pytest_runtest_teardown():
+    """No test leaves real-time priority to the next: it would keep processors from everybody."""
+    if hasattr(os, 'sched_getscheduler') and os.sched_getscheduler(0) != os.SCHED_OTHER:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def place(item):

@@ -25,20 +25,23 @@ _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 def request(priority: int) -> bool:
     """Put the calling thread under the real-time scheduler (FIFO); return whether permitted.
 
-    Threads that it starts afterwards inherit it. Permission is ``rtprio`` in
+    Threads and processes that it starts do not inherit it: two that compute for long, each on a
+    processor, would leave nothing for anybody else. Permission is ``rtprio`` in
     ``/etc/security/limits.d``, or the capability CAP_SYS_NICE.
     """
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))  # 0: this thread
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(priority))  # 0: this thread
     except (OSError, AttributeError):  # not permitted, or not Linux
         return False
     return True
 
 
 def release() -> None:
-    """Return the calling thread, and those it starts later, to the ordinary scheduler."""
+    """Return the calling thread to the ordinary scheduler."""
     with contextlib.suppress(OSError, AttributeError):
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        # Who may not use priorities may not take the flag back either.
+        os.sched_setscheduler(0, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))
 
 
 class HeldBack:
@@ -112,7 +115,7 @@ def stay_awake(period: float) -> bool:
 
 @contextlib.contextmanager
 def requested(priority: int) -> Iterator[bool]:
-    """As `request`, but for a while: threads started later must not inherit it."""
+    """As `request`, but for a while."""
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
     except (OSError, AttributeError):  # not Linux
@@ -122,5 +125,6 @@ def requested(priority: int) -> Iterator[bool]:
     try:
         yield granted
     finally:
+        policy, parameters = before
         with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, *before)
+            os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)

@@ -120,13 +120,14 @@ def ordinary_priority() -> Iterator[None]:
     """
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
-        urgent = before[0] in (os.SCHED_FIFO, os.SCHED_RR)
+        flag = os.SCHED_RESET_ON_FORK
+        urgent = before[0] & ~flag in (os.SCHED_FIFO, os.SCHED_RR)
     except (OSError, AttributeError):  # not Linux
         urgent = False
     if not urgent:
         yield
         return
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    os.sched_setscheduler(0, os.SCHED_OTHER | flag, os.sched_param(0))
     try:
         yield
     finally:

@@ -136,13 +136,36 @@ def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
     assert again < 0.02
 
 
+INHERITED = """
+import os, subprocess, sys, threading
+from masticator_dynamics.drives import real_time
+print(real_time.request(1))
+def policy():
+    print(os.sched_getscheduler(0) == os.SCHED_OTHER, flush=True)
+thread = threading.Thread(target=policy)
+thread.start()
+thread.join()
+command = 'import os; print(os.sched_getscheduler(0) == os.SCHED_OTHER)'
+subprocess.run([sys.executable, '-c', command])
+"""
+
+
+def test_nobody_inherits_real_time_priority():
+    """Two processes that compute at it, one per processor, once starved everything else."""
+    answer = subprocess.run([sys.executable, '-c', INHERITED], capture_output=True, text=True)
+    granted, *others = answer.stdout.split()
+    if granted != 'True':
+        pytest.skip('real-time priority is not permitted here')
+    assert others == ['True', 'True'], answer.stderr
+
+
 COMPILING = """
 import os, pathlib, sys
 from masticator_dynamics.files import code_cache
 from masticator_dynamics.drives import real_time
 granted = real_time.request(1)
 def urgent():
-    return os.sched_getscheduler(0) == os.SCHED_FIFO
+    return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
 for file in (pathlib.Path(sys.argv[1], 'code'), pathlib.Path('/proc/none/code')):
     with code_cache.alone(file):
         print(granted, urgent())

@@ -118,9 +118,11 @@ class Child:
         Threads that have put themselves under the real-time scheduler stay as they are.
         """
         with contextlib.suppress(OSError, AttributeError):  # not permitted, gone, or not Linux
+            flag = os.SCHED_RESET_ON_FORK  # for none that they start
             for thread in os.listdir(f'/proc/{self.process.pid}/task'):
-                if os.sched_getscheduler(int(thread)) == os.SCHED_OTHER:
-                    os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(_REAL_TIME))
+                if os.sched_getscheduler(int(thread)) & ~flag == os.SCHED_OTHER:
+                    policy = os.SCHED_RR | flag
+                    os.sched_setscheduler(int(thread), policy, os.sched_param(_REAL_TIME))
 
     def wait_until_logged(self, text: str) -> None:
         """Wait until the log contains a text.

@@ -28,7 +28,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
-from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError, MasticatorError, in_words
 from masticator_dynamics.ros.dynamics.executed_motion import State
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
@@ -308,7 +307,6 @@ def _answer(work: Callable[[], Any]) -> Any:
 
 def main(file: int) -> None:
     """Answer until the node has gone; ``file``: number of this end of the link."""
-    real_time.release()  # who asks may be urgent, this is not
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     link = socket.socket(fileno=file)
     with contextlib.suppress(EOFError, OSError):

@@ -146,6 +146,7 @@ class DriveRuntime(Runtime):
             self._unwatch()
         finally:  # it makes the drives torque-free, whatever fails before
             self._exchange.stop()
+            real_time.release()
 
     def destroy(self) -> None:
         """Release topics and bus; drives are pre-operational then."""
