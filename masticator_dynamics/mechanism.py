@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.bridges.bridged import Bridged
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
@@ -31,6 +30,7 @@ from masticator_dynamics.evaluation.results import (
     SolvedMotion,
 )
 from masticator_dynamics.evaluation.row_solver import RowSolver
+from masticator_dynamics.interchange.bridged import Bridged
 from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
@@ -115,10 +115,10 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         path = pathlib.Path(name_or_path)
         if path.suffix:
             # Imported here: readers of other formats take longer to import than a robot to load.
-            from masticator_dynamics import importing
+            from masticator_dynamics.interchange import readers, robot_import
 
-            if importing.is_foreign(path):
-                return cls(importing.import_description(path, ignore), actuators)
+            if readers.is_foreign(path):
+                return cls(robot_import.import_description(path, ignore), actuators)
         if ignore:
             raise DescriptionError(path, 'ignore', 'only files of other tools are read in part')
         return cls(load_description(path), actuators)

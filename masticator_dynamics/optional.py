@@ -4,6 +4,11 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
+from masticator_dynamics.errors import InputError
+
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
@@ -25,3 +30,11 @@ def remedy(error: ModuleNotFoundError) -> str:
         return ''
     who, how = _REMEDIES[name]
     return f'{who} the Python package {name}, which is not installed: {how}'
+
+
+def needed(module: str) -> Any:
+    """A module of an optional package; raises InputError that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(remedy(error) or str(error)) from error

@@ -13,17 +13,17 @@ import samples
 PACKAGE = 'masticator_dynamics'
 
 # Rooms of the package from the ground up; those on one floor do not know one another. The core ends
-# with `estimation` and `flexible`; what is above it, and `drives`, are the outer wings.
+# with `analysis` and `flexible`; what is above it, and `drives`, are the outer wings.
 FLOORS = (
-    'errors interrupt optional',
-    'files cli',
-    'description __main__',
-    'engine',
-    'traced importing',
+    'errors interrupt',
+    'files optional',
+    'description cli',
+    'engine __main__',
+    'traced',
     'evaluation',
-    'limits bridges',
+    'limits interchange',
     'mechanism',
-    'motion analysis estimation drives',
+    'motion analysis drives',
     'flexible ros',
     'robot',
     'commands',

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import click
 import numpy as np
 
-from masticator_dynamics.bridges.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.commands.sections import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.failures import pose_text
 from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.mechanism import Mechanism
 
 STATES = 10

@@ -8,7 +8,7 @@ import click
 
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.files.tables import check_writable, write_text
-from masticator_dynamics.importing.mjcf_export import export_mjcf as exported
+from masticator_dynamics.interchange.mjcf_export import export_mjcf as exported
 from masticator_dynamics.mechanism import Mechanism
 
 

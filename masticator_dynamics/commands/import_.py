@@ -13,7 +13,7 @@ from masticator_dynamics.commands.sections import section
 from masticator_dynamics.description import description_from_text
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import check_writable, write_text
-from masticator_dynamics.importing import import_robot
+from masticator_dynamics.interchange.robot_import import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
 

@@ -10,7 +10,11 @@ import click
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia_plot import LoadInertiaPlot
+from masticator_dynamics.analysis.load_inertia.inertia_of_poses import load_inertia as along
+from masticator_dynamics.analysis.load_inertia.inertia_of_poses import (
+    load_inertia_where_possible,
+)
+from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
 from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.commands.grid_options import (
     axis_option,
@@ -21,10 +25,6 @@ from masticator_dynamics.commands.grid_options import (
 )
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.estimation.inertia_of_poses import load_inertia as along
-from masticator_dynamics.estimation.inertia_of_poses import (
-    load_inertia_where_possible,
-)
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import errors_located, read_motion

@@ -13,7 +13,7 @@ from typing import Annotated
 from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.estimation.estimator import KINDS, MODEL
+from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import OK, Status
 from masticator_dynamics.ros.common.managed_node import ManagedNode

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from masticator_dynamics.analysis.load_inertia.estimator import FITTED as FITTED_KINDS
+from masticator_dynamics.analysis.load_inertia.estimator import MODEL, Estimator, ModelEstimator
+from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellipses
+from masticator_dynamics.analysis.load_inertia.maps import CircleMap, EllipseMap, GridMap, Map
+from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
+from masticator_dynamics.analysis.load_inertia.storage import read_estimator, shipped_file
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation.estimator import FITTED as FITTED_KINDS
-from masticator_dynamics.estimation.estimator import MODEL, Estimator, ModelEstimator
-from masticator_dynamics.estimation.fit import fit_circles, fit_ellipses
-from masticator_dynamics.estimation.maps import CircleMap, EllipseMap, GridMap, Map
-from masticator_dynamics.estimation.region import Region
-from masticator_dynamics.estimation.sampling import inertia_at
-from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 from masticator_dynamics.mechanism import Mechanism
 from papers.comparison.comparison_table import Cell, ComparisonTable
 from papers.comparison.inputs import Inputs

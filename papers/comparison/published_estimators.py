@@ -9,8 +9,8 @@ import dataclasses
 import numpy as np
 import yaml
 
+from masticator_dynamics.analysis.load_inertia.maps import CircleMap, EllipseMap
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.estimation.maps import CircleMap, EllipseMap
 from masticator_dynamics.files.share import share_directory
 
 FILE = 'config/estimators/trimule_published.yaml'

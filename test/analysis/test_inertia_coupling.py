@@ -11,9 +11,9 @@ import samples
 from oracles import rss_oracle as rss
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import SingularityError
-from masticator_dynamics.estimation.sampling import inertia_at
 from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
 from masticator_dynamics.files.tables import read_table, write_table
 

@@ -10,12 +10,12 @@ import samples
 from oracles import trimule_oracle
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.pose_net import PoseNet
-from masticator_dynamics.errors import InputError, ReachError
-from masticator_dynamics.estimation.inertia_of_poses import (
+from masticator_dynamics.analysis.load_inertia.inertia_of_poses import (
     load_inertia,
     load_inertia_where_possible,
 )
+from masticator_dynamics.analysis.pose_net import PoseNet
+from masticator_dynamics.errors import InputError, ReachError
 from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 
 STILL = np.zeros(3)
@@ -90,7 +90,7 @@ def test_a_disc_is_rings_and_spokes_in_the_ellipse() -> None:
 )
 def test_pictures_are_drawn_of_what_there_is(axes) -> None:
     pytest.importorskip('matplotlib', reason='pictures need matplotlib, which is not installed')
-    from masticator_dynamics.analysis.load_inertia_plot import LoadInertiaPlot
+    from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
 
     mechanism = samples.mechanism('trimule')
     net = PoseNet.over(make_grid(mechanism, axes))

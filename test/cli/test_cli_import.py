@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from importing import five_bars
+from interchange import five_bars
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main

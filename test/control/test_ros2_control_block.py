@@ -11,9 +11,9 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.description import load_description, shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.ros.ros2_control import HARDWARE, controlled_joints, description_for
 
 FILES = {'bus_config': '/robot/bus.yml', 'master_config': '/robot/master.dcf'}

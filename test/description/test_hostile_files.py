@@ -10,14 +10,14 @@ import threading
 
 import pytest
 
+from masticator_dynamics.analysis.load_inertia.storage import from_text
 from masticator_dynamics.description import load_description, xacro_file
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.estimation.storage import from_text
 from masticator_dynamics.files import yaml_file
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.importing.sdf import read_sdf
-from masticator_dynamics.importing.urdf_file import read_urdf
+from masticator_dynamics.interchange.sdf import read_sdf
+from masticator_dynamics.interchange.urdf_file import read_urdf
 
 ROBOT = (
     '<robot name="{0}" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${{{0}}}"/></robot>'

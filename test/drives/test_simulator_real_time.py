@@ -187,6 +187,7 @@ def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')
 def test_the_calling_thread_is_given_back_as_it_was(bus):
     """Otherwise it, and every process that it starts, would keep its real-time priority."""
+
     def priority():
         return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(0)
 

@@ -11,13 +11,13 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.commands.check import _massless
 from masticator_dynamics.description import description_from_text, load_description
 from masticator_dynamics.description.data import JointPhysics
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.estimation.fingerprint import fingerprint
 from masticator_dynamics.flexible.flexible_model import FlexibleModel
-from masticator_dynamics.importing.mjcf_export import export_mjcf
+from masticator_dynamics.interchange.mjcf_export import export_mjcf
 from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 from papers.formulations.pus_geometry import _PusReader
 

@@ -21,7 +21,7 @@ from linkages import Part, frame
 from benchmark import constraint_types
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError, ReachError
-from masticator_dynamics.importing.mjcf_export import export_mjcf
+from masticator_dynamics.interchange.mjcf_export import export_mjcf
 from masticator_dynamics.motion import MotionPath
 
 # A crank about Z, a rod on a universal joint, and a rocker about a skew axis, or a block on a skew

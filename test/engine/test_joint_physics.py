@@ -16,7 +16,7 @@ from masticator_dynamics.description import description_from_text, load_descript
 from masticator_dynamics.description.data import JointPhysics
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.importing.mjcf_export import export_mjcf
+from masticator_dynamics.interchange.mjcf_export import export_mjcf
 from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 
 NAMES = ('five_bar', 'boom', 'masticator')

@@ -14,17 +14,17 @@ import warnings
 import can
 import numpy as np
 import yaml
-from importing import five_bars
+from interchange import five_bars
 from mcap.reader import make_reader
 from mcap.writer import Writer as McapWriter
 
 from masticator_dynamics import Mechanism, cli
+from masticator_dynamics.analysis.load_inertia.storage import from_text
 from masticator_dynamics.description import load_description
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.estimation.storage import from_text
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import Table
 from masticator_dynamics.robot.laboratory.mouthful import Series

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia import storage
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.estimation import storage
 from masticator_dynamics.ros.inertia_estimator.estimator_set import EstimatorSet
 
 

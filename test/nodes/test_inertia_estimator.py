@@ -8,7 +8,7 @@ import interfaces
 import numpy as np
 import pytest
 
-from masticator_dynamics.estimation import storage
+from masticator_dynamics.analysis.load_inertia import storage
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 EstimateInertia = interfaces.estimate_inertia()

@@ -7,9 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.estimator import (
+    FITTED,
+    MODEL,
+    Estimator,
+    ModelEstimator,
+)
+from masticator_dynamics.analysis.load_inertia.storage import read_estimator, shipped_file
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.estimation.estimator import FITTED, MODEL, Estimator, ModelEstimator
-from masticator_dynamics.estimation.storage import read_estimator, shipped_file
 
 
 class EstimatorSet:

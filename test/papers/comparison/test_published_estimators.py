@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import trimule_oracle
 
-from masticator_dynamics.estimation.maps import GridMap
+from masticator_dynamics.analysis.load_inertia.maps import GridMap
 from papers.comparison.estimators import compare, errors, fit
 from papers.comparison.inputs import Inputs
 from papers.comparison.published_estimators import published

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.estimation.maps import CircleMap
+from masticator_dynamics.analysis.load_inertia.maps import CircleMap
 from papers.comparison import inertia_shape, trimule_path
 from papers.comparison.published_estimators import (
     POINTS,

@@ -1,0 +1,125 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Load inertia of a mechanism at poses drawn from its workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.analysis.load_inertia.inertia_of_poses import inertia_where_possible
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.limits.ranges import range_room
+
+if TYPE_CHECKING:
+    from masticator_dynamics.mechanism import Mechanism
+
+Progress = Callable[[int], object]
+_FIRST, _MARGIN = 200, 0.05
+_CHUNK = 500  # poses tried at once
+_FEWEST = 2e-4  # share of the tried poses that can be reached
+
+
+def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns of the elements of a symmetric matrix: the diagonal, then those above."""
+    rows, columns = np.triu_indices(count, k=1)
+    return np.concatenate([np.arange(count), rows]), np.concatenate([np.arange(count), columns])
+
+
+def inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Elements of the inertia (N, E) at poses (N, n_y).
+
+    Where loops do not close or actuators lose control, they are NaN.
+    """
+    rows, columns = element_indices(len(mechanism.actuated))
+    return inertia_where_possible(mechanism, poses)[:, rows, columns]
+
+
+def joint_box(
+    mechanism: Mechanism, ranges: Mapping[str, tuple[float, float]]
+) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds (n_y,) of the independent coordinates: as given, else the URDF's.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, an empty range, or a coordinate without a range.
+    """
+    indices = mechanism.tree_indices(mechanism.independent)
+    low, high = mechanism.limits.lower[indices], mechanism.limits.upper[indices]
+    for name, (first, last) in ranges.items():
+        if name not in mechanism.independent:
+            known = ', '.join(mechanism.independent)
+            raise InputError(f'{name!r} is no independent coordinate; there are: {known}')
+        if not first < last:
+            raise InputError(f'the range of {name}, {first:g} to {last:g}, is empty')
+        k = mechanism.independent.index(name)
+        low[k], high[k] = first, last
+    for name, first, last in zip(mechanism.independent, low, high, strict=True):
+        if not np.isfinite(last - first):
+            raise InputError(f'{name} has no limits in the URDF; give it a range')
+    return low, high
+
+
+def reachable_poses(
+    mechanism: Mechanism,
+    count: int,
+    ranges: Mapping[str, tuple[float, float]],
+    rng: np.random.Generator,
+    progress: Progress = lambda _: None,
+) -> FloatArray:
+    """Uniformly distributed poses (count, n_y) with closed loops and all joints in range.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The mechanism to sample.
+    count : int
+        Number of poses wanted.
+    ranges : mapping
+        Lower and upper bound, m or rad, of coordinates that are not to use their whole range.
+    rng : numpy.random.Generator
+        Draws the poses.
+    progress : callable
+        Called with the number of poses found since the last call.
+
+    Raises
+    ------
+    InputError
+        If hardly any pose can be reached.
+    """
+    low, high = joint_box(mechanism, ranges)
+    found = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
+    # Then from the box around the poses found: the full one may be far too large.
+    margin = _MARGIN * np.ptp(found, axis=0)
+    low = np.maximum(low, found.min(axis=0) - margin)
+    high = np.minimum(high, found.max(axis=0) + margin)
+    return _drawn(mechanism, count, low, high, rng, progress)
+
+
+def _drawn(
+    mechanism: Mechanism,
+    count: int,
+    low: FloatArray,
+    high: FloatArray,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> FloatArray:
+    found, tried = np.empty((0, len(low))), 0
+    while len(found) < count:
+        if tried * _FEWEST > 10 + len(found):
+            raise InputError(
+                f'only {len(found)} of {tried} poses drawn can be reached within all ranges; give '
+                'narrower ranges of the independent coordinates'
+            )
+        poses = rng.uniform(low, high, (_CHUNK, len(low)))
+        attempts = mechanism.attempt(poses)
+        inside = range_room(mechanism, attempts.motions).room >= 0.0
+        reached = poses[attempts.closed][inside][: count - len(found)]
+        found, tried = np.concatenate([found, reached]), tried + _CHUNK
+        progress(len(reached))
+    return found

@@ -1,0 +1,173 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators as files: JSON, version 1, numbers to seven digits."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.analysis.load_inertia.estimator import (
+    FITTED,
+    FittedEstimator,
+    MeasuredError,
+)
+from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
+from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.sampling import element_indices
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.text_file import read_text
+from masticator_dynamics.mechanism import Mechanism
+
+FORMAT, VERSION = 'masticator_dynamics estimator', 1
+_LARGEST = 50_000_000  # bytes; the largest shipped has half a million
+_DIGITS = 7
+
+
+def shipped_file(mechanism: str, kind: str) -> pathlib.Path:
+    """Path that an estimator shipped with the package would have."""
+    return share_directory() / 'config/estimators' / f'{mechanism}_{kind}.json'
+
+
+def as_text(estimator: FittedEstimator) -> str:
+    """Estimator as the content of a file."""
+    content: dict[str, Any] = {'format': FORMAT, 'version': VERSION}
+    for field in dataclasses.fields(estimator):
+        content[field.name] = _plain(getattr(estimator, field.name))
+    lines = [f'  {json.dumps(key)}: {_dumped(value)}' for key, value in content.items()]
+    return '{\n' + ',\n'.join(lines) + '\n}\n'
+
+
+def rounded(estimator: FittedEstimator) -> FittedEstimator:
+    """The estimator as read back from a file, so that what is measured is what is stored."""
+    return from_text(as_text(estimator), 'estimator')
+
+
+def read_estimator(file: str | pathlib.Path, mechanism: Mechanism) -> FittedEstimator:
+    """Read an estimator of a mechanism.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, is damaged, or was built for another mechanism or for
+        another version of this one.
+    """
+    try:
+        text = read_text(file, _LARGEST)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f'{file}: {getattr(error, "strerror", None) or error}') from None
+    found = from_text(text, str(file))
+    names = mechanism.independent, mechanism.actuated
+    if found.fingerprint != fingerprint(mechanism.description):
+        what = 'another version of it' if found.mechanism == mechanism.name else found.mechanism
+        raise InputError(
+            f'{file}: built for {what}, not for {mechanism.name} as it is described now; build it '
+            f'again with masticator build-estimator'
+        )
+    if (found.independent, found.actuated) != names:
+        raise InputError(f'{file}: its joints are not those of {mechanism.name}')
+    return found
+
+
+def from_text(text: str, source: str) -> FittedEstimator:
+    """Read the content of a file.
+
+    Raises
+    ------
+    InputError
+        Naming the source, if the content is not an estimator of this version.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f'{source}: not JSON: {error}') from None
+    if not isinstance(content, dict) or content.get('format') != FORMAT:
+        raise InputError(f'{source}: not an estimator')
+    if content.get('version') != VERSION:
+        raise InputError(
+            f'{source}: format version {content.get("version")!r}, this package reads {VERSION}'
+        )
+    try:
+        found = _parsed(content)
+        _check(found)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        reason = f'{error} is missing' if isinstance(error, KeyError) else str(error)
+        raise InputError(f'{source}: damaged: {reason}') from None
+    return found
+
+
+def _parsed(content: dict[str, Any]) -> FittedEstimator:
+    error, kind = content['error'], str(content['kind'])
+    if kind not in FITTED:
+        raise ValueError(f'kind {kind!r} is none of {", ".join(FITTED)}')
+    return FittedEstimator(
+        kind,
+        str(content['mechanism']),
+        str(content['fingerprint']),
+        tuple(map(str, content['independent'])),
+        tuple(map(str, content['actuated'])),
+        _arrays(Region, content['region']),
+        _arrays(FITTED[kind], content['elements']),
+        MeasuredError(
+            int(error['poses']),
+            *(_array(error[name]) for name in ('maximum', 'mean', 'inertia')),
+        ),
+        {str(key): int(value) for key, value in content['built'].items()},
+    )
+
+
+def _check(found: FittedEstimator) -> None:
+    """Check for matching shapes and finite numbers, so that nothing fails later."""
+    count, elements = len(found.independent), len(element_indices(len(found.actuated))[0])
+    if found.region.center.shape != (count,) or found.region.half_width.shape != (count,):
+        raise ValueError('the region has another number of coordinates')
+    if found.region.normals.shape != (len(found.region.offsets), count):
+        raise ValueError('the planes of the region do not fit')
+    for name, array in vars(found.error).items():
+        if name != 'poses' and array.shape != (elements,):
+            raise ValueError(f'error.{name} has shape {array.shape}, needed is ({elements},)')
+    for part in (found.region, found.error, found.elements):
+        for name, array in vars(part).items():
+            if not np.isfinite(array).all() and found.elements is not part:
+                raise ValueError(f'{name} has numbers that are not finite')
+    probe = found.elements.values(np.zeros((1, count)))
+    if probe.shape != (1, elements):
+        raise ValueError(f'there are {probe.shape[1]} elements, needed are {elements}')
+    if found.kind != 'grid' and not np.isfinite(probe).all():
+        raise ValueError('elements have numbers that are not finite')
+
+
+def _arrays(kind: Any, content: dict[str, Any]) -> Any:
+    return kind(**{field.name: _array(content[field.name]) for field in dataclasses.fields(kind)})
+
+
+def _array(values: Any) -> FloatArray:
+    # Missing numbers (a grid's unreachable nodes) are null in JSON, NaN here.
+    return np.array(values, dtype=float)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, numbers rounded, NaN as None."""
+    if dataclasses.is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist()) if value.size else value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(f'{value:.{_DIGITS - 1}e}') if np.isfinite(value) else None
+    return value
+
+
+def _dumped(value: Any) -> str:
+    """JSON with one line per key, at the top level and one level below."""
+    if isinstance(value, dict):
+        parts = [f'    {json.dumps(key)}: {_dumped(part)}' for key, part in value.items()]
+        return '{\n' + ',\n'.join(parts) + '\n  }'
+    return json.dumps(value, separators=(',', ':'), allow_nan=False)

@@ -1,0 +1,134 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a closed robot can move: its degrees of freedom, idle spins, and good coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.interchange.pose_search import LoopKinematics, close
+
+_RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is smaller
+_STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
+_FREE = 0.03  # smallest share in the motions of a coordinate near the base
+_NEIGHBOURS = 6
+_LIGHT = 1e-6  # kg; placeholders have at most this mass
+
+
+def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
+    """Motions (joints, k) that keep the loops closed, and the pose where they were computed.
+
+    Poses near ``q`` are compared: if ``q`` itself is singular, one of them is used.
+    """
+    rng = np.random.default_rng(2)
+    here = _null_space(kinematics, q)
+    candidates = [(here, q)]
+    for _ in range(_NEIGHBOURS if kinematics.model.loops else 0):
+        moved = here @ rng.uniform(-0.15, 0.15, here.shape[1])
+        near, gap = close(kinematics, q + moved)
+        if gap < 1e-4 and np.abs(near - q).max() < 1.0:
+            candidates.append((_null_space(kinematics, near), near))
+    return min(candidates, key=lambda found: found[0].shape[1])
+
+
+def _null_space(kinematics: LoopKinematics, q: Array) -> Array:
+    """Orthonormal motions (joints, k) that keep the gaps."""
+    rates = kinematics.gaps(q).rates
+    return np.asarray(scipy.linalg.null_space(rates, rcond=_RANK) if rates.size else np.eye(len(q)))
+
+
+def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: str) -> list[str]:
+    """Joints to lock so that links that would spin idly stand still.
+
+    A rod between two ball joints spins about its axis: nothing drives or needs that motion.
+
+    Parameters
+    ----------
+    kinematics : LoopKinematics
+        The mechanism with its closed loops.
+    q : (n_q,) array
+        A closed pose, m and rad.
+    motions : (n_q, f) array
+        Basis of the joint velocities that keep the loops closed.
+    platform : str
+        Link whose motion counts.
+    """
+    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    felt = np.vstack([motions[driven], kinematics.twist_rates(q, platform) @ motions])
+    idle = motions @ scipy.linalg.null_space(felt, rcond=_STILL)
+    joints = _pivots(idle, range(len(q)))
+    if not joints:
+        return []
+    separate = idle @ np.linalg.pinv(idle[joints])
+    # Where no motors are named, what hangs on one joint alone is a tool rather than a rod; where
+    # something was left out, that may hold it.
+    trusted = bool(driven) and not kinematics.model.untied
+    spins = [
+        _is_spin(kinematics, q, motion) and (trusted or _between_others(kinematics, q, motion))
+        for motion in separate.T
+    ]
+    return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
+
+
+def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
+    """Whether only one piece moves."""
+    poses, twists = kinematics.tree.poses(q), []
+    for body, inertia in enumerate(kinematics.tree.inertias):
+        if inertia.mass > _LIGHT:
+            linear = poses.point_jacobian(body, np.zeros(3)) @ motion
+            twists.append(np.hstack([linear, poses.angular_jacobian(body) @ motion]))
+    moving = [twist for twist in twists if np.abs(twist).max() > 1e-4]
+    return all(np.abs(twist - moving[0]).max() < 1e-4 for twist in moving)
+
+
+def _between_others(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
+    """Whether what moves is held by what stands still: in a loop, or as it carries it."""
+    tree, poses = kinematics.tree, kinematics.tree.poses(q)
+    moved = {
+        body for body in range(len(q)) if np.abs(poses.angular_jacobian(body) @ motion).max() > 1e-4
+    }
+    ends = [
+        {tree.frames[end.link].body for end in (loop.first, loop.second)}
+        for loop in kinematics.model.loops
+    ]
+    carried = {child for child, place in enumerate(tree.placements) if place.body in moved}
+    return any(pair & moved and pair - moved for pair in ends) or bool(carried - moved)
+
+
+def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
+    """Joints, one per degree of freedom, that determine all others.
+
+    Joints with motors are preferred; where the file names none, those near the base.
+    """
+    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    driven = driven or _near_base(kinematics, motions)
+    chosen = _pivots(motions, driven)
+    rest = motions @ scipy.linalg.null_space(motions[chosen], rcond=1e-3) if chosen else motions
+    others = [j for j in range(len(motions)) if j not in driven]
+    chosen = sorted(chosen, key=driven.index) + _pivots(rest, others)
+    return [kinematics.names[j] for j in chosen]
+
+
+def _near_base(kinematics: LoopKinematics, motions: Array) -> list[int]:
+    """Joints in order from the base that can move independently of those before them."""
+    order = sorted(range(len(motions)), key=lambda j: len(kinematics.tree.supports(j)))
+    chosen: list[int] = []
+    for joint in order:
+        rows = motions[[*chosen, joint]]
+        if len(rows) <= motions.shape[1] and np.linalg.svd(rows, compute_uv=False)[-1] > _FREE:
+            chosen.append(joint)
+    return chosen
+
+
+def _pivots(motions: Array, joints: range | list[int]) -> list[int]:
+    """Of some joints, those whose rows of the motions are most independent."""
+    candidates = list(joints)
+    rows = motions[candidates]
+    if not rows.size or not np.abs(rows).max() > _STILL:
+        return []
+    _, triangle, order = scipy.linalg.qr(rows.T, mode='economic', pivoting=True)
+    strengths = np.abs(np.diag(triangle))
+    rank = int((strengths > 1e-3 * strengths[0]).sum())
+    return [candidates[j] for j in order[:rank]]

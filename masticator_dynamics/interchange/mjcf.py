@@ -1,0 +1,231 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads MJCF: loaded and compiled by MuJoCo's own MjSpec, then read from the compiled model.
+
+Joint positions count from the pose in which the file defines the robot: MuJoCo's minus ``ref``.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.mjcf_actuators import read_actuators
+from masticator_dynamics.interchange.mjcf_equalities import read_equalities
+from masticator_dynamics.interchange.mjcf_parts import MjcfParts, matrix
+from masticator_dynamics.interchange.robot_model import NO_MASS, RobotModel, Spring, turning_joints
+from masticator_dynamics.interchange.unread import Unread
+
+
+def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
+    """Model of an MJCF file.
+
+    Raises
+    ------
+    DescriptionError
+        When MuJoCo refuses the file, or is not installed; for what ties parts and is not read.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        reason = "reading MJCF needs MuJoCo: pip install 'masticator_dynamics[import]'"
+        raise DescriptionError(file, '', reason) from error
+    notes: list[str] = []
+    # Without this, MuJoCo prints its warnings and leaves them in a MUJOCO_LOG.TXT where it runs.
+    told = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: notes.append(f'MuJoCo: {" ".join(text.split())}'))
+    try:
+        compiled = _compiled(mujoco, file, notes)
+    finally:
+        mujoco.set_mju_user_warning(told)
+    return _MjcfReader(mujoco, compiled, file, notes, unread).model
+
+
+def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
+    """The compiled model; missing meshes are left out."""
+    if not file.is_file():
+        raise DescriptionError(file, '', 'No such file or directory')
+    try:
+        spec = mujoco.MjSpec.from_file(str(file))
+    except ValueError as error:
+        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+    try:
+        return spec.compile()
+    except ValueError as error:
+        if 'file' not in str(error).lower():
+            raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+    spec = mujoco.MjSpec.from_file(str(file))
+    for geom in [g for g in spec.geoms if g.meshname or g.hfieldname or g.material]:
+        if geom.meshname or geom.hfieldname:
+            spec.delete(geom)
+        else:
+            geom.material = ''
+    for kind in ('meshes', 'hfields', 'materials', 'textures', 'skins'):
+        for item in list(getattr(spec, kind)):
+            spec.delete(item)
+    notes.append('meshes that are not there are left out, with the masses that follow from them')
+    try:
+        return spec.compile()
+    except ValueError as error:
+        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+
+
+class _MjcfReader:
+    """Converts a compiled model."""
+
+    def __init__(
+        self, mujoco: Any, compiled: Any, file: pathlib.Path, notes: list[str], unread: Unread
+    ):  # fmt: skip
+        self.mujoco, self.compiled = mujoco, compiled
+        disabled = compiled.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        x, y, z = (0.0 if disabled else float(value) for value in compiled.opt.gravity)
+        self.model = RobotModel(
+            file, file.stem, 'world', {'world': NO_MASS}, [], notes=notes, gravity=(x, y, z)
+        )
+        self.parts = MjcfParts(mujoco, compiled)
+        self.bodies, self.joints = self.parts.bodies, self.parts.joints
+        self.model.reserved = frozenset(self.joints)
+        self.model.links |= dict.fromkeys(self.bodies, NO_MASS)
+        for body in range(1, compiled.nbody):
+            self._body(body)
+        self._keyframe()
+        read_equalities(self.parts, self.model, unread)
+        read_actuators(self.parts, self.model, unread)
+        self._left_out(unread)
+
+    def _body(self, body: int) -> None:
+        m, name = self.compiled, self.bodies[body]
+        turned = matrix(m.body_iquat[body])
+        about = turned @ np.diag(m.body_inertia[body]) @ turned.T
+        self.model.links[name] = Inertia(float(m.body_mass[body]), m.body_ipos[body].copy(), about)
+        parent = self.bodies[m.body_parentid[body]]
+        position, rotation = m.body_pos[body].copy(), matrix(m.body_quat[body])
+        if m.body_mocapid[body] >= 0:
+            self.model.warn(
+                f'{name} (mocap) is moved by a program: it stands where the file puts it'
+            )
+        count, first = int(m.body_jntnum[body]), int(m.body_jntadr[body])
+        offset = np.zeros(3)
+        for joint in range(first, first + count):
+            if int(m.jnt_type[joint]) == int(self.mujoco.mjtJoint.mjJNT_FREE):
+                self._floating(self.joints[joint], name, position, rotation)
+                self._note_left_out(f'free joint of {name}', **self._acts(joint))
+                return
+            anchor = m.jnt_pos[joint].copy()
+            last = joint == first + count - 1 and not anchor.any()
+            link = name if last else self.model.add_link(f'{self.joints[joint]}_link')
+            place = position + rotation @ (anchor - offset)
+            self._joint(joint, parent, link, place, rotation)
+            parent, position, rotation, offset = link, np.zeros(3), np.eye(3), anchor
+            if last:
+                return
+        self.model.joints.append(
+            Joint(
+                self.model.free_joint_name(f'{name}_fixed'), 'fixed', parent, name,
+                position - rotation @ offset, rotation, np.zeros(3),
+            )
+        )  # fmt: skip
+
+    def _joint(self, joint: int, parent: str, child: str, position: Array, rotation: Array) -> None:
+        m, name, kinds = self.compiled, self.joints[joint], self.mujoco.mjtJoint
+        acts = self._acts(joint)
+        if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
+            turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
+            self._note_left_out(f'ball {name}', **acts)
+            return
+        slides = int(m.jnt_type[joint]) == int(kinds.mjJNT_SLIDE)
+        zero = float(m.qpos0[m.jnt_qposadr[joint]])
+        lower, upper = -np.inf, np.inf
+        if m.jnt_limited[joint]:
+            lower, upper = (float(bound) - zero for bound in m.jnt_range[joint])
+        self.model.joints.append(
+            Joint(
+                name, 'prismatic' if slides else 'revolute', parent, child, position, rotation,
+                m.jnt_axis[joint].copy(), lower, upper, np.inf, np.inf,
+            )
+        )  # fmt: skip
+        if acts['stiffness']:
+            rest = float(m.qpos_spring[m.jnt_qposadr[joint]]) - zero
+            self.model.springs[name] = Spring(acts['stiffness'], rest)
+        of_model = self.model.damping, self.model.dry, self.model.armature
+        for values, key in zip(of_model, ('damping', 'friction', 'armature'), strict=True):
+            if acts[key]:
+                values[name] = acts[key]
+
+    def _acts(self, joint: int) -> dict[str, float]:
+        """What a joint does by itself."""
+        m, dof = self.compiled, int(self.compiled.jnt_dofadr[joint])
+        return {
+            'damping': float(np.max(m.dof_damping[dof])),
+            'stiffness': float(np.max(m.jnt_stiffness[joint])),
+            'friction': float(m.dof_frictionloss[dof]),
+            'armature': float(m.dof_armature[dof]),
+        }
+
+    def _floating(self, joint: str, body: str, position: Array, rotation: Array) -> None:
+        self.model.joints.append(
+            Joint(joint, 'floating', 'world', body, position, rotation, np.zeros(3))
+        )
+        self.model.floating[joint] = body
+
+    def _left_out(self, unread: Unread) -> None:
+        """Refuse or note what acts on joints or bodies in MuJoCo and has no counterpart here."""
+        m, parts = self.compiled, self.parts
+        for tendon in range(m.ntendon):
+            name = parts.name('TENDON', tendon)
+            if does := ', '.join(self._forces_of(tendon)):
+                reason = f'it ties what it runs along by its {does}'
+                unread.refuse('tendon', name, reason, 'Springs and losses of joints are read')
+            if m.tendon_limited[tendon]:
+                self.model.notes.append(f'tendon {name}: its range is left out')
+        for joint, name in enumerate(self.joints):
+            curve = getattr(m, 'jnt_stiffnesspoly', None)
+            if curve is not None and np.any(curve[joint]):
+                reason = 'the effort of its spring is a curve'
+                unread.refuse('joint', name, reason, 'Read are springs of one stiffness')
+        for flex in range(m.nflex):
+            if not m.flex_rigid[flex]:
+                reason = (
+                    f'it ties {m.flex_nodenum[flex] or m.flex_vertnum[flex]} bodies elastically'
+                )
+                unread.refuse('flex', parts.name('FLEX', flex), reason, 'Rigid bodies are read')
+        for number, plugin in enumerate(m.body_plugin.tolist()):
+            if plugin >= 0:
+                reason = f'it exerts forces on body {self.bodies[number]}'
+                unread.refuse('plugin', parts.name('PLUGIN', plugin), reason, 'No plugin is read')
+        for body, share in zip(self.bodies, m.body_gravcomp.tolist(), strict=True):
+            if share:
+                self.model.notes.append(
+                    f'body {body}: its gravity compensation (gravcomp {share:.6g}) is left out; '
+                    'motors carry its weight'
+                )
+
+    def _forces_of(self, tendon: int) -> Iterator[str]:
+        """What a tendon does passively, as words and amounts."""
+        for key in ('stiffness', 'damping', 'frictionloss', 'armature'):
+            values = getattr(self.compiled, f'tendon_{key}', None)
+            if values is not None and np.any(values[tendon]):
+                yield f'{key} {float(np.max(values[tendon])):.6g}'
+
+    def _note_left_out(self, owner: str, **values: float) -> None:
+        """Note which properties of something are left out, if it has any."""
+        if there := [f'{key} {value:.6g}' for key, value in values.items() if value]:
+            self.model.notes.append(f'{owner}: left out: {", ".join(there)}')
+
+    def _keyframe(self) -> None:
+        """Start the search for a closed pose at the first keyframe."""
+        m = self.compiled
+        if not m.nkey:
+            return
+        for joint, name in enumerate(self.joints):
+            address = m.jnt_qposadr[joint]
+            if self.model.has_moving(name):
+                self.model.guess[name] = float(m.key_qpos[0, address] - m.qpos0[address])
+            elif name in self.model.floating:
+                pose = m.key_qpos[0, address : address + 7]
+                self.model.change(name, position=pose[:3].copy(), rotation=matrix(pose[3:]))

@@ -1,0 +1,274 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a file of another tool to a description: read, close, choose coordinates, write."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pathlib
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription, description_from_text
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
+from masticator_dynamics.interchange.choices import (
+    choose_motors,
+    hold_pressed_joints,
+    hold_stiff_springs,
+    lock,
+    require_moving,
+)
+from masticator_dynamics.interchange.free_bodies import hang_free_bodies, put_home_at_zero
+from masticator_dynamics.interchange.freedoms import coordinates, freedoms, idle_joints
+from masticator_dynamics.interchange.joint_coupling import JointCoupling
+from masticator_dynamics.interchange.platform import likeliest_platform
+from masticator_dynamics.interchange.pose_search import ROUNDING, LoopKinematics, closed_pose
+from masticator_dynamics.interchange.readers import read
+from masticator_dynamics.interchange.robot_model import RobotModel
+from masticator_dynamics.interchange.welds import join_rods
+from masticator_dynamics.interchange.write import urdf_text, with_loop_frames, yaml_text
+
+
+@dataclasses.dataclass(frozen=True)
+class Imported:
+    """Texts of a description, and the decisions made on the way, one sentence each.
+
+    ``warnings`` are those notes that say what may be wrong.
+    """
+
+    urdf: str
+    yaml: str
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def import_robot(
+    path: pathlib.Path,
+    name: str,
+    *,
+    actuated: Sequence[str] = (),
+    independent: Sequence[str] = (),
+    locked: Sequence[str] = (),
+    platform: str = '',
+    arguments: Mapping[str, str] | None = None,
+    ignore: Collection[str] = (),
+) -> Imported:
+    """Read a robot that another tool described and make a description of it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        URDF, xacro, MJCF, SDF, or Gepetto's YAML.
+    name : str
+        Name of the mechanism; its URDF file is called ``name.urdf``.
+    actuated, independent : sequence of str
+        Joints; default: those with motors in the file, and a well-conditioned choice.
+    locked : sequence of str
+        Joints to hold at the closed pose.
+    platform : str
+        Link; default: one named like a tool, or the one that most freedoms lead to.
+    arguments : mapping, optional
+        Values of a xacro file's arguments.
+    ignore : collection of str
+        Names or types of elements that tie parts of the robot and would be refused, to leave out.
+
+    Raises
+    ------
+    DescriptionError
+        For a file that cannot be read, elements in it that tie parts of the robot and are not
+        understood, or loops that cannot be closed.
+    """
+    with _absurd_numbers_refused(path):
+        model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
+        model.name = name
+        hang_free_bodies(model)
+        choose_motors(model, actuated)
+        require_moving(model, 'independent', independent)
+        require_moving(model, 'lock', locked)
+        hold_stiff_springs(model)
+        join_rods(model)
+        positions = _closed(model)
+        put_home_at_zero(model, positions)
+        for joint in locked:
+            lock(model, joint, positions, 'as asked')
+        hold_pressed_joints(model, positions)
+        kinematics, motions, q = _motions(model, positions)
+        chosen = platform or likeliest_platform(kinematics, q, motions)
+        if chosen not in model.links:
+            raise DescriptionError(path, 'platform', f'link {chosen!r} does not exist')
+        positions = dict(zip(kinematics.names, q.tolist(), strict=True))
+        for joint in idle_joints(kinematics, q, motions, chosen):
+            lock(
+                model, joint, positions, 'it would spin idly, with no effect on motors and platform'
+            )
+        _drop_rigid_loops(model)
+        _hinges_to_points(model, positions)
+        names = list(independent) or _independent(model, positions)
+        if not names:
+            raise DescriptionError(path, 'loops', 'they leave it no freedom to move')
+        return _described(model, positions, names, chosen)
+
+
+@contextlib.contextmanager
+def _absurd_numbers_refused(path: pathlib.Path) -> Iterator[None]:
+    """Numbers that nothing can be computed with are a fault of the file."""
+    try:
+        with np.errstate(all='ignore'):  # they lead to errors further down
+            yield
+    except MasticatorError:
+        raise
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise DescriptionError(path, '', f'cannot be used: {error}') from error
+
+
+def import_description(path: pathlib.Path, ignore: Collection[str] = ()) -> MechanismDescription:
+    """Import a robot and describe it without writing files; for ``ignore`` see `import_robot`.
+
+    Raises
+    ------
+    DescriptionError
+        As :func:`import_robot`.
+    """
+    # Gepetto calls every one of its files robot.
+    name = path.absolute().parent.name if path.stem == 'robot' else path.stem
+    made = import_robot(path, name, ignore=ignore)
+    for warning in made.warnings:
+        warnings.warn(f'{path}: {warning}', DescriptionWarning, stacklevel=3)
+    return description_from_text(path.with_name(f'{name}.yaml'), made.yaml, made.urdf)
+
+
+def _closed(model: RobotModel) -> dict[str, float]:
+    """Positions of all joints in a closed pose."""
+    kinematics = LoopKinematics(model)
+    q, gap = closed_pose(kinematics)
+    if gap > ROUNDING:
+        gaps = {loop.name: np.abs(kinematics.gaps(q, loop).values).max() for loop in model.loops}
+        still = ', '.join(f'{n} by {g:.3g}' for n, g in gaps.items() if g > ROUNDING)
+        raise DescriptionError(
+            model.file, 'loops', f'no pose was found that closes all; open stay (m or rad) {still}'
+        )
+    return dict(zip(kinematics.names, q.tolist(), strict=True))
+
+
+def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinematics, Array, Array]:
+    """The model's kinematics, its motions, and a pose where these are not singular."""
+    kinematics = LoopKinematics(model)
+    q = np.array([positions[name] for name in kinematics.names])
+    motions, q = freedoms(kinematics, q)
+    return kinematics, motions, q
+
+
+def _drop_rigid_loops(model: RobotModel) -> None:
+    """Leave out loops within one rigid body: closed as they are, they say nothing."""
+    carriers = model.tree().carriers()
+    for loop in list(model.loops):
+        if carriers[loop.first.link] == carriers[loop.second.link]:
+            model.loops.remove(loop)
+            ends = f'{loop.first.link} and {loop.second.link}'
+            model.notes.append(f'{loop.name} is left out: {ends} are parts of one rigid body')
+
+
+def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
+    """Make hinges of planar loops points: their other equations follow from the rest."""
+    for index, loop in enumerate(model.loops):
+        if loop.type == 'hinge':
+            needed = _motions(model, positions)[1].shape[1]
+            model.loops[index] = dataclasses.replace(loop, type='point')
+            if _motions(model, positions)[1].shape[1] != needed:
+                model.loops[index] = loop
+
+
+def _independent(model: RobotModel, positions: dict[str, float]) -> list[str]:
+    """One joint per degree of freedom; adds a note where motors do not drive all of them."""
+    kinematics, motions, _ = _motions(model, positions)
+    names = coordinates(kinematics, motions)
+    undriven = [name for name in names if name not in model.motors]
+    if not model.motors:
+        model.notes.append('the file names no motors: each independent joint counts as one')
+        choose_motors(model, names)
+    elif undriven:
+        model.notes.append(
+            f'{len(names)} freedoms, of which motors drive {len(names) - len(undriven)}; without: '
+            f'{", ".join(undriven)}. Kinematics work, efforts are refused. '
+            f'{_remedy(model, undriven)}'
+        )
+    return names
+
+
+def _remedy(model: RobotModel, undriven: list[str]) -> str:
+    """What helps where joints move freely. Held, a joint that a loop moves gives wrong efforts."""
+    if model.untied:
+        left_out = ', '.join(model.untied)
+        return f'What was left out may tie them, as a closure or coupling would: {left_out}'
+    return (
+        'If the file has all loops and couplings of the machine, name motors with --actuated, or '
+        f'hold joints: --lock {",".join(undriven)}'
+    )
+
+
+def _described(
+    model: RobotModel, positions: dict[str, float], independent: list[str], platform: str
+) -> Imported:
+    """The two texts of the description."""
+    loops = with_loop_frames(model)
+    content: dict[str, Any] = {
+        'schema': 1,
+        'name': model.name,
+        'urdf': f'{model.name}.urdf',
+        'base': model.root,
+        'platform': platform,
+        'gravity': [float(value) for value in model.gravity],
+        'independent': independent,
+        'actuated': list(model.motors),
+        'home': {
+            name: value for name, value in positions.items() if model.has_moving(name) and value
+        },
+    }
+    closures: list[dict[str, Any]] = [
+        {'name': name, 'type': kind, 'frames': list(frames), **length}
+        for name, kind, frames, length in loops
+    ]
+    closures += [_coupling(coupling) for coupling in model.couplings]
+    if closures:
+        content['closures'] = closures
+    actuators = {name: _actuator(model, name) for name in model.motors}
+    if any(actuators.values()):
+        content['actuators'] = {name: value for name, value in actuators.items() if value}
+    if joints := _joints(model):
+        content['joints'] = joints
+    return Imported(
+        urdf_text(model), yaml_text(model, content), tuple(model.notes), tuple(model.warnings)
+    )
+
+
+def _coupling(coupling: JointCoupling) -> dict[str, Any]:
+    made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
+    of = {other: list(powers) for other, powers in coupling.of.items()}
+    return {**made, 'of': of, 'offset': coupling.offset}
+
+
+def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
+    """Springs, losses and armature of joints."""
+    found: dict[str, dict[str, float]] = {}
+    for name, spring in model.springs.items():
+        found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
+    values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
+    for key, by_joint in values.items():
+        for name, value in by_joint.items():
+            found.setdefault(name, {})[key] = value
+    return found
+
+
+def _actuator(model: RobotModel, name: str) -> dict[str, Any]:
+    motor = model.motors[name]
+    actuator: dict[str, Any] = {}
+    if motor.ratio != 1.0:
+        actuator['transmission'] = {'ratio': motor.ratio}
+    if motor.effort is not None:
+        actuator['limits'] = {'effort': list(motor.effort)}
+    return actuator

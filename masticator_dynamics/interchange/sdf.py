@@ -1,0 +1,349 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads SDF: links are placed in the model, with joints between any two of them.
+
+A loop is where a link can be reached in two ways. The tree is grown from the base across motors and
+hinges first, so that loops are cut at ball joints where there are any.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree
+
+import numpy as np
+
+from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.added_ties import (
+    ball_constraint,
+    closing_pairs,
+    read_plugins,
+)
+from masticator_dynamics.interchange.robot_model import (
+    NO_MASS,
+    Frame,
+    ImportedMotor,
+    Loop,
+    RobotModel,
+    Spring,
+    numbers_in,
+    turning_joints,
+)
+from masticator_dynamics.interchange.sdf_frames import (
+    SdfFrames,
+    included_file,
+    included_model,
+    read_root,
+)
+from masticator_dynamics.interchange.sdf_joints import TYPES, Edge, SdfJoints, spanning
+from masticator_dynamics.interchange.sdf_unread import READ, refuse_unread
+from masticator_dynamics.interchange.unread import Unread, tag_of
+
+
+def read_sdf(
+    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = ()
+) -> RobotModel:
+    """Model of an SDF file, or the first one of its world that is not static.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
+    wanted : iterable of str
+        Joints at which loops are not to be cut if they can be cut elsewhere.
+
+    Raises
+    ------
+    DescriptionError
+        For another version or format, or inconsistent elements.
+    """
+    unread, root = unread or Unread(file), read_root(file)
+    world = root.find('world')
+    missing = DescriptionError(file, '', 'SDF: it has no <model>')
+    # Robots in the file come before included ones, among which are lights and grounds.
+    for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
+        if element.tag == 'include':
+            try:
+                element = included_model(element, included_file(element, file))
+            except DescriptionError as error:
+                missing = error
+                continue
+        if element.tag == 'model' and (world is None or not _is_static(element)):
+            return _SdfReader(element, world, unread, frozenset(wanted)).model
+    raise missing
+
+
+def _is_static(model: ElementTree.Element) -> bool:
+    return (model.findtext('static') or '').strip() in ('1', 'true')
+
+
+class _SdfReader:
+    """Converts a ``<model>``."""
+
+    def __init__(
+        self, element: ElementTree.Element, world: ElementTree.Element | None, unread: Unread,
+        wanted: frozenset[str],
+    ):  # fmt: skip
+        file = self.file = unread.file
+        self.frames = SdfFrames(element, file)
+        self.model = RobotModel(file, str(element.get('name') or file.stem), '', {}, [])
+        if world is not None:
+            gravity = world.findtext('gravity') or world.findtext('physics/gravity') or '0 0 -9.8'
+            x, y, z = numbers_in(gravity, 3, self.file, 'gravity')
+            self.model.gravity = (x, y, z)
+        self.poses: dict[str, tuple[Array, Array]] = {}
+        for name, link in self.frames.of('link'):
+            self._link(name, link.element)
+        if not self.poses:
+            raise DescriptionError(file, '', 'SDF: its model has no <link>')
+        self.model.reserved = frozenset(self.frames.parts)
+        joints = SdfJoints(self.frames, unread)
+        refuse_unread(self.frames, joints.names, unread, () if world is None else world)
+        edges = joints.edges()
+        followers = {joint for e in edges if e.mimics() for joint in (e.name, *e.leaders())}
+        edges += self._held()
+        self._other_elements()
+        if self.frames.straightened > 1e-12:
+            self.model.notes.append(
+                f'angles up to {self.frames.straightened:.2g} rad off a multiple of 45 degrees are '
+                'taken for it: planar loops need axes that are parallel'
+            )
+        driven = dict.fromkeys(self._driven())
+        self._grow(edges, wanted.union(driven, followers))
+        moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
+        for coupling in joints.couplings(edges, moving):
+            self.model.couple(coupling, f'joint {coupling.joint}')
+        self._ties(joints.names, unread)
+        self._refuse_untied()
+        self.model.motors = {
+            name: ImportedMotor() for name in driven if self.model.has_moving(name)
+        }
+
+    def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
+        text = element.findtext(path)
+        return default if text is None else numbers_in(text, 1, self.file, f'{place} {path}')[0]
+
+    # Parts
+
+    def _link(self, name: str, link: ElementTree.Element) -> None:
+        place = f'link {name}'
+        self.poses[name] = self.frames.pose(name)
+        inertial = link.find('inertial')
+        if inertial is None:
+            self.model.links[name] = NO_MASS
+            return
+        if inertial.get('auto') in ('1', 'true'):
+            reason = 'its inertial is to be computed from shapes (auto), which are not read'
+            raise DescriptionError(self.file, place, f'{reason}: write mass and inertia')
+        mass = self._number(inertial, 'mass', 1.0, place)
+        position, rotation = self.frames.local(inertial, f'{place} inertial')
+        value = {
+            key: self._number(inertial, f'inertia/{key}', float(key[1] == key[2]), place)
+            for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        }
+        tensor = np.array([
+            [value['ixx'], value['ixy'], value['ixz']],
+            [value['ixy'], value['iyy'], value['iyz']],
+            [value['ixz'], value['iyz'], value['izz']],
+        ])  # fmt: skip
+        if mass < 0.0:
+            raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
+        self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
+
+    def _other_elements(self) -> None:
+        found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
+        if tags := dict.fromkeys(tag for tag in found if tag not in READ):
+            self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
+        links = [link.element for _, link in self.frames.of('link')]
+        if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
+            self.model.notes.append('left out: shapes and sensors of links')
+
+    def _driven(self) -> Iterator[str]:
+        """Joints that plugins drive: all that name one, apart from those that publish states."""
+        for name, model in self.frames.of('model'):
+            for plugin in model.element.findall('plugin'):
+                if 'publisher' not in f'{plugin.get("name")} {plugin.get("filename")}'.lower():
+                    for joint in plugin.findall('joint_name'):
+                        yield self.frames.scopes[name].absolute((joint.text or '').strip())
+
+    def _held(self) -> Iterator[Edge]:
+        """Links of static models in the model, as joints with the world."""
+        for name, model in self.frames.of('model'):
+            if name != '__model__' and _is_static(model.element):
+                for link in self.poses:
+                    if link.startswith(f'{name}::'):
+                        held = f'{link}_static'
+                        yield Edge(
+                            held, 'fixed', 'world', link, *self.poses[link], np.zeros((0, 3)), model
+                        )  # fmt: skip
+
+    # The tree
+
+    def _grow(self, edges: list[Edge], wanted: frozenset[str]) -> None:
+        """Spanning tree from the base; edges left over become loops."""
+        fixed = any('world' in (edge.parent, edge.child) for edge in edges)
+        if fixed:
+            self.model.links = {'world': NO_MASS, **self.model.links}
+            self.poses['world'] = (np.zeros(3), np.eye(3))
+            self.model.root = 'world'
+        else:
+            children = {edge.child for edge in edges}
+            heads = [name for name in self.poses if name not in children]
+            self.model.root = max(heads or self.poses, key=lambda k: len(_reached(k, edges)))
+            self.model.warn(f'{self.model.root} floats: it is fixed and becomes the base')
+        # Whose axes those of the description are.
+        x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
+        self.model.gravity = (x, y, z)
+        order = list(TYPES)
+
+        def cut_last(edge: Edge) -> tuple[bool, int, bool]:
+            return edge.name not in wanted, order.index(edge.type), not edge.acts()
+
+        kept = spanning(sorted(edges, key=cut_last))
+        placed, waiting = {self.model.root}, list(kept)
+        while len(placed) < len(self.poses):
+            while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
+                edge = ready[0]
+                waiting.remove(edge)
+                parent, child = edge.parent, edge.child
+                if child in placed:
+                    parent, child = child, parent
+                self._tree_joint(edge, parent, child)
+                placed.add(child)
+            lost = [name for name in self.poses if name not in placed]
+            below = {edge.child for edge in waiting}
+            for head in sorted(lost, key=below.__contains__)[:1]:
+                self._floating(head)
+                placed.add(head)
+        for edge in edges:
+            if edge not in kept:
+                self.model.loops.append(edge.loop(self.poses))
+                if edge.acts():
+                    self.model.notes.append(
+                        f'joint {edge.name} closes a loop: its losses and spring are left out'
+                    )
+
+    def _floating(self, link: str) -> None:
+        """Hang a link in the tree that no joints connect to the base: loops may tie it."""
+        at = self._in_root(link)
+        name = self.model.free_joint_name(f'{link}_free')
+        self.model.joints.append(Joint(name, 'floating', self.model.root, link, *at, np.zeros(3)))
+        self.model.floating[name] = link
+
+    def _in_root(self, link: str) -> tuple[Array, Array]:
+        (p_a, r_a), (p_b, r_b) = self.poses[self.model.root], self.poses[link]
+        return r_a.T @ (p_b - p_a), r_a.T @ r_b
+
+    def _refuse_untied(self) -> None:
+        """Refuse links that neither joints nor loops connect to the rest."""
+        owner = self.model.owners()
+        tied = {owner[end.link] for loop in self.model.loops for end in (loop.first, loop.second)
+                if owner[loop.first.link] != owner[loop.second.link]}  # fmt: skip
+        for name, link in self.model.floating.items():
+            if name not in tied:
+                reason = f'no joint connects it to {self.model.root!r}'
+                raise DescriptionError(self.file, f'link {link}', reason)
+
+    def _tree_joint(self, edge: Edge, parent: str, child: str) -> None:
+        """Put a joint into the tree; the child link keeps its frame from the file."""
+        (p_a, r_a), (p_b, r_b) = self.poses[parent], self.poses[child]
+        reversed_ = parent != edge.parent
+        at = r_a.T @ (edge.position - p_a)
+        # The joint's link has the axes of the child and its origin at the joint.
+        inner = child
+        offset = r_b.T @ (p_b - edge.position)
+        if np.abs(offset).max() > 1e-12 and edge.type != 'fixed':
+            inner = self.model.add_link(f'{edge.name}_link')
+        elif edge.type == 'fixed':
+            at = r_a.T @ (p_b - p_a)
+        turned = r_a.T @ r_b
+        axes = edge.axes @ r_b * (-1.0 if reversed_ else 1.0)
+        if edge.type == 'ball':
+            turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
+        elif edge.type == 'universal':
+            axes = axes[::-1] if reversed_ else axes
+            turning_joints(self.model, edge.name, parent, inner, at, turned, axes)
+        else:
+            axis = axes[0] if len(axes) else np.zeros(3)
+            self._moving(edge, Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+        if inner != child:
+            self.model.joints.append(
+                Joint(
+                    self.model.free_joint_name(f'{child}_fixed'), 'fixed', inner, child, offset,
+                    np.eye(3), np.zeros(3),
+                )
+            )  # fmt: skip
+
+    def _moving(self, edge: Edge, joint: Joint) -> None:
+        """A hinge or slide with its limits, spring and damping."""
+        axis, place = edge.part.element.find('axis'), f'joint {edge.name}'
+        if axis is None or joint.type == 'fixed':
+            self.model.joints.append(joint)
+            return
+        lower = self._number(axis, 'limit/lower', -np.inf, place)
+        upper = self._number(axis, 'limit/upper', np.inf, place)
+        effort = self._number(axis, 'limit/effort', -1.0, place)
+        velocity = self._number(axis, 'limit/velocity', -1.0, place)
+        self.model.joints.append(
+            dataclasses.replace(
+                joint,
+                lower=lower if lower > -1e15 else -np.inf,
+                upper=upper if upper < 1e15 else np.inf,
+                effort=effort if effort >= 0.0 else np.inf,
+                velocity=velocity if velocity >= 0.0 else np.inf,
+            )
+        )
+        damping = self._number(axis, 'dynamics/damping', 0.0, place)
+        if damping:
+            self.model.damping[edge.name] = damping
+        dry = self._number(axis, 'dynamics/friction', 0.0, place)
+        if dry:
+            self.model.dry[edge.name] = dry
+        stiffness = self._number(axis, 'dynamics/spring_stiffness', 0.0, place)
+        if stiffness:
+            reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
+            self.model.springs[edge.name] = Spring(stiffness, reference)
+
+    def _ties(self, names: set[str], unread: Unread) -> None:
+        """Loops and couplings that plugins, frames and elements of Drake add."""
+        for stem, *pair in closing_pairs(self.frames.parts, unread):
+            ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
+            self.model.loops.append(Loop(stem, 'point', *ends))
+        for name, part in self.frames.of('model'):
+            absolute = self.frames.scopes[name].absolute
+            for element in part.element:
+                if tag_of(element) == 'drake:ball_constraint':
+                    loop = ball_constraint(element, unread, absolute)
+                    ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
+                    self.model.loops.append(Loop(loop.name, loop.type, *ends))
+            plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
+            read_plugins(plugins, self.model, unread, names, self._welded, absolute)
+
+    def _in_link(self, frame: Frame, name: str) -> Frame:
+        """A frame of a link, where one of a link or of another frame was told."""
+        position, rotation = self.frames.pose(frame.link)
+        at = (position + rotation @ frame.position, rotation)
+        return self._frame(self.frames.link_of(frame.link, name), at)
+
+    def _frame(self, link: str, pose: tuple[Array, Array]) -> Frame:
+        """A frame of a link with a pose in the world."""
+        (at, turned), (position, rotation) = self.poses[link], pose
+        return Frame(link, turned.T @ (position - at), turned.T @ rotation)
+
+    def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
+        return self._frame(first, self.poses[second]), Frame.of(second)
+
+
+def _reached(link: str, edges: list[Edge]) -> set[str]:
+    """Links that joints connect to a link."""
+    found, new = {link}, {link}
+    while new:
+        ends = {end for e in edges if {e.parent, e.child} & new for end in (e.parent, e.child)}
+        new = ends - found
+        found |= new
+    return found

@@ -1,0 +1,118 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Motors of URDF: ``<transmission>`` and ``<ros2_control>``."""
+
+from __future__ import annotations
+
+import dataclasses
+from xml.etree import ElementTree
+
+from masticator_dynamics.interchange.joint_coupling import JointCoupling
+from masticator_dynamics.interchange.robot_model import ImportedMotor, RobotModel, numbers_in
+from masticator_dynamics.interchange.unread import Unread, names_in, tag_of
+
+_READ = (
+    'Read are transmissions of one joint, with its mechanicalReduction; without this one, name '
+    'joints with motors by --actuated'
+)
+
+
+def read_motors(
+    root: ElementTree.Element, model: RobotModel, unread: Unread, transmissions: bool
+) -> None:
+    """Add motors to a model whose joints and couplings are read, and mimics of ros2_control.
+
+    Joints have one if they have a command interface and follow no other, or a transmission, if
+    these are to be read.
+
+    Raises
+    ------
+    DescriptionError
+        For a transmission between several joints, unless it is to be left out.
+    """
+    for joint in root.findall('ros2_control/joint'):
+        name = str(joint.get('name'))
+        follows = _mimic(joint, name, model, unread)
+        if joint.find('command_interface') is not None and not follows and model.has_moving(name):
+            model.motors[name] = ImportedMotor()
+    if not transmissions:
+        return
+    for transmission in root.findall('transmission'):
+        _transmission(transmission, model, unread, True)
+    for transmission in root.findall('ros2_control/transmission'):
+        _transmission(transmission, model, unread, False)
+
+
+def _mimic(joint: ElementTree.Element, name: str, model: RobotModel, unread: Unread) -> bool:
+    """Add what ``<ros2_control>`` says of a joint that follows another; tell whether it does."""
+    if joint.get('mimic') in ('false', '0', 'False'):
+        for coupling in [c for c in model.couplings if c.name == f'{name}_mimic']:
+            model.couplings.remove(coupling)
+            model.notes.append(f'joint {name} moves by itself, as ros2_control says')
+        return False
+    told = {str(p.get('name')): (p.text or '').strip() for p in joint.findall('param')}
+    leader = told.get('mimic')
+    if not leader:
+        return False
+    ratio, offset = (
+        numbers_in(told.get(key) or default, 1, unread.file, f'ros2_control joint {name} {key}')[0]
+        for key, default in (('multiplier', '1'), ('offset', '0'))
+    )
+    if not model.has_moving(name) or not model.has_moving(leader):
+        reason = f'joint {name} is to follow {leader}, and not both are moving joints'
+        unread.refuse('ros2_control mimic', name, reason, 'Read are mimics of hinges and slides')
+        return False
+    coupling = JointCoupling.mimic(name, leader, ratio, offset)
+    model.couple(coupling, f'ros2_control joint {name}')
+    return True
+
+
+def _transmission(
+    element: ElementTree.Element, model: RobotModel, unread: Unread, drives: bool
+) -> None:
+    """Give the joint of a transmission its reduction, and a motor if the element says so."""
+    name = str(element.get('name') or '')
+    moving = {joint.name for joint in model.joints if model.has_moving(joint.name)}
+    joints = list(dict.fromkeys(joint for part in element for joint in names_in(part, moving)))
+    if len(joints) > 1:
+        told = (element.findtext('type'), element.findtext('plugin'), element.get('type'))
+        kind = next((t.strip().rpartition('/')[2] for t in told if t), 'it')
+        unread.refuse('transmission', name, f'{kind} mixes {" and ".join(joints)}', _READ)
+    elif joints and (drives or joints[0] in model.motors):
+        ratio, inertia = _reduction(element, name, unread), _rotor(element, name, unread)
+        motor = model.motors.get(joints[0], ImportedMotor())
+        if ratio != 1.0:
+            model.notes.append(
+                f'transmission {name}: efforts of {joints[0]} are those of its motor, through a '
+                f'reduction of {ratio:.6g}'
+            )
+            motor = dataclasses.replace(motor, ratio=ratio)
+        model.motors[joints[0]] = motor
+        if inertia:
+            model.armature[joints[0]] = model.armature.get(joints[0], 0.0) + inertia
+
+
+def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float:
+    """Motion of the motor per motion of the joint; tools say it at the joint or the actuator."""
+    place = f'transmission {name}'
+    told = {
+        numbers_in(part.text or part.get('value') or '1', 1, unread.file, f'{place} {part.tag}')[0]
+        for part in element.iter()
+        if part.tag in ('mechanicalReduction', 'mechanical_reduction')
+    } - {1.0}
+    if len(told) > 1 or 0.0 in told:
+        values = ', '.join(f'{value:g}' for value in sorted(told))
+        unread.refuse('transmission', name, f'its reductions are {values}', _READ)
+        return 1.0
+    return next(iter(told), 1.0)
+
+
+def _rotor(element: ElementTree.Element, name: str, unread: Unread) -> float:
+    """Inertia of the rotor as the joint feels it, kg m^2 or kg: Drake's tags of an actuator."""
+    place = f'transmission {name}'
+    told = {tag_of(part): part.get('value') or part.text or '' for part in element.iter()}
+    inertia, gear = (
+        numbers_in(told.get(f'drake:{key}', default), 1, unread.file, f'{place} {key}')[0]
+        for key, default in (('rotor_inertia', '0'), ('gear_ratio', '1'))
+    )
+    return inertia * gear**2

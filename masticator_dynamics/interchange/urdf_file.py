@@ -1,0 +1,266 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads URDF with ``<mimic>`` and the elements that other tools add to close loops.
+
+Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``<gazebo><joint>``,
+``<drake:ball_constraint>``, plugins, and the frames ``closing_*`` of onshape-to-robot.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from masticator_dynamics.description import urdf
+from masticator_dynamics.description.foreign import KNOWN
+from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.engine.tree import rotation_to
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.interchange.added_ties import (
+    DRAKE,
+    ball_constraint,
+    closing_pairs,
+    read_plugins,
+)
+from masticator_dynamics.interchange.joint_coupling import JointCoupling
+from masticator_dynamics.interchange.robot_model import (
+    Frame,
+    Loop,
+    RobotModel,
+    Spring,
+    axis_in,
+    numbers_in,
+)
+from masticator_dynamics.interchange.sdf_frames import SdfFrames
+from masticator_dynamics.interchange.sdf_joints import SdfJoints
+from masticator_dynamics.interchange.transmissions import read_motors
+from masticator_dynamics.interchange.unread import Unread, tag_of
+
+_TYPES = {
+    'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
+    'continuous': 'hinge', 'hinge': 'hinge', 'fixed': 'weld', 'weld': 'weld',
+    'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
+}  # fmt: skip
+_TWO_ENDED = ('constraint', 'loop_joint')
+_READ_APART = (*_TWO_ENDED, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame')
+_READ = (
+    'Read are <mimic>, <constraint>, <loop_joint>, <gazebo><joint>, drake:ball_constraint and '
+    'frames closing_NAME_1 and _2'
+)
+# Sections of MuJoCo's extension that tie and drive nothing.
+_MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asset', 'contact')
+
+
+def read_urdf(
+    file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
+    transmissions: bool = True,
+) -> RobotModel:  # fmt: skip
+    """Model of a URDF or xacro file.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+        The file.
+    unread : Unread, optional
+        Refuses what ties parts of the robot and is not read; leaves some out on purpose.
+    arguments : mapping, optional
+        Values of the xacro file's arguments.
+    transmissions : bool
+        Whether to read transmissions; another file may name the joints with motors.
+
+    Raises
+    ------
+    DescriptionError
+        For anything unreadable or probably misspelt.
+    """
+    unread = unread or Unread(file)
+    text, _ = urdf.expansion(file, dict(arguments or {}))
+    root = root_element(text, file, 'URDF')
+    _refuse_unread(root, unread)
+    floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
+    for joint in floating:
+        joint.set('type', 'fixed')
+    loops = list(_loops(root, unread))
+    tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
+    model = RobotModel(
+        file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints),
+        loops,
+    )  # fmt: skip
+    model.notes += tree.warnings
+    for name in (str(joint.get('name')) for joint in floating):
+        model.change(name, type='floating')
+        model.floating[name] = f'joint {name}'
+    model.couplings = [
+        JointCoupling.mimic(m.joint, m.other, m.multiplier, m.offset) for m in tree.mimics
+    ]
+    _read_gazebo(root, tree, model, unread)
+    _close_frames(tree, model, unread)
+    model.shapes = {
+        str(link.get('name')): [*link.findall('visual'), *link.findall('collision')]
+        for link in ElementTree.fromstring(text.encode()).findall('link')
+    }
+    for loop in model.loops:
+        for frame in (loop.first, loop.second):
+            if frame.link not in model.links:
+                reason = f'link {frame.link!r} does not exist in the URDF'
+                raise DescriptionError(file, loop.name, reason)
+    model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
+    model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
+    read_motors(root, model, unread, transmissions)
+    return model
+
+
+def _names(root: ElementTree.Element) -> set[str]:
+    """Names of links, joints and frames."""
+    parts = (*root, *root.findall('gazebo/frame'))
+    return {str(part.get('name')) for part in parts if part.tag in ('link', 'joint', 'frame')}
+
+
+def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
+    """Refuse elements that tie links or joints and are not read."""
+    names = _names(root)
+    for element in root:
+        tag, name = tag_of(element), str(element.get('name'))
+        if tag in ('link', 'joint'):
+            ends = {str(end.get('link')) for end in element if end.tag in ('parent', 'child')}
+            for part in element:
+                if part.tag not in KNOWN[tag]:
+                    known = set() if tag_of(part).startswith('drake:') else ends
+                    unread.refuse_ties(part, names - known, _READ, name)
+        elif tag == 'mujoco':
+            for part in (p for section in element if section.tag not in _MUJOCO for p in section):
+                reason = 'it is for MuJoCo, which does not read it in a URDF either'
+                unread.refuse(f'mujoco {tag_of(part)}', part.get('name') or '', reason, _READ)
+        elif tag == 'drake:joint':
+            reason = f'its type {element.get("type")!r} is of Drake alone'
+            unread.refuse(tag, name, reason, DRAKE)
+        elif tag == 'gazebo':
+            for part in element:
+                if part.tag not in ('joint', 'frame', 'plugin'):
+                    unread.refuse_ties(part, names, _READ, element.get('reference') or '')
+        elif tag not in _READ_APART:
+            unread.refuse_ties(element, names, DRAKE if tag.startswith('drake:') else _READ)
+
+
+def _loops(root: ElementTree.Element, unread: Unread) -> Iterator[Loop]:
+    """Remove elements that close loops from the robot, and yield the loops."""
+    for element in list(root):
+        if element.tag in _TWO_ENDED:
+            root.remove(element)
+            if element.get('type') in _TYPES:
+                yield _two_ended(element, unread.file)
+            else:
+                reason = f'its type is {element.get("type")!r}'
+                read = f'Read are the types {", ".join(_TYPES)}'
+                unread.refuse(str(element.tag), element.get('name') or '', reason, read)
+        elif tag_of(element) == 'drake:ball_constraint':
+            root.remove(element)
+            yield ball_constraint(element, unread)
+
+
+def _read_gazebo(
+    root: ElementTree.Element, tree: urdf.Tree, model: RobotModel, unread: Unread
+) -> None:
+    """Add loops and couplings that are told to Gazebo: its joints are those of SDF."""
+    for gazebo in root.findall('gazebo'):
+        _read_spring(gazebo, model)
+    elements = [(part, g.get('reference') or '') for g in root.findall('gazebo') for part in g]
+    if not any(part.tag in ('joint', 'plugin') for part, _ in elements):
+        return
+    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread.file)
+    poses = {name: frames.pose(name) for name in tree.links}
+    joints = SdfJoints(frames, unread)
+    edges = joints.edges()
+    for edge in edges:
+        missing = {edge.parent, edge.child}.difference(poses)
+        if missing:
+            reason = f'link {missing.pop()!r} does not exist in the URDF'
+            raise DescriptionError(unread.file, f'gazebo joint {edge.name}', reason)
+        model.loops.append(edge.loop(poses))
+        if edge.acts():
+            model.notes.append(
+                f'joint {edge.name} closes a loop: its losses and spring are left out'
+            )
+    list(joints.couplings(edges, set()))  # refuses all: each closes a loop
+
+    def weld(first: str, second: str) -> tuple[Frame, Frame]:
+        (at, turned), (other, rotation) = poses[first], poses[second]
+        return Frame(first, turned.T @ (other - at), turned.T @ rotation), Frame.of(second)
+
+    plugins = [(part, link) for part, link in elements if part.tag == 'plugin']
+    read_plugins(plugins, model, unread, _names(root), weld)
+
+
+def _read_spring(gazebo: ElementTree.Element, model: RobotModel) -> None:
+    """Add the spring of a joint that ``<gazebo reference>`` names."""
+    name, stiffness = gazebo.get('reference') or '', gazebo.findtext('springStiffness')
+    if stiffness and model.has_moving(name):
+        texts = (stiffness, gazebo.findtext('springReference') or '0')
+        values = [numbers_in(t, 1, model.file, f'gazebo {name} spring')[0] for t in texts]
+        if values[0]:
+            model.springs[name] = Spring(*values)
+
+
+def _as_sdf(tree: urdf.Tree, added: list[ElementTree.Element]) -> ElementTree.Element:
+    """A model of SDF with the links of a tree, where they are at zero, and what is added to it."""
+    model = ElementTree.Element('model', name='urdf')
+    poses = {tree.root: (np.zeros(3), np.eye(3))}
+    for joint in tree.joints:
+        at, turned = poses[joint.parent]
+        poses[joint.child] = (at + turned @ joint.position, turned @ joint.rotation)
+    for name, (at, turned) in poses.items():
+        link = ElementTree.SubElement(model, 'link', name=name)
+        numbers = (*at.tolist(), *Rotation.from_matrix(turned).as_quat().tolist())
+        pose = ElementTree.SubElement(link, 'pose', rotation_format='quat_xyzw')
+        pose.text = ' '.join(map(repr, numbers))
+    for joint in tree.joints:
+        if joint.name not in poses:
+            ElementTree.SubElement(model, 'frame', name=joint.name, attached_to=joint.child)
+    model.extend(part for part in added if part.tag in ('joint', 'frame'))
+    return model
+
+
+def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
+    """Add loops of frames ``closing_*``, unless something else ties the same two bodies."""
+    carriers = tree.carriers()
+
+    def bodies(loop: Loop) -> set[str]:
+        return {carriers.get(frame.link, frame.link) for frame in (loop.first, loop.second)}
+
+    told = [bodies(loop) for loop in model.loops]
+    for stem, first, second in closing_pairs(tree.links, unread):
+        loop = Loop(stem, 'point', Frame.of(first), Frame.of(second))
+        if bodies(loop) not in told:
+            model.loops.append(loop)
+
+
+def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
+    """``<loop_joint>`` or ``<constraint>``: two links, each with an origin and perhaps an axis."""
+    place = f'{element.tag} {element.get("name")}'
+    ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
+    if len(ends) != 2 or not all(end.get('link') for end in ends):
+        raise DescriptionError(file, place, 'does not name two links')
+    frames = []
+    for end in ends:
+        origin, axis = (element.find(f'{end.tag}_{part}') for part in ('origin', 'axis'))
+        axis = element.find('axis') if axis is None else axis
+        position, rotation = _placement(end if origin is None else origin, file, place)
+        if axis is not None:
+            rotation = rotation @ rotation_to(axis_in(axis.get('xyz', '0 0 1'), file, place))
+        frames.append(Frame(str(end.get('link')), position, rotation))
+    return Loop(str(element.get('name') or element.tag), _TYPES[str(element.get('type'))], *frames)
+
+
+def _placement(
+    origin: ElementTree.Element | None, file: pathlib.Path, place: str
+) -> tuple[Array, Array]:
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    position = np.array(numbers_in(origin.get('xyz', '0 0 0'), 3, file, f'{place} xyz'))
+    angles = numbers_in(origin.get('rpy', '0 0 0'), 3, file, f'{place} rpy')
+    return position, Rotation.from_euler('xyz', angles).as_matrix()
