@@ -17,6 +17,7 @@ PACKAGE = 'masticator_dynamics'
 FLOORS = (
     'errors interrupt',
     'files optional',
+    'workers',
     'description cli',
     'engine __main__',
     'traced',
@@ -26,6 +27,7 @@ FLOORS = (
     'motion analysis drives',
     'flexible ros',
     'robot',
+    'design',
     'commands',
 )
 
