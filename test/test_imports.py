@@ -24,7 +24,8 @@ FLOORS = (
     'limits interchange',
     'mechanism',
     'motion analysis drives',
-    'flexible ros',
+    'flexible identification',
+    'ros',
     'robot',
     'commands',
 )
