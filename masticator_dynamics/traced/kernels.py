@@ -289,7 +289,7 @@ class Kernels:
 
         return RowCode(
             'regressor', inputs, 1 + len(names) * self.freedoms, function,
-            lambda: [*self.identity, tuple(names)], constants=self.constants,
+            lambda: [*self.identity, tuple(names)], constants=self.constants, streamed=True,
         )  # fmt: skip
 
     # Machine code
