@@ -12,6 +12,7 @@ import functools
 import os
 import pathlib
 import re
+import types
 import warnings
 from xml.etree import ElementTree
 
@@ -231,6 +232,21 @@ def test_nothing_is_compiled_for_other_numbers(monkeypatch: pytest.MonkeyPatch) 
         assert samples.relative_error(one, right) < 1e-10
     for k in (0, -1):
         assert samples.relative_error(found[k], everything(old)[k]) > 1e-4
+
+
+def test_one_row_of_other_numbers_is_served_by_the_entry() -> None:
+    """The same bits as by the method in Python, and those of each mechanism by itself."""
+    old = mechanism('masticator')
+    (state,) = states('masticator', 1, 13)
+    heavier = [old.with_parameters({'crank_1.rotor_inertia': x}) for x in (1e-5, 5e-5)]
+    for new in heavier:
+        expected = new._feedforward(*state)
+        _ = new.feedforward(*state)  # from the second call on
+        found = new.feedforward(*state)
+        assert isinstance(new.feedforward, types.BuiltinFunctionType)
+        assert (found.actuated == expected.actuated).all()
+        assert (found.contact == expected.contact).all() and (found.q == expected.q).all()
+        assert samples.relative_error(old.feedforward(*state).actuated, found.actuated) > 1e-6
 
 
 def test_a_shifted_encoder_reads_otherwise_and_nothing_else_changes() -> None:
