@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import pathlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,9 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     FittedEstimator,
     MeasuredError,
 )
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.analysis.load_inertia.region import Region
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices
+from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
@@ -171,3 +173,34 @@ def _dumped(value: Any) -> str:
         parts = [f'    {json.dumps(key)}: {_dumped(part)}' for key, part in value.items()]
         return '{\n' + ',\n'.join(parts) + '\n  }'
     return json.dumps(value, separators=(',', ':'), allow_nan=False)
+
+
+_DIGITS, _ZERO = 9, 1e-12
+
+
+def fingerprint(description: MechanismDescription) -> str:
+    """Digest of joints, bodies, loops, contacts, actuators and home.
+
+    Shapes, ranges, friction and gravity do not affect inertia. Numbers are compared to nine digits:
+    the last ones of an expanded xacro differ from machine to machine.
+    """
+    lines = [f'{description.independent} {description.actuated}']
+    for joint in description.tree.joints:
+        names = f'{joint.name} {joint.type} {joint.parent} {joint.child}'
+        placed = [*joint.position, *np.ravel(joint.rotation), *joint.axis]
+        lines.append(f'{names} {_text(placed)}')
+    for name, inertia in sorted(description.tree.links.items()):
+        numbers = [inertia.mass, *inertia.center_of_mass, *np.ravel(inertia.about_center)]
+        lines.append(f'{name} {_text(numbers)}')
+    lines += [f'{c.name} {c.frames}' for c in description.closures]
+    lines += [f'{c.frame} {_text([*c.normal, c.offset])}' for c in description.contacts]
+    actuators = [description.actuators[name] for name in description.actuated]
+    lines.append(_text([number for a in actuators for number in (a.rotor_inertia, a.ratio)]))
+    lines += [f'{j} {_text([p.armature])}' for j, p in description.joints.items() if p.armature]
+    lines += [f'{name} {_text([value])}' for name, value in sorted(description.home.items())]
+    return hashlib.sha256('\n'.join(lines).encode()).hexdigest()
+
+
+def _text(numbers: Iterable[float]) -> str:
+    """Numbers with the digits that count."""
+    return ' '.join('0' if abs(n) < _ZERO else f'{n:.{_DIGITS - 1}e}' for n in map(float, numbers))
