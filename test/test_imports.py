@@ -17,6 +17,7 @@ PACKAGE = 'masticator_dynamics'
 FLOORS = (
     'errors interrupt',
     'files optional',
+    'workers',
     'description cli',
     'engine __main__',
     'traced',
@@ -24,8 +25,10 @@ FLOORS = (
     'limits interchange',
     'mechanism',
     'motion analysis drives',
-    'flexible ros',
+    'flexible identification',
+    'ros',
     'robot',
+    'design',
     'commands',
 )
 
