@@ -96,6 +96,9 @@ EXTRAS = {
     'parquet': [
         'pyarrow>=15',
     ],
+    'xlsx': [
+        'xlsxwriter>=3.1,<4',
+    ],
     'test': [
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
