@@ -99,6 +99,13 @@ EXTRAS = {
     'xlsx': [
         'xlsxwriter>=3.1,<4',
     ],
+    'design': [
+        'pyarrow>=15',
+        'pymoo>=0.6.1.5,<0.7',
+    ],
+    'cluster': [
+        'dask[distributed]>=2024.8',
+    ],
     'test': [
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
