@@ -50,6 +50,28 @@ class GeometryEfforts:
     by_parameters: FloatArray | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class GeometryPositions:
+    """Actuated positions of G geometries in N poses.
+
+    Attributes
+    ----------
+    valid : array of bool, shape (G, N)
+        Poses in which they close on home's branch; elsewhere all is zero.
+    position : array, shape (G, N, n_u)
+        What the encoders of the actuated joints show, rad or m.
+    by_y : array, shape (G, N, n_u, n_y)
+        Derivatives by the independent positions.
+    by_parameters : array, shape (G, N, n_u, n_p), or None
+        Derivatives by the parameters, independent positions held, where they were asked for.
+    """
+
+    valid: Bools
+    position: FloatArray
+    by_y: FloatArray
+    by_parameters: FloatArray | None
+
+
 class ParameterBatch:
     """A mechanism with some parameters as arrays.
 
@@ -145,6 +167,41 @@ class ParameterBatch:
                 naming.with_inertia(of.description, of.structure, dict(of.values) | row)
             except InputError as error:
                 raise InputError(f'parameters, row {g + 1}: {error}') from None
+
+    def positions(
+        self, parameters: npt.ArrayLike, Y: npt.ArrayLike, *, derivatives: bool = True
+    ) -> GeometryPositions:
+        """Actuated positions of all geometries in all poses, with exact derivatives.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+            In the order of ``names``.
+        Y : array_like, shape (N, n_y)
+            Independent positions, rad or m.
+        derivatives : bool
+            Derivatives by the parameters, too.
+        """
+        of = self._kernels
+        constants, closed = self.constants(parameters)
+        given = pack_rows(of.freedoms, Y, None, None, None)
+        if not np.isfinite(given).all():
+            raise InputError('a pose is not finite')
+        code = of.position_derivatives(self._inputs if derivatives else ())
+        table = np.zeros((len(constants), len(given), code.outputs))
+        for part in self._parts(len(constants), len(given)):
+            table[part] = self._rows(code, given, constants[part], closed[part])
+        valid = table[..., 0] != 0.0
+        found = np.where(valid[..., None], table[..., 1:], 0.0)
+        ends = np.cumsum([of.actuators, of.actuators * of.freedoms])
+        position, by_y, by_parameters = np.split(found, ends, axis=-1)
+        shape = (*valid.shape, of.actuators)
+        return GeometryPositions(
+            valid,
+            position,
+            by_y.reshape(*shape, of.freedoms),
+            by_parameters.reshape(*shape, len(self.names)) if derivatives else None,
+        )
 
     # Efforts
 
@@ -277,6 +334,9 @@ class ParameterBatch:
         of = self._kernels
         if code is of.evaluate:
             return of.evaluate.at_positions
+        if code.kind.startswith('positions'):
+            places = self._inputs if code is of.position_derivatives(self._inputs) else ()
+            return of.position_derivatives(places, at_positions=True)
         if code.kind.startswith('gradient'):
             return of.parameter_gradient(self._inputs, at_positions=True)
         return of.parameter_derivatives(self._inputs, at_positions=True)
