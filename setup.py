@@ -96,6 +96,13 @@ EXTRAS = {
     'parquet': [
         'pyarrow>=15',
     ],
+    'design': [
+        'pyarrow>=15',
+        'pymoo>=0.6.1.5,<0.7',
+    ],
+    'cluster': [
+        'dask[distributed]>=2024.8',
+    ],
     'test': [
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',

@@ -12,6 +12,7 @@ from masticator_dynamics.errors import InputError
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
+    'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
     'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
     'canopen': (
         'servo drives need',
@@ -19,6 +20,8 @@ _REMEDIES = {
         'with --system-site-packages',
     ),
     'can': ('servo drives need', 'apt install python3-can'),
+    'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
+    'pymoo': ('fronts of several figures need', "pip install 'masticator_dynamics[design]'"),
     'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
 }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
+from masticator_dynamics.commands.options import scheduler_option
 
 if TYPE_CHECKING:
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help='Mouthfuls to simulate at once. Default: one for each processor.',
 )
+@scheduler_option
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--parquet', is_flag=True, help='Write tables as Parquet, too (extra "parquet").')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
@@ -38,6 +40,7 @@ def experiment(
     protocol: pathlib.Path,
     output: pathlib.Path,
     processes: int | None,
+    scheduler: str | None,
     robot: bool,
     parquet: bool,
     only_plan: bool,
@@ -73,14 +76,13 @@ def experiment(
         if robot:
             _on_the_robot(asked)
         else:
-            asked.run(_Progress(), processes)
+            asked.run(_Progress(), processes, scheduler=scheduler)
         write_report(asked, parquet)
     click.echo(output / REPORT)
 
 
 def _on_the_robot(asked: Experiment) -> None:
-    from masticator_dynamics.robot.demo.output import check_packages
-    from masticator_dynamics.robot.demo.run import PACKAGES
+    from masticator_dynamics.robot.demo import PACKAGES, check_packages
     from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
     check_packages({'ros': PACKAGES['ros']})

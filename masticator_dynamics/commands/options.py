@@ -31,6 +31,10 @@ friction_option = click.option(
 strict_option = click.option(
     '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'
 )
+scheduler_option = click.option(
+    '--scheduler', metavar='ADDRESS',
+    help='Dask scheduler, such as tcp://host:8786, whose workers compute instead of this machine.',
+)  # fmt: skip
 
 
 def split_names(

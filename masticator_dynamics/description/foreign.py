@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.files.text_file import root_element
 
 KNOWN = {
     'link': ('inertial', 'visual', 'collision'),

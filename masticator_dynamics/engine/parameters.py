@@ -67,7 +67,7 @@ class Moments(NamedTuple):
         """Mass, centre of mass and inertia about it."""
         c = self.first / self.mass if self.mass else np.zeros(3)
         about = self.second - (np.eye(3) * (c @ c) - np.outer(c, c)) * self.mass
-        return Inertia(float(self.mass), c, about)
+        return Inertia(self.mass, c, about)
 
 
 def bodies_with_mass(structure: Structure) -> dict[str, int]:

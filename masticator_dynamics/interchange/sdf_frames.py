@@ -18,8 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
-from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
 from masticator_dynamics.interchange.robot_model import numbers_in
 
 VERSIONS = (

@@ -20,7 +20,7 @@ from masticator_dynamics.description.foreign import KNOWN
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
     ball_constraint,

@@ -46,7 +46,7 @@ class Kernels:
         driving: Sequence[str],
         variable: Variable | None = None,
     ):
-        self._description, self._structure, self.variable = description, structure, variable
+        self.description, self._structure, self.variable = description, structure, variable
         self.constants = NONE if variable is None else variable.numbers
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
@@ -164,7 +164,7 @@ class Kernels:
             Search every sign pattern to the end.
         """
         kind = f'{sorted(goals.items())}, friction {friction}, exhaustive {exhaustive}'
-        width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
+        width = 1 + 4 * self.actuators + 3 * len(self.description.contacts) + self.freedoms
         return Code(
             self, kind, lambda run: _outputs().distributed(goals, friction, exhaustive, run),
             self.everything.outputs + width,
@@ -298,7 +298,7 @@ class Kernels:
         Inputs are followed by positions of all joints and, with friction, by loads.
         """
         first = self.inputs + self.tree
-        contacts = len(self._description.contacts)
+        contacts = len(self.description.contacts)
         inputs = first + (2 * self.actuators + contacts) * friction
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
@@ -322,14 +322,14 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        of = self.variable.identity if self.variable else [self._description, self._structure]
+        of = self.variable.identity if self.variable else [self.description, self._structure]
         return [*identity(*of[:2]), *of[2:], self._driving]
 
     def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
         """Description and structure, with some numbers recorded where there are such."""
         if self.variable and any(isinstance(x, Number) for x in constants):
             return self.variable.recorded(constants)
-        return self._description, self._structure
+        return self.description, self._structure
 
     def run(
         self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()

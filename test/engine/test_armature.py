@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
+from masticator_dynamics.analysis.load_inertia.storage import fingerprint
 from masticator_dynamics.commands.check import _massless
 from masticator_dynamics.description import description_from_text, load_description
 from masticator_dynamics.description.data import JointPhysics
