@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -18,9 +19,20 @@ motion_option = click.option(
     '--motion', 'motion_file', metavar='FILE', required=True,
     help='Motion in independent coordinates (CSV).',
 )  # fmt: skip
+
+
+def _no_description(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuse to put a table in the place of a robot's file (a callback for click)."""
+    path = pathlib.Path(value)
+    if path.suffix in ('.urdf', '.xacro', '.yaml', '.yml', '.xml', '.sdf') and path.exists():
+        raise click.BadParameter(f'{value} is there, and no table', context, parameter)
+    return value
+
+
 output_option = click.option(
-    '--output', 'output_file', metavar='FILE', required=True, help='File to write (CSV).'
-)
+    '--output', 'output_file', metavar='FILE', required=True, callback=_no_description,
+    help='File to write (CSV).',
+)  # fmt: skip
 goal_option = click.option(
     '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
     help='What redundant actuators minimise.',
