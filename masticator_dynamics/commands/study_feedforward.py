@@ -11,7 +11,7 @@ import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib, write_plot
 from masticator_dynamics.commands.progress import share_done
-from masticator_dynamics.drives.plausible_ranges import RANGES
+from masticator_dynamics.drives.configuration import RANGES
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
