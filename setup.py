@@ -123,6 +123,7 @@ EXTRAS = {
         'furo>=2024.8',
         'myst-parser>=4,<6',
         'sphinx>=8,<9',
+        'sphinx-gallery>=0.17,<1',
     ],
     'lint': [
         'mypy>=2.4,<3',
