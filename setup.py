@@ -154,6 +154,8 @@ setup(
     name=PACKAGE,
     version=manifest.findtext('version'),
     description=manifest.findtext('description'),
+    long_description=pathlib.Path('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
     license=manifest.findtext('license'),
     maintainer=maintainer.text,
     maintainer_email=maintainer.get('email'),
