@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -75,7 +76,7 @@ class Chosen:
     states : array of int
         In which it is taken.
     columns : list of int
-        Of the quantity; all where it has but one.
+        Of the quantity, if it has several.
     formula : Formula or None
         Of joint positions.
     scale : array
@@ -104,58 +105,63 @@ class Chosen:
         joints : mapping of str to int
             Columns of tree positions by joint.
         """
-        valid = valid[:, self.states]
+        every = len(self.states) == valid.shape[1]
+        valid = valid if every else valid[:, self.states]
+        nowhere = np.full(len(valid), -1)
         if self.kind.reduced == 'share':
-            return valid.mean(axis=1), np.full(len(valid), -1)
-        values = self._values(found, joints)
+            return valid.mean(axis=1), nowhere
+        values = self._values(found, slice(None) if every else self.states, joints)
         none = ~valid.any(axis=1)
+        if self.kind.reduced in _OVER_STATES:
+            return np.where(none, np.nan, _OVER_STATES[self.kind.reduced](values, valid)), nowhere
         if self.kind.reduced == 'least':
-            values = np.where(valid, values.min(axis=-1), np.inf)
-            worst = values.argmin(axis=1)
-        elif self.kind.reduced in ('largest', 'most'):
-            values = np.where(valid, values.max(axis=-1), -np.inf)
-            worst = values.argmax(axis=1)
+            worst = np.where(valid, values, np.inf).argmin(axis=1)
         else:
-            return np.where(none, np.nan, _OVER_STATES[self.kind.reduced](values, valid)), np.full(
-                len(valid), -1
-            )
+            worst = np.where(valid, values, -np.inf).argmax(axis=1)
         figure = np.where(none, np.nan, values[np.arange(len(values)), worst])
         return figure, np.where(none, -1, self.states[worst])
 
-    def _values(self, found: Quantities, joints: Mapping[str, int]) -> FloatArray:
-        """What is reduced (G, N, k): sizes, unless it is the least that counts."""
+    def _values(self, found: Quantities, states: Any, joints: Mapping[str, int]) -> Any:
+        """The worst of all joints (G, N), or a list of them for what is summed up over states."""
         if self.formula is not None:
-            q = found['q'][:, self.states]
+            q = found['q'][:, states]
             value = self.formula({name: q[..., joints[name]] for name in self.formula.names})
-            return np.asarray(np.broadcast_to(value, q.shape[:2]))[..., None]
-        values = found[self.kind.quantity][:, self.states]
+            return np.broadcast_to(value, q.shape[:2])
+        values = found[self.kind.quantity][:, states]
         if self.kind.quantity == 'jacobian':
-            values = values * self.scale
+            jacobian = values * self.scale
             if self.kind.reduced == 'least':
-                values = type_2(values, self.lengths)[..., None]
-            else:
-                values = 1.0 / np.maximum(isotropy(values), 1e-300)[..., None]
-        elif values.ndim == 2:
-            values = values[..., None]
-        elif values.ndim == 4:
+                return type_2(jacobian, self.lengths)
+            return 1.0 / np.maximum(isotropy(jacobian), 1e-300)
+        if values.ndim == 4:
             values = np.sqrt(np.einsum('...i,...i->...', values, values))
-        if self.kind.over:
-            values = values[..., self.columns] * self.scale
-        return np.abs(values) if self.kind.reduced == 'largest' else values
+        columns = [values[..., k] for k in self.columns]  # reducing short rows takes longer
+        if self.kind.over == 'contacts':
+            columns = [x * scale for x, scale in zip(columns, self.scale, strict=True)]
+        if self.kind.reduced in _OVER_STATES:
+            return columns
+        if self.kind.reduced == 'least':
+            return functools.reduce(np.minimum, columns)
+        return functools.reduce(np.maximum, map(np.abs, columns))
 
 
-def _rms(values: FloatArray, valid: Any) -> FloatArray:
-    squares = np.where(valid[..., None], np.square(values), 0.0).sum(axis=1)
-    return np.sqrt(squares / np.maximum(valid.sum(axis=1), 1)[:, None]).max(axis=1)
+def _rms(columns: list[FloatArray], valid: Any) -> FloatArray:
+    squares = [np.einsum('gn,gn->g', x, x) for x in columns]  # 0 where not valid
+    mean = functools.reduce(np.maximum, squares) / np.maximum(valid.sum(axis=1), 1)
+    return np.asarray(np.sqrt(mean))
 
 
-def _span(values: FloatArray, valid: Any) -> FloatArray:
-    highest = np.where(valid[..., None], values, -np.inf).max(axis=1)
-    lowest = np.where(valid[..., None], values, np.inf).min(axis=1)
-    return (highest - lowest).max(axis=1)
+def _span(columns: list[FloatArray], valid: Any) -> FloatArray:
+    if valid.all():
+        return functools.reduce(np.maximum, [np.ptp(x, axis=1) for x in columns])
+    highest = [np.where(valid, x, -np.inf).max(axis=1) for x in columns]
+    lowest = [np.where(valid, x, np.inf).min(axis=1) for x in columns]
+    return functools.reduce(np.maximum, map(np.subtract, highest, lowest))
 
 
-_OVER_STATES: dict[str, Callable[[FloatArray, Any], FloatArray]] = {'rms': _rms, 'span': _span}
+_OVER_STATES: dict[str, Callable[[list[FloatArray], Any], FloatArray]] = {
+    'rms': _rms, 'span': _span,
+}  # fmt: skip
 
 
 def isotropy(jacobian: FloatArray) -> FloatArray:

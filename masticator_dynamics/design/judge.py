@@ -22,7 +22,7 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.mechanism import Mechanism
 
-_ROWS = 200_000  # geometries times states of which all quantities are in memory at once
+_ROWS = 65_536  # geometries times states of which all quantities are in memory at once
 
 Made = TypeVar('Made')
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +18,7 @@ from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.tables import replacing, write_text
 from masticator_dynamics.optional import needed
 
-STUDY, IDENTITY = 'study.yaml', 'study.sha256'
+STUDY, IDENTITY = 'study.yaml', 'study.key'
 
 
 class Parts:
@@ -31,8 +30,8 @@ class Parts:
         New, empty, or from an interrupted run of the same study.
     text : str
         Of the study file.
-    identity : bytes
-        What tables depend on: files that the study names included.
+    identity : str
+        Key of what tables depend on: files that the study names included.
     columns : sequence of str
         Of all tables.
 
@@ -42,9 +41,9 @@ class Parts:
         If the folder holds something else.
     """
 
-    def __init__(self, folder: pathlib.Path, text: str, identity: bytes, columns: Sequence[str]):
+    def __init__(self, folder: pathlib.Path, text: str, identity: str, columns: Sequence[str]):
         self.folder, self._text = folder, text
-        self._identity, self._columns = hashlib.sha256(identity).hexdigest(), list(columns)
+        self._identity, self._columns = identity, list(columns)
         kept = folder / STUDY
         if kept.exists():
             if kept.read_text(encoding='utf-8') != text:

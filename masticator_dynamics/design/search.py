@@ -69,7 +69,7 @@ class Searcher:
             self._evolve(start)
 
     def _evolve(self, start: FloatArray) -> None:
-        needed('pymoo').config.Config.warnings['not_compiled'] = False  # it prints advice
+        needed('pymoo.config').Config.warnings['not_compiled'] = False  # it prints advice
         problem = needed('pymoo.core.problem').Problem
         evaluate = self._several
 

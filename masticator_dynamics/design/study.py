@@ -28,6 +28,7 @@ from masticator_dynamics.design.twin_figures import TwinFigure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
+from masticator_dynamics.files.kept import key_of
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.workers import results
 
@@ -97,8 +98,11 @@ class Study:
         except MasticatorError as error:
             raise type(error)(f'{file}: {error}') if type(error) is InputError else error from None
         self._pickled = pickle.dumps(self.judge)
-        version = importlib.metadata.version('masticator_dynamics').encode()
-        self.parts = Parts(folder, self.text, version + self._pickled, self.judge.columns)
+        of = self.judge
+        mouthfuls = [repr(experiment) for experiment in of.experiments]
+        version = importlib.metadata.version('masticator_dynamics')
+        identity = key_of(version, of.mechanism.description, of.states, mouthfuls)
+        self.parts = Parts(folder, self.text, identity, of.columns)
 
     @property
     def objectives(self) -> dict[str, float]:
