@@ -53,7 +53,9 @@ class Parts:
                     f'{folder}: files that the study names, or this package, have changed since '
                     'it began; choose a new folder'
                 )
-        elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        elif folder.exists() and (
+            not folder.is_dir() or {f.name for f in folder.iterdir()} - {IDENTITY}
+        ):
             raise InputError(f'{folder} is there already and is no study; choose a new folder')
 
     @contextlib.contextmanager
@@ -95,3 +97,8 @@ class Parts:
             else:
                 columns.append(column.to_numpy())
         return np.column_stack(columns)
+
+
+def _holds_more(folder: pathlib.Path) -> bool:
+    """Whether there is more than a study that was stopped at once leaves."""
+    return any(file.name != IDENTITY for file in folder.iterdir())
