@@ -83,8 +83,7 @@ def experiment(
 
 
 def _on_the_robot(asked: Experiment, progress: Progress) -> None:
-    from masticator_dynamics.robot.demo.output import check_packages
-    from masticator_dynamics.robot.demo.run import PACKAGES
+    from masticator_dynamics.robot.demo import PACKAGES, check_packages
     from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
     check_packages({'ros': PACKAGES['ros']})

@@ -97,8 +97,3 @@ class Parts:
             else:
                 columns.append(column.to_numpy())
         return np.column_stack(columns)
-
-
-def _holds_more(folder: pathlib.Path) -> bool:
-    """Whether there is more than a study that was stopped at once leaves."""
-    return any(file.name != IDENTITY for file in folder.iterdir())

@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 import samples
-from masticator_dynamics.estimation.storage import read_estimator
+from masticator_dynamics.analysis.load_inertia.storage import read_estimator
 
 from masticator_dynamics import Mechanism
 

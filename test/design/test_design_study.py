@@ -145,9 +145,10 @@ def test_figures_are_those_of_mechanisms_loaded_from_files_of_that_geometry(jaw,
         write_description(judge.mechanism_of(row[: len(judge.space.axes)]), file, 'a test')
         loaded = Mechanism.load(file)
         effort = loaded.feedforward_batch(s.y, s.y_dot, s.y_ddot, s.wrench)
-        forces = np.linalg.norm(
-            [effort.joint_force(name) for name in loaded.description.force_joints], axis=-1
-        )
+        joints = loaded.tree_indices(loaded.description.force_joints)
+        singles = zip(s.y, s.y_dot, s.y_ddot, s.wrench, strict=True)
+        reactions = [loaded.feedforward(*state).joint_reaction[joints, :3] for state in singles]
+        forces = np.linalg.norm(reactions, axis=-1)
         inertia = actuated_inertia(loaded, effort)
         rows = loaded.tree_indices(loaded.actuated)
         speeds, angles = effort.v[:, rows], effort.q[:, rows]

@@ -22,7 +22,7 @@ from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
 from masticator_dynamics.robot.recording import processes, topics
-from masticator_dynamics.robot.recording.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.robot.recording.nodes import ClosedLoop, logs, running_nodes
 
 PROTOCOL = """
 schema: 1
@@ -52,7 +52,8 @@ def robot(ros_domain, tmp_path_factory):
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(processes, '_START', 480.0)  # s; a cold cache compiles
-            with running_nodes(work, dict(os.environ), 'robot', mechanism, loop):
+            nodes = loop.nodes(work, mechanism)
+            with running_nodes(work, dict(os.environ), 'robot', nodes):
                 yield mechanism
     finally:
         print(logs(work, ('robot',)))

@@ -46,6 +46,8 @@ class Recorder(Node):
     Attributes
     ----------
     events : list of Event
+    received : mapping of str
+        Message types by topic.
     heard : set of str
         Topics on which something has arrived.
     done : bool
@@ -55,6 +57,7 @@ class Recorder(Node):
     def __init__(self, name: str, received: Mapping[str, str], report: Report):
         super().__init__(name)
         self.events: list[Event] = []
+        self.received = received
         self.heard: set[str] = set()
         self.done = False
         self.report = report
