@@ -276,6 +276,8 @@ class Study:
         count = self.content.sensitivity
         if count and count & (count - 1):
             raise InputError(f'sensitivity: {count} is not a power of 2')
+        if count and len(self.judge.space.axes) < 2:
+            raise InputError('sensitivity: with one variable there is nothing to compare')
 
 
 def _judge(content: StudyFile, folder: pathlib.Path) -> Judge:
