@@ -38,6 +38,7 @@ SUMMARIES = {
     'export-c': 'Inverse dynamics of a mechanism as C99, for controllers without Python.',
     'close': 'Find a closed pose of a description, its home.',
     'import': 'A description from URDF, MJCF, SDF or a file of another tool.',
+    'calibrate': 'Zeros of encoders and dimensions, from redundant encoders alone.',
     'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'check-robot': 'Whether this computer is ready for the robot, and what to do if not.',
@@ -47,6 +48,7 @@ SUMMARIES = {
     'experiment': 'Chew the mouthfuls of a protocol and report their texture.',
     'fit-food': 'A food for the twin from a measured compression.',
     'texture': 'Two-bite profile of measured curves, of an analyser for example.',
+    'design': 'Which geometry should be built? Samples, search and report of a study.',
     'demo': 'Chew over ROS 2 without a robot; record, check and plot it.',
 }
 
