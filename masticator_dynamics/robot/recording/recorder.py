@@ -19,7 +19,7 @@ from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
-LEAD = 0.5  # s, from sending the trajectory to its start, plus this fraction of its duration:
+LEAD = 1.0  # s, from sending the trajectory to its start, plus this fraction of its duration:
 LEAD_PART = 0.02  # the node checks all of it first
 QUIET = 0.2  # s without a new connection before the trajectory is sent
 _DEPTH = 2000  # messages that may wait while the process does not get to run
