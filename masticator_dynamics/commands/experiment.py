@@ -4,15 +4,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
-import sys
-import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import scheduler_option
+from masticator_dynamics.commands.terminal import progress_bar
 
 if TYPE_CHECKING:
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
@@ -76,7 +77,8 @@ def experiment(
         if robot:
             _on_the_robot(asked)
         else:
-            asked.run(_Progress(), processes, scheduler=scheduler)
+            with _progress(asked) as progress:
+                asked.run(progress, processes, scheduler=scheduler)
         write_report(asked, parquet)
     click.echo(output / REPORT)
 
@@ -93,22 +95,12 @@ def _on_the_robot(asked: Experiment) -> None:
     with (
         stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
         Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
+        _progress(asked) as progress,
     ):
-        asked.run(_Progress(), robot=found.chew)
+        asked.run(progress, robot=found.chew)
 
 
-class _Progress:
-    """Shows how many mouthfuls are done, and the time left, on a terminal."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._before: int | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._before is None:
-            self._before = done
-        if not sys.stderr.isatty():
-            return
-        chewed, spent = done - self._before, time.monotonic() - self._start
-        left = f', {spent / chewed * (total - done):.0f} s left' if chewed else ''
-        click.echo(f'\r{done} of {total} mouthfuls{left}    ', nl=done == total, err=True)
+@contextlib.contextmanager
+def _progress(asked: Experiment) -> Iterator[Callable[[int, int], None]]:
+    with progress_bar('mouthfuls', len(asked.mouthfuls)) as bar:
+        yield lambda done, total: bar.update(done - bar.pos)
