@@ -96,6 +96,9 @@ EXTRAS = {
     'parquet': [
         'pyarrow>=15',
     ],
+    'xlsx': [
+        'xlsxwriter>=3.1,<4',
+    ],
     'design': [
         'pyarrow>=15',
         'pymoo>=0.6.1.5,<0.7',

@@ -38,6 +38,7 @@ SUMMARIES = {
     'export-c': 'Inverse dynamics of a mechanism as C99, for controllers without Python.',
     'close': 'Find a closed pose of a description, its home.',
     'import': 'A description from URDF, MJCF, SDF or a file of another tool.',
+    'calibrate': 'Zeros of encoders and dimensions, from redundant encoders alone.',
     'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'check-robot': 'Whether this computer is ready for the robot, and what to do if not.',

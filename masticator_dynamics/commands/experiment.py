@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 @scheduler_option
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--parquet', is_flag=True, help='Write tables as Parquet, too (extra "parquet").')
+@click.option('--xlsx', is_flag=True, help='Write tables as a workbook, too (extra "xlsx").')
+@click.option('--curves', is_flag=True, help='Write time, gap and force of every mouthful, too.')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
 def experiment(
     protocol: pathlib.Path,
@@ -44,6 +46,8 @@ def experiment(
     scheduler: str | None,
     robot: bool,
     parquet: bool,
+    xlsx: bool,
+    curves: bool,
     only_plan: bool,
 ) -> None:
     """Chew the mouthfuls of PROTOCOL (YAML) and report their texture.
@@ -52,18 +56,21 @@ def experiment(
     running, with the drives homed: it enables the drives, and leaves them torque-free.
 
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
-    effects.csv, comparisons.csv and report.html. Recordings in FOLDER are kept: an interrupted
-    experiment goes on where it stopped.
+    effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
+    kept: an interrupted experiment goes on where it stopped.
+
+    Example: masticator experiment examples/nut_or_bread.yaml --output nut_or_bread --xlsx
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
     from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
-    from masticator_dynamics.robot.laboratory.report import REPORT, check_parquet, write_report
+    from masticator_dynamics.robot.laboratory.report import REPORT, write_report
+    from masticator_dynamics.robot.laboratory.table_files import Formats
 
     check_statsmodels()
-    if parquet:
-        check_parquet()
+    formats = Formats(parquet, xlsx, curves)
+    formats.check()
 
     asked = Experiment(protocol, output, robot)
     if only_plan:
@@ -79,7 +86,7 @@ def experiment(
         else:
             with _progress(asked) as progress:
                 asked.run(progress, processes, scheduler=scheduler)
-        write_report(asked, parquet)
+        write_report(asked, formats)
     click.echo(output / REPORT)
 
 

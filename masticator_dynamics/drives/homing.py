@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback
-from masticator_dynamics.drives.status_words import BoolArray, homed
+from masticator_dynamics.drives.state_machine import BoolArray, homed
 from masticator_dynamics.engine.arrays import FloatArray
 
 _COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad, that a drive may be off home after homing

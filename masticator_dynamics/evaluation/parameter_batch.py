@@ -54,6 +54,28 @@ class GeometryEfforts:
 
 
 @dataclasses.dataclass(frozen=True)
+class GeometryPositions:
+    """Actuated positions of G geometries in N poses.
+
+    Attributes
+    ----------
+    valid : array of bool, shape (G, N)
+        Poses in which they close on home's branch; elsewhere all is zero.
+    position : array, shape (G, N, n_u)
+        What the encoders of the actuated joints show, rad or m.
+    by_y : array, shape (G, N, n_u, n_y)
+        Derivatives by the independent positions.
+    by_parameters : array, shape (G, N, n_u, n_p), or None
+        Derivatives by the parameters, independent positions held, where they were asked for.
+    """
+
+    valid: Bools
+    position: FloatArray
+    by_y: FloatArray
+    by_parameters: FloatArray | None
+
+
+@dataclasses.dataclass(frozen=True)
 class GeometryQuantities:
     """Quantities of G geometries in N states each, ``found[name]`` by name.
 
@@ -180,6 +202,42 @@ class ParameterBatch:
                 naming.with_inertia(of.description, of.structure, dict(of.values) | row)
             except InputError as error:
                 raise InputError(f'parameters, row {g + 1}: {error}') from None
+
+    def positions(
+        self, parameters: npt.ArrayLike, Y: npt.ArrayLike, *, derivatives: bool = True
+    ) -> GeometryPositions:
+        """Actuated positions of all geometries in all poses, with exact derivatives.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+            In the order of ``names``.
+        Y : array_like, shape (N, n_y)
+            Independent positions, rad or m.
+        derivatives : bool
+            Derivatives by the parameters, too.
+        """
+        of = self._kernels
+        constants, closed = self.constants(parameters)
+        given = self._given(Y, None, None, None)
+        places = tuple(self._columns) if derivatives else ()
+        code = _Codes(lambda at: of.position_derivatives(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part])[0]
+            for part in self._parts(len(constants), len(given))
+        ]
+        table = np.concatenate(found) if found else np.zeros((0, len(given), 1))
+        valid = table[..., 0] != 0.0
+        table = np.where(valid[..., None], table[..., 1:], 0.0)
+        ends = np.cumsum([of.actuators, of.actuators * of.freedoms])
+        position, by_y, by_parameters = np.split(table, ends, axis=-1)
+        shape = (*valid.shape, of.actuators)
+        return GeometryPositions(
+            valid,
+            position,
+            by_y.reshape(*shape, of.freedoms),
+            by_parameters.reshape(*shape, len(self.names)) if derivatives else None,
+        )
 
     # Quantities
 

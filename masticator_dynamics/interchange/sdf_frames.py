@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
-from masticator_dynamics.interchange.robot_model import numbers_in
+from masticator_dynamics.interchange.robot_model import is_true, numbers_in
 
 VERSIONS = (
     '1.3', '1.4', '1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12',
@@ -111,7 +111,7 @@ class SdfFrames:
                 self._account_for(source, files)
                 included = included_model(element, source)
                 inner = prefix + str(included.get('name'))
-                merged = element.get('merge') in ('1', 'true')
+                merged = is_true(element.get('merge'), self.file, f'include {inner} merge')
                 # As in SDF: what is merged keeps a frame of its own, and gives up its prefix.
                 frame = f'{prefix}_merged__{included.get("name")}__model__' if merged else inner
                 within = prefix if merged else f'{inner}::'
@@ -144,7 +144,7 @@ class SdfFrames:
                 raise DescriptionError(self.file, f'{place} pose', 'its quaternion is zero')
             return numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix()
         numbers = np.array(numbers_in(str(pose.text), 6, self.file, f'{place} pose'))
-        if pose.get('degrees') == 'true':
+        if is_true(pose.get('degrees'), self.file, f'{place} pose degrees'):
             numbers[3:] = np.radians(numbers[3:])
         angles = numbers[3:]
         whole = np.round(angles / _EIGHTH) * _EIGHTH

@@ -13,7 +13,7 @@ from masticator_dynamics.optional import remedy
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.ros.common.parameters import Autostart, Declaration, MechanismName
-from masticator_dynamics.ros.pieces import refuse_pieces
+from masticator_dynamics.ros.middleware import refuse_pieces
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,18 +13,16 @@ from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Nmt, NmtState
 from masticator_dynamics.drives.simulator import profile
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.error_log import ErrorLog
-from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
+from masticator_dynamics.drives.simulator.error_control import ErrorLog, Heartbeats
 from masticator_dynamics.drives.simulator.link import Link
-from masticator_dynamics.drives.simulator.pdo import Pdo
-from masticator_dynamics.drives.simulator.process_data import ProcessData
-from masticator_dynamics.drives.simulator.sdo_server import SdoServer
+from masticator_dynamics.drives.simulator.process_data import Pdo, ProcessData
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     AbortError,
     Key,
     ObjectDictionary,
+    SdoServer,
     Value,
 )
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive

@@ -16,6 +16,7 @@ from std_msgs.msg import String
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.escalation import late_answers
 from masticator_dynamics.drives.rotors import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
@@ -28,11 +29,11 @@ from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
     WARN,
+    KeepingUp,
     LogLimit,
     Status,
     shortened,
 )
-from masticator_dynamics.ros.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic

@@ -17,14 +17,14 @@ from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.evaluation.goals import Goal
 from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.ranges import LIMITS_KEPT
-from masticator_dynamics.ros.dynamics.bite_force import (
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
+from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
+from masticator_dynamics.ros.dynamics.measured_wrenches import (
     BiteForce,
     MeasuredWrench,
     MeasuredWrenches,
     Transport,
 )
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
-from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
 
 
 class EffortClamp:

@@ -11,7 +11,6 @@ process stood still, it does not.
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 from collections.abc import Callable
 
@@ -66,7 +65,7 @@ class CycleCounts:
     stalls: int = 0
 
 
-class CycleScheduler:
+class CycleScheduler(real_time.Worker):
     """Runs ``cycle(due)`` for due times (ns) on a grid, in a thread of its own.
 
     Parameters
@@ -101,34 +100,18 @@ class CycleScheduler:
         failed: Callable[[Exception], None],
         steady: Callable[[], int] = steady_ns,
     ):
+        super().__init__('cycle', self._run, real_time.DYNAMICS, 1.0 / rate)
         self.period = round(1e9 / rate)
         self.simulated = False
         self._now, self._cycle, self._rest, self._failed = now, cycle, rest, failed
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles started late
-        self.real_time = self.awake = False
-        self.held_back = real_time.HeldBack()
         self._durations = np.zeros(_WINDOW)
         self._lateness = np.zeros(_WINDOW)
         self._early = 0.0  # ns before a cycle is due
         self._due = 0  # of the latest cycle
         self._difference: int | None = None  # ns, between the two clocks
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start with the next period."""
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name='cycle', daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the cycle that is running."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
 
     def durations(self) -> FloatArray:
         """How long the latest cycles took, s, including what followed when they were done."""
@@ -147,14 +130,10 @@ class CycleScheduler:
             time.sleep((self._due + self.period // 4 - self._now()) % self.period * 1e-9)
 
     def _run(self) -> None:
-        self.real_time = real_time.request(real_time.DYNAMICS)
-        self.awake = real_time.stay_awake(self.period * 1e-9)
-        if self.real_time:
-            self.held_back.begin()
         self._difference, due = None, 0
-        while not self._stopped.is_set():
+        while not self.ended.is_set():
             now = self._wait_until(due)
-            if self._stopped.is_set():
+            if self.ended.is_set():
                 return
             due = due or now
             step = self._step(now - due)
@@ -231,7 +210,7 @@ class CycleScheduler:
         earliest = _JUMP * 1e9 if self.simulated else self.period + _SMALLEST
         while True:
             now = self._now()
-            if self._stopped.is_set() or (now > 0 and not 0 < due - now <= earliest):
+            if self.ended.is_set() or (now > 0 and not 0 < due - now <= earliest):
                 return now
             if self.simulated or now == 0:
                 time.sleep(_POLL)

@@ -10,15 +10,14 @@ import time
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status
-from masticator_dynamics.ros.common.keeping_up import KeepingUp
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, KeepingUp, Status
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
-from masticator_dynamics.ros.dynamics.bite_force import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.cycle import Answer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
+from masticator_dynamics.ros.dynamics.topics import WrenchInput
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
-from masticator_dynamics.ros.dynamics.wrench_input import WrenchInput
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
 _LOOK = 0.2  # s

@@ -13,10 +13,18 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load
 from masticator_dynamics.drives.drive_report import Phase, Report
+from masticator_dynamics.drives.escalation import late_answers
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.state_machine import state_of
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
-from masticator_dynamics.ros.common.keeping_up import KeepingUp, late_answers
+from masticator_dynamics.ros.common.diagnostics import (
+    ERROR,
+    OK,
+    STALE,
+    WARN,
+    KeepingUp,
+    Rejections,
+    Status,
+)
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
 

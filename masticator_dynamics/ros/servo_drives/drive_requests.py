@@ -18,14 +18,14 @@ from std_srvs.srv import Trigger
 from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.status_words import powered
+from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
-from masticator_dynamics.ros.common.askers import who_asks
+from masticator_dynamics.ros.common.connections import who_asks
 from masticator_dynamics.ros.common.diagnostics import LogLimit
 from masticator_dynamics.ros.common.guard import guard_of
-from masticator_dynamics.ros.servo_drives.commanders import Commanders
+from masticator_dynamics.ros.servo_drives.drive_topics import Commanders
 
 _POLL = 0.005  # s
 _BURST = 10  # lines in the log at once

@@ -14,24 +14,20 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.approach import plan_approach
-from masticator_dynamics.drives.commanded_closure import CommandedClosure
+from masticator_dynamics.drives.closure_checks import CommandedClosure, check_reference
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.drive_report import Report
-from masticator_dynamics.drives.encoder_reference import check_reference
+from masticator_dynamics.drives.drive_report import Finding, Report
 from masticator_dynamics.drives.exchange import CyclicExchange
-from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.joint_limits import in_order
-from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watching_threads import LoopCheck, SlowReading
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
 from masticator_dynamics.ros.common.managed_node import Runtime
-from masticator_dynamics.ros.servo_drives.added_effort import AddedEffort
 from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
-from masticator_dynamics.ros.servo_drives.drive_topics import DriveTopics
+from masticator_dynamics.ros.servo_drives.drive_topics import AddedEffort, DriveTopics
 
 _AGAIN = 0.2  # s between two attempts to find missing drives
 _OFF = 0.05  # rad or m, by which joints are off so that loops do not close

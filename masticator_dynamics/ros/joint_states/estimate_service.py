@@ -18,11 +18,11 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import shortened
 from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.inertia_estimator.estimator_set import EstimatorSet
 from masticator_dynamics.ros.joint_states.joint_state_input import (
     INDEPENDENT,
     JointSelection,
