@@ -48,6 +48,7 @@ SUMMARIES = {
     'experiment': 'Chew the mouthfuls of a protocol and report their texture.',
     'fit-food': 'A food for the twin from a measured compression.',
     'texture': 'Two-bite profile of measured curves, of an analyser for example.',
+    'design': 'Which geometry should be built? Samples, search and report of a study.',
     'demo': 'Chew over ROS 2 without a robot; record, check and plot it.',
 }
 

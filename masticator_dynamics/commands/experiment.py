@@ -4,19 +4,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import pathlib
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import scheduler_option
-from masticator_dynamics.commands.terminal import progress_bar
+from masticator_dynamics.commands.terminal import Stages
 
 if TYPE_CHECKING:
-    from masticator_dynamics.robot.laboratory.experiment_run import Experiment
+    from masticator_dynamics.robot.laboratory.experiment_run import Experiment, Progress
 
 
 @click.command()
@@ -80,17 +79,17 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
+    progress = functools.partial(Stages(), 'mouthfuls')
     with asked.alone():  # before touching the robot, which another experiment may be using
         if robot:
-            _on_the_robot(asked)
+            _on_the_robot(asked, progress)
         else:
-            with _progress(asked) as progress:
-                asked.run(progress, processes, scheduler=scheduler)
+            asked.run(progress, processes, scheduler=scheduler)
         write_report(asked, formats)
     click.echo(output / REPORT)
 
 
-def _on_the_robot(asked: Experiment) -> None:
+def _on_the_robot(asked: Experiment, progress: Progress) -> None:
     from masticator_dynamics.robot.demo import PACKAGES, check_packages
     from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
@@ -102,12 +101,5 @@ def _on_the_robot(asked: Experiment) -> None:
     with (
         stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
         Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
-        _progress(asked) as progress,
     ):
         asked.run(progress, robot=found.chew)
-
-
-@contextlib.contextmanager
-def _progress(asked: Experiment) -> Iterator[Callable[[int, int], None]]:
-    with progress_bar('mouthfuls', len(asked.mouthfuls)) as bar:
-        yield lambda done, total: bar.update(done - bar.pos)

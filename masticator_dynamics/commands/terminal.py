@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -69,3 +70,20 @@ def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float
     """
     with progress_bar(label, 1000) as bar:
         yield lambda now: bar.update(int(1000.0 * (now - start) / (end - start)) - bar.pos)
+
+
+class Stages:
+    """Shows how far each stage of long work has come, and the time left, on a terminal."""
+
+    def __init__(self) -> None:
+        self._stage, self._start, self._before = '', 0.0, 0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tell what is done, of a total."""
+        if stage != self._stage:
+            self._stage, self._start, self._before = stage, time.monotonic(), done
+        if not sys.stderr.isatty():
+            return
+        new, spent = done - self._before, time.monotonic() - self._start
+        left = f', {spent / new * (total - done):.0f} s left' if new else ''
+        click.echo(f'\r{stage}: {done} of {total}{left}    ', nl=done == total, err=True)

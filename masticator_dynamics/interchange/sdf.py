@@ -37,6 +37,7 @@ from masticator_dynamics.interchange.sdf_frames import (
     included_file,
     included_model,
     read_root,
+    refuse_changes,
 )
 from masticator_dynamics.interchange.sdf_joints import TYPES, Edge, SdfJoints, spanning
 from masticator_dynamics.interchange.sdf_unread import READ, refuse_unread
@@ -69,6 +70,7 @@ def read_sdf(
     # Robots in the file come before included ones, among which are lights and grounds.
     for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
         if element.tag == 'include':
+            refuse_changes(element, unread)
             try:
                 element = included_model(element, included_file(element, file))
             except DescriptionError as error:
@@ -91,7 +93,7 @@ class _SdfReader:
         wanted: frozenset[str],
     ):  # fmt: skip
         file = self.file = unread.file
-        self.frames = SdfFrames(element, file)
+        self.frames = SdfFrames(element, unread)
         self.model = RobotModel(file, str(element.get('name') or file.stem), '', {}, [])
         if world is not None:
             gravity = world.findtext('gravity') or world.findtext('physics/gravity') or '0 0 -9.8'
@@ -119,7 +121,10 @@ class _SdfReader:
         moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
-        self._ties(joints.names, unread)
+        others = {
+            str(part.get('name')) for part in (() if world is None else world.findall('model'))
+        }
+        self._ties(joints.names | others - {self.model.name}, unread)
         self._refuse_untied()
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)

@@ -20,6 +20,7 @@ from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
 from masticator_dynamics.interchange.robot_model import is_true, numbers_in
+from masticator_dynamics.interchange.unread import Unread, tag_of
 
 VERSIONS = (
     '1.3', '1.4', '1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12',
@@ -79,13 +80,13 @@ def read_root(file: pathlib.Path) -> ElementTree.Element:
 class SdfFrames:
     """All parts of a model and of the models in it, by name, and where they are."""
 
-    def __init__(self, model: ElementTree.Element, file: pathlib.Path):
-        self.file = file
+    def __init__(self, model: ElementTree.Element, unread: Unread):
+        self.unread, self.file = unread, unread.file
         self.parts: dict[str, SdfPart] = {}
         self.straightened = 0.0  # rad; by which angles were off a multiple of 45 degrees
         self.scopes: dict[str, Scope] = {}  # of the names in each model
         self._included = 0  # bytes
-        self._add(model, '__model__', Scope('', 'world'), '', (file.resolve(),))
+        self._add(model, '__model__', Scope('', 'world'), '', (self.file.resolve(),))
 
     def of(self, tag: str) -> Iterator[tuple[str, SdfPart]]:
         """Names and parts of a kind: link, joint, frame or model."""
@@ -107,6 +108,7 @@ class SdfFrames:
             elif element.tag == 'model':
                 self._add(element, inner, scope, f'{inner}::', files)
             elif element.tag == 'include':
+                refuse_changes(element, self.unread)
                 source = included_file(element, files[-1])
                 self._account_for(source, files)
                 included = included_model(element, source)
@@ -212,6 +214,21 @@ class SdfFrames:
         return f'{scope.model}::'
 
 
+def refuse_changes(include: ElementTree.Element, unread: Unread) -> None:
+    """Refuse ``<experimental:params>``, which changes elements of what is included.
+
+    Raises
+    ------
+    DescriptionError
+        Unless it is to be left out.
+    """
+    uri = (include.findtext('uri') or '').strip()
+    for part in include:
+        if tag_of(part).endswith(':params'):
+            reason = f'it changes elements of {uri}'
+            unread.refuse(tag_of(part), '', reason, 'Read are files as they are')
+
+
 def included_model(include: ElementTree.Element, file: pathlib.Path) -> ElementTree.Element:
     """The model of a file, called and placed as an ``<include>`` says."""
     model = read_root(file).find('model')
@@ -225,7 +242,9 @@ def included_model(include: ElementTree.Element, file: pathlib.Path) -> ElementT
         for old in model.findall('pose'):
             model.remove(old)
         model.append(pose)
-    model.extend(include.findall('plugin'))
+    for old in model.findall('static') if include.find('static') is not None else ():
+        model.remove(old)
+    model.extend([*include.findall('plugin'), *include.findall('static')])
     return model
 
 

@@ -173,7 +173,7 @@ def _read_gazebo(
     elements = [(part, g.get('reference') or '') for g in root.findall('gazebo') for part in g]
     if not any(part.tag in ('joint', 'plugin') for part, _ in elements):
         return
-    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread.file)
+    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread)
     poses = {name: frames.pose(name) for name in tree.links}
     joints = SdfJoints(frames, unread)
     edges = joints.edges()

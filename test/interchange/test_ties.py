@@ -514,6 +514,39 @@ def test_a_payload_that_is_another_model_is_told(write: Write) -> None:
     assert 'plugin hold: the model that it holds is left out' in notes
 
 
+def test_a_payload_that_the_world_has_is_refused(write: Write) -> None:
+    """Its weight is known to the file, and acts on the motors."""
+    held = named(parent_link='rod_1', child_model='parcel', child_link='box')
+    robot = sdf_with(PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held))
+    text = robot.replace('<model', '<world name="w"><model', 1).replace(
+        '</sdf>', '{}</world></sdf>'
+    )
+    parcel = '<model name="parcel"><link name="box"/></model>'
+    with pytest.raises(DescriptionError, match='plugin hold: it names rod_1 and parcel'):
+        import_robot(write('a.sdf', text.format(parcel)), 'a')
+    made = import_robot(write('a.sdf', text.format(parcel)), 'a', ignore=['hold'])
+    assert 'plugin hold is left out, as asked' in made.notes
+
+
+def test_what_an_include_changes(write: Write) -> None:
+    """Elements: refused. ``<static>`` takes the place of the model's own."""
+    write('robot.sdf', five_bars.sdf())
+    params = (
+        '<e:params xmlns:e="experimental"><link element_id="rod_1" action="remove"/></e:params>'
+    )
+    text = '<sdf version="1.9"><model name="m">{}<link name="a"/><joint name="j" type="revolute">'
+    text += (
+        '<parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint></model></sdf>'
+    )
+    inside = '<include><uri>robot.sdf</uri>{}</include>'
+    path = write('a.sdf', text.format(inside.format(params)))
+    with pytest.raises(DescriptionError, match=r'e.*:params: it changes elements of robot\.sdf'):
+        import_robot(path, 'a')
+    path = write('b.sdf', text.format(inside.format('<static>true</static>')))
+    with pytest.raises(DescriptionError, match='nothing with mass moves in it'):
+        import_robot(path, 'a')
+
+
 def test_plugins_that_name_no_joint_of_the_robot(write: Write) -> None:
     mimic, rest = FOLLOWING['plugin']
     text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>secnd<'))
