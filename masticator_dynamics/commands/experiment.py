@@ -57,8 +57,6 @@ def experiment(
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
     effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
     kept: an interrupted experiment goes on where it stopped.
-
-    Example: masticator experiment examples/nut_or_bread.yaml --output nut_or_bread --xlsx
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
