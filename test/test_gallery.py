@@ -43,3 +43,15 @@ def test_a_script_of_the_gallery_draws(script, monkeypatch) -> None:
         assert axes.get_xlabel() and values
         assert all(np.isfinite(v).any() for v in values)
     pyplot.close('all')
+
+
+def test_both_molars_bite_alike_and_the_closed_mouth_bites_hardest(monkeypatch) -> None:
+    pyplot.switch_backend('Agg')
+    pyplot.close('all')
+    monkeypatch.setattr(pyplot, 'show', lambda: None)
+    runpy.run_path(str(samples.ROOT / 'examples' / 'gallery' / 'plot_bites.py'))
+    lines = {line.get_label(): line.get_ydata() for line in pyplot.gca().lines}
+    # The inertia of S0's jaw is not quite symmetric.
+    np.testing.assert_allclose(lines['molar_left'], lines['molar_right'], rtol=0.005)
+    assert (lines['incisor'] > lines['molar_right']).all()  # both sides of the robot carry it
+    assert all((np.diff(forces) < 0.0).all() for forces in lines.values())

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 import numpy as np
 
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.failures import pose_text
 from masticator_dynamics.evaluation.results import Effort

@@ -11,16 +11,16 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import (
+    actuators_option,
     friction_option,
     goal_option,
     mechanism_argument,
     motion_option,
     output_option,
-    split_names,
     strict_option,
 )
-from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.tallies import LimitTally, RangeTally
+from masticator_dynamics.commands.terminal import chunks
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.evaluation.results import Effort
@@ -37,12 +37,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @motion_option
 @output_option
 @goal_option
-@click.option(
-    '--actuators',
-    metavar='LIST',
-    callback=split_names,
-    help='Actuated joints that drive, comma separated; the others idle. Default: all.',
-)
+@actuators_option
 @friction_option
 @click.option(
     '--limits',
