@@ -59,12 +59,12 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
 
 @contextlib.contextmanager
 def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that shows how much of the way from start to end is done.
+    """Give a function that shows how far the work has come between start and end.
 
     Parameters
     ----------
     start, end : float
-        Ends of the way, in any unit.
+        In any unit.
     label : str
         Stands before the bar.
     """

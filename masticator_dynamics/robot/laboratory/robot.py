@@ -96,7 +96,7 @@ class Robot(Recorder):
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
         self._requests = {name: self.create_client(Trigger, name) for name in _SERVICES}
 
-    def taken(self, topic: str, content: bytes) -> None:
+    def on_message(self, topic: str, content: bytes) -> None:
         """Check diagnostics and the food's force."""
         message = _read(topic, content) if topic in _WATCHED else None
         if isinstance(message, DiagnosticArray):

@@ -186,7 +186,7 @@ class DrivesPlayer(Player):
         self._reset = self.create_client(Trigger, topics.RESET)
         self._before = self._health.counts
 
-    def taken(self, topic: str, content: bytes) -> None:
+    def on_message(self, topic: str, content: bytes) -> None:
         """Evaluate diagnostics."""
         if topic == topics.DIAGNOSTICS:
             self._health.take(deserialize_message(content, DiagnosticArray).status)

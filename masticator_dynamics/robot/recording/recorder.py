@@ -88,7 +88,7 @@ class Recorder(Node):
         publisher.publish(message)
         self.events.append(Event(topic, now, now, 0, serialize_message(message)))
 
-    def taken(self, topic: str, content: bytes) -> None:
+    def on_message(self, topic: str, content: bytes) -> None:
         """Called for every message that is recorded; for subclasses."""
 
     def _record_waiting(self) -> None:
@@ -98,7 +98,7 @@ class Recorder(Node):
                 times = info['received_timestamp'], info['source_timestamp']
                 self.events.append(Event(topic, *times, sequence, content))
                 self.heard.add(topic)
-                self.taken(topic, content)
+                self.on_message(topic, content)
 
 
 def trajectory_message(script: Script, start: int) -> JointTrajectory:
