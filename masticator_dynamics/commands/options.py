@@ -40,6 +40,11 @@ goal_option = click.option(
 friction_option = click.option(
     '--friction', is_flag=True, help='Include friction of joints and contacts.'
 )
+incisor_option = click.option(
+    '--incisor', metavar='FILE',
+    type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
+    help='Recorded incisor to chew along (CSV), instead of the built-in strokes.',
+)  # fmt: skip
 strict_option = click.option(
     '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'
 )
@@ -72,6 +77,12 @@ def split_names(
     return names
 
 
+actuators_option = click.option(
+    '--actuators', metavar='LIST', callback=split_names,
+    help='Actuated joints that drive, comma separated; the others idle. Default: all.',
+)  # fmt: skip
+
+
 def named_values(
     form: str, read: Callable[[str], Value]
 ) -> Callable[[click.Context, click.Parameter, Sequence[str]], dict[str, Value]]:
@@ -86,10 +97,12 @@ def named_values(
     ) -> dict[str, Value]:
         found: dict[str, Value] = {}
         for value in values:
-            name, _, text = value.partition('=')
+            name, equals, text = value.partition('=')
             if name in found:
                 raise click.BadParameter(f'{name!r} is there twice', context, parameter)
             try:
+                if not (name and equals):
+                    raise ValueError
                 found[name] = read(text)
             except ValueError:
                 raise click.BadParameter(f'{value!r} is not {form}', context, parameter) from None

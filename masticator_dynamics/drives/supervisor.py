@@ -379,12 +379,12 @@ class Supervisor:
             reason = self._why_not_home()
         return Outcome(not reason, reason)
 
-    def home(self) -> Outcome:
-        """Make the present positions home; drives must be in homing mode already."""
+    def home(self, target: FloatArray | None = None) -> Outcome:
+        """Make the present positions home, or others (n,); drives must be in homing mode."""
         with self._lock:
             reason = self._why_not_home()
             if not reason:
-                self._homing.begin()
+                self._homing.begin(target)
                 self._enter(Phase.HOMING)
         return Outcome(not reason, reason or 'homing')
 
