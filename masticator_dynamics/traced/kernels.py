@@ -252,6 +252,26 @@ class Kernels:
         """
         return self._by_parameters('gradient', places, at_positions, self.actuators)
 
+    @functools.cache  # noqa: B019
+    def position_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, actuated positions, and their derivatives (n_u, n_y) and (n_u, n_p).
+
+        By the independent positions, and by some of the constants.
+        """
+        first = self.inputs + self.tree * at_positions
+        inputs = [first + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[first:])
+            return list(_derivatives().positions_by_parameters(run, inputs))
+
+        return RowCode(
+            'positions by parameters',
+            first, 1 + self.actuators * (1 + self.freedoms + len(places)), function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
     def _by_parameters(
         self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
     ) -> RowCode:

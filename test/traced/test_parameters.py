@@ -408,6 +408,30 @@ def test_states_outside_ranges_are_valid_all_the_same() -> None:
     assert np.abs(found.actuated[0] - expected.actuated).max() < 1e-12
 
 
+@pytest.mark.parametrize('name', ['masticator', 'rrr4', 'rcid', 'trimule', 'archetype jaw_6pus'])
+def test_positions_of_encoders_by_parameters(name) -> None:
+    found = mechanism(name)
+    zeros = [f'{joint}.zero' for joint in found.actuated[:2]]
+    names = [*zeros, *free_to_change(name)]
+    batch = found.parameter_batch(names)
+    chosen = name.removeprefix('archetype ')
+    Y = np.array(states(name, 4, 3217), dtype=object)[:, 0].tolist()
+    positions = batch.positions(batch.values[None], Y)
+    assert positions.valid.all(), chosen
+    motion = found.solve_batch(Y)
+    tangent = motion.tangent[:, found.actuated_rows]
+    assert samples.relative_error(positions.position[0], motion.position) < 1e-11
+    assert samples.relative_error(positions.by_y[0], tangent) < 1e-11
+    assert positions.by_parameters is not None
+    largest = np.abs(positions.by_parameters).max()
+    for k, step in enumerate(np.eye(len(names)) * 1e-5):
+        slope = samples.five_point(
+            lambda t, step=step: batch.positions(batch.values[None] + t * step, Y).position, 1.0
+        )
+        error = np.abs(positions.by_parameters[..., k] - slope / 1e-5).max()
+        assert error < 1e-7 * largest, names[k]
+
+
 QUANTITIES = (
     'actuated', 'power', 'contact', 'joint_force', 'bearing_force', 'loop_force', 'position',
     'velocity', 'q', 'jacobian', 'condition', 'mass', 'actuated_inertia', 'load_inertia',

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction
-from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.plant import FreeMotors
+from masticator_dynamics.drives.simulator.axes import Axes, FreeMotors
 from masticator_dynamics.drives.simulator.servo import ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.motion import chewing_stroke
