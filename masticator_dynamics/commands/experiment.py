@@ -4,18 +4,18 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import scheduler_option
+from masticator_dynamics.commands.terminal import Stages
 
 if TYPE_CHECKING:
-    from masticator_dynamics.robot.laboratory.experiment_run import Experiment
+    from masticator_dynamics.robot.laboratory.experiment_run import Experiment, Progress
 
 
 @click.command()
@@ -57,8 +57,6 @@ def experiment(
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
     effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
     kept: an interrupted experiment goes on where it stopped.
-
-    Example: masticator experiment examples/nut_or_bread.yaml --output nut_or_bread --xlsx
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
@@ -79,16 +77,17 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
+    progress = functools.partial(Stages(), 'mouthfuls')
     with asked.alone():  # before touching the robot, which another experiment may be using
         if robot:
-            _on_the_robot(asked)
+            _on_the_robot(asked, progress)
         else:
-            asked.run(_Progress(), processes, scheduler=scheduler)
+            asked.run(progress, processes, scheduler=scheduler)
         write_report(asked, formats)
     click.echo(output / REPORT)
 
 
-def _on_the_robot(asked: Experiment) -> None:
+def _on_the_robot(asked: Experiment, progress: Progress) -> None:
     from masticator_dynamics.robot.demo import PACKAGES, check_packages
     from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
@@ -101,21 +100,4 @@ def _on_the_robot(asked: Experiment) -> None:
         stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
         Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
     ):
-        asked.run(_Progress(), robot=found.chew)
-
-
-class _Progress:
-    """Shows how many mouthfuls are done, and the time left, on a terminal."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._before: int | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._before is None:
-            self._before = done
-        if not sys.stderr.isatty():
-            return
-        chewed, spent = done - self._before, time.monotonic() - self._start
-        left = f', {spent / chewed * (total - done):.0f} s left' if chewed else ''
-        click.echo(f'\r{done} of {total} mouthfuls{left}    ', nl=done == total, err=True)
+        asked.run(progress, robot=found.chew)

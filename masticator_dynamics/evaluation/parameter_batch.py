@@ -16,7 +16,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, c
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
-from masticator_dynamics.evaluation.other_parameters import check_value, sample_of
+from masticator_dynamics.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.evaluation.packing import pack_rows
 from masticator_dynamics.evaluation.results import Evaluator
 from masticator_dynamics.traced import kernels
@@ -185,23 +185,43 @@ class ParameterBatch:
                 home[:, k] -= whole[:, names.index(f'{joint}.zero')]
         return home
 
-    def _check(self, values: FloatArray) -> None:
-        wrong = np.argwhere(~np.isfinite(values))
+    def possible(self, parameters: npt.ArrayLike) -> Bools:
+        """Rows (G,) that a mechanism can have: finite, nothing negative that must not be.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+        """
+        values = as_floats(parameters, 'parameters')
+        good: Bools = np.asarray(np.isfinite(values).all(axis=1))
         for name, column in zip(self.names, values.T, strict=True):
-            if len(column) and not len(wrong):
-                g = int(np.argmin(column))
-                check_value(f'parameters, row {g + 1}: {name}', column[g])
-        if len(wrong):
-            g, k = wrong[0]
-            raise InputError(f'parameters, row {g + 1}: {self.names[k]} is {values[g, k]}')
-        bodies = {n.rpartition('.')[0] for n in self.names if n.rpartition('.')[2] in _INERTIAL}
-        of = self._variable
-        for g in range(len(values) if bodies & set(naming.bodies_with_mass(of.structure)) else 0):
-            row = dict(zip(self.names, values[g], strict=True))
-            try:
-                naming.with_inertia(of.description, of.structure, dict(of.values) | row)
-            except InputError as error:
-                raise InputError(f'parameters, row {g + 1}: {error}') from None
+            good = good & in_bounds(name, column)
+        rows = np.flatnonzero(good)
+        of, known = self._variable, naming.inertial(self._variable.structure)
+        for link in naming.bodies_with_mass(of.structure):
+            keys = [f'{link}.{part}' for part in naming.INERTIAL]
+            if set(keys) & set(self.names):
+                numbers = np.empty((len(rows), len(keys)))
+                for k, key in enumerate(keys):
+                    numbers[:, k] = of.values.get(key, known[key])
+                    if key in self.names:
+                        numbers[:, k] = values[rows, self.names.index(key)]
+                good[rows] &= naming.consistent(numbers)
+        return good
+
+    def _check(self, values: FloatArray) -> None:
+        """Refuse rows that no mechanism can have, with the reason of the first."""
+        wrong = np.flatnonzero(~self.possible(values))
+        if not len(wrong):
+            return
+        of, g = self._variable, int(wrong[0])
+        row = dict(zip(self.names, values[g].tolist(), strict=True))
+        for name, value in row.items():
+            check_value(f'parameters, row {g + 1}: {name}', value)
+        try:
+            naming.with_inertia(of.description, of.structure, dict(of.values) | row)
+        except InputError as error:
+            raise InputError(f'parameters, row {g + 1}: {error}') from None
 
     def positions(
         self, parameters: npt.ArrayLike, Y: npt.ArrayLike, *, derivatives: bool = True
@@ -249,6 +269,8 @@ class ParameterBatch:
         Y_dot: npt.ArrayLike | None = None,
         Y_ddot: npt.ArrayLike | None = None,
         W: npt.ArrayLike | None = None,
+        *,
+        needed: npt.ArrayLike = False,
     ) -> GeometryQuantities:
         """What designs are judged by, of all geometries in all states.
 
@@ -271,6 +293,9 @@ class ParameterBatch:
             In the order of the batch's ``names``.
         Y, Y_dot, Y_ddot, W : array_like, shape (N, ...)
             As for :meth:`Mechanism.feedforward_batch`.
+        needed : array_like of bool, shape (N,)
+            States without which a geometry is of no use: once one of them has failed, the others,
+            each of which takes as long as hundreds that close, are not followed from home.
 
         Raises
         ------
@@ -291,7 +316,9 @@ class ParameterBatch:
         gaps = np.zeros(shape)
         places = consecutive({name: math.prod(sizes[name]) for name in names})
         for part in self._parts(*shape):
-            table, status[part] = self._rows(code, given, constants[part], closed[part])
+            table, status[part] = self._rows(
+                code, given, constants[part], closed[part], needed=needed
+            )
             valid[part], gaps[part] = table[..., 0] != 0.0, table[..., 1]
             self._check_rods(table[..., 2], valid[part], part.start)
             for name in names:
@@ -423,6 +450,7 @@ class ParameterBatch:
         constants: FloatArray,
         closed: Bools,
         weights: FloatArray | None = None,
+        needed: npt.ArrayLike = False,
     ) -> tuple[FloatArray, IntArray]:
         """Outputs (G, N, outputs) for some geometries in all states, and status; else zeros."""
         extra = 0 if weights is None else weights.shape[-1]
@@ -436,8 +464,16 @@ class ParameterBatch:
         found = np.asarray(code[False].of_complete(flat))
         status, counts = np.zeros(len(flat), dtype=np.int64), np.repeat(closed, len(given))
         status[~counts], found[~counts] = OUT_OF_REACH, 0.0
-        for i in np.flatnonzero((found[:, 0] == 0.0) & counts):
+        must = np.broadcast_to(needed, len(given))
+        lost = np.zeros(len(constants), dtype=np.int64)
+        for i in np.flatnonzero((found[:, 0] == 0.0) & counts).tolist():
+            g, state = divmod(i, len(given))
+            if must[state] and lost[g]:
+                found[i], status[i] = 0.0, lost[g]
+                continue
             found[i], status[i] = self._from_home(code, flat[i], n, extra)
+            if must[state]:
+                lost[g] = status[i]
         shape = len(constants), len(given)
         return found.reshape(*shape, -1), status.reshape(shape)
 
@@ -468,6 +504,3 @@ class _Codes(dict[bool, RowCode]):
     def __missing__(self, at_positions: bool) -> RowCode:
         self[at_positions] = self._make(at_positions)
         return self[at_positions]
-
-
-_INERTIAL = naming.INERTIAL
