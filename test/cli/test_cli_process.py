@@ -297,10 +297,10 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
-    import masticator_dynamics.commands.demo as command
+    import masticator_dynamics.robot.demo as module
 
     asked = []
-    monkeypatch.setattr(command, 'run_demo', lambda *words: asked.append(words) or 3)
+    monkeypatch.setattr(module, 'run_demo', lambda *words: asked.append(words) or 3)
     incisor = tmp_path / 'incisor.csv'
     incisor.touch()
     answer = run('demo', '--output', tmp_path / 'results', '--incisor', incisor)
