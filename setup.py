@@ -123,6 +123,7 @@ EXTRAS = {
         'furo>=2024.8',
         'myst-parser>=4,<6',
         'sphinx>=8,<9',
+        'sphinx-gallery>=0.17,<1',
     ],
     'lint': [
         'mypy>=2.4,<3',
@@ -153,6 +154,8 @@ setup(
     name=PACKAGE,
     version=manifest.findtext('version'),
     description=manifest.findtext('description'),
+    long_description=pathlib.Path('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
     license=manifest.findtext('license'),
     maintainer=maintainer.text,
     maintainer_email=maintainer.get('email'),

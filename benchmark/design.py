@@ -33,7 +33,7 @@ motions:
   right: {chewing: {side: right, bite: 60.0}, states: 25}
 figures: {peak_torque: {}, rms_torque: {}}
 """
-MORE = '\n  load_inertia: {}\n  joint_force: {}\n'
+MORE = '\n  load_inertia: {}\n  joint_force: {}\n\nconstraints'
 
 
 def main() -> int:
@@ -42,7 +42,7 @@ def main() -> int:
     cases = {
         'three shafts: torques': SHAFTS,
         'jaw_design.yaml: 72 parameters, torques, coupling, sockets': example,
-        '  with load inertia and joint forces': example.replace('\nconstraints', f'{MORE}\nconstraints'),
+        '  with load inertia and joint forces': example.replace('\nconstraints', MORE),
     }  # fmt: skip
     for name, text in cases.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import click
 import numpy as np
 
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
 from masticator_dynamics.drives.dictionary import load_dictionary

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from masticator_dynamics.commands.options import incisor_option
 from masticator_dynamics.errors import InputError
 
 
@@ -22,12 +23,7 @@ from masticator_dynamics.errors import InputError
     show_default=True,
     help='Folder for what the demo writes.',
 )
-@click.option(
-    '--incisor',
-    type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
-    metavar='FILE',
-    help='Recorded incisor to chew along (CSV); default: a built-in stroke.',
-)
+@incisor_option
 @click.option(
     '--closed-loop',
     is_flag=True,

@@ -10,7 +10,7 @@ import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import scheduler_option
-from masticator_dynamics.commands.progress import Stages
+from masticator_dynamics.commands.terminal import Stages
 
 
 @click.command()

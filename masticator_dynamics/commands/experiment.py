@@ -12,7 +12,7 @@ import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import scheduler_option
-from masticator_dynamics.commands.progress import Stages
+from masticator_dynamics.commands.terminal import Stages
 
 if TYPE_CHECKING:
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment, Progress
@@ -57,8 +57,6 @@ def experiment(
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
     effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
     kept: an interrupted experiment goes on where it stopped.
-
-    Example: masticator experiment examples/nut_or_bread.yaml --output nut_or_bread --xlsx
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.

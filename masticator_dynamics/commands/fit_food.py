@@ -40,8 +40,6 @@ def fit_food(
 
     CURVE has displacement and force; units are read from its header. A file with the columns
     displacement and force alone is in m and N.
-
-    Example: masticator fit-food curve.csv --thickness 8mm --output food.yaml --plot fit.svg
     """
     import io
     import pathlib

@@ -28,8 +28,6 @@ def view(
 
     A RECORDING is a motion (CSV, as inverse-dynamics takes it) or MCAP, of the demo or of an
     experiment. Without one: the masticator.
-
-    Example: masticator view ankle.yaml --html ankle.html
     """
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable

@@ -9,7 +9,7 @@ import pathlib
 
 import numpy as np
 
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke

@@ -27,6 +27,8 @@ VERSIONS = (
 )  # fmt: skip
 _EIGHTH = 0.25 * np.pi
 _ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
+# Elements whose values are texts; attributes would leave them at their defaults.
+_OF_TEXTS = ('mass', 'inertia', 'axis', 'axis2', 'limit', 'dynamics', 'parent', 'child')
 _PATHS = ('SDF_PATH', 'GZ_SIM_RESOURCE_PATH', 'IGN_GAZEBO_RESOURCE_PATH', 'GAZEBO_MODEL_PATH')
 
 
@@ -120,8 +122,13 @@ class SdfFrames:
                 self._add(included, frame, scope, within, (*files, source))
 
     def _enter(self, name: str, element: ElementTree.Element, scope: Scope) -> None:
+        place = f'{element.tag} {name}'
         if name in self.parts:
-            raise DescriptionError(self.file, f'{element.tag} {name}', 'appears twice')
+            raise DescriptionError(self.file, place, 'appears twice')
+        for part in element.iter() if element.tag in ('link', 'joint') else ():
+            if part.tag == 'origin' or (part.tag in _OF_TEXTS and part.attrib):
+                reason = f'<{part.tag}> is as in URDF; SDF has <pose>, and numbers as texts'
+                raise DescriptionError(self.file, place, reason)
         self.parts[name] = SdfPart(element, scope)
 
     def _account_for(self, source: pathlib.Path, files: tuple[pathlib.Path, ...]) -> None:

@@ -250,6 +250,13 @@ def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
     ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
     if len(ends) != 2 or not all(end.get('link') for end in ends):
         raise DescriptionError(file, place, 'does not name two links')
+    places = {f'{end.tag}_{part}' for end in ends for part in ('origin', 'axis')}
+    for part in (*(inner for end in ends for inner in end), *element):
+        if part.tag in ('origin', 'pose') or (
+            part.tag.endswith(('_origin', '_axis')) and part.tag not in places
+        ):
+            reason = f'<{part.tag}> is not read: say {" and ".join(sorted(places))}'
+            raise DescriptionError(file, place, reason)
     frames = []
     for end in ends:
         origin, axis = (element.find(f'{end.tag}_{part}') for part in ('origin', 'axis'))

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
@@ -236,7 +236,7 @@ def _warm_up(model: Mechanism, food: Food) -> None:
 def _study_in_process(
     work: pathlib.Path, script: Script, loop: ClosedLoop, progress: Progress
 ) -> str:
-    """The same chewing in simulated time, unaffected by load, with each kind of feedforward.
+    """Chewing in simulated time, unaffected by load, with each kind of feedforward.
 
     Leaves a table, with a row for each kind, and a figure; returns the table for people.
     """
@@ -313,13 +313,13 @@ def leave_results(
     print(f'{output.resolve()}: {", ".join(names)}', flush=True)
     failed = [check.name for check in checks if check.passed is False]
     unknown = [check.name for check in checks if check.passed is None]
-    told = []
+    sentences = []
     if failed:
-        told.append(f'{len(failed)} of {len(checks)} checks failed: {", ".join(failed)}')
+        sentences.append(f'{len(failed)} of {len(checks)} checks failed: {", ".join(failed)}')
         if set(failed) <= TIMING:
-            told[0] += f' (timing only: {load_in_words()}; is it busy?)'
+            sentences[0] += f' (timing only: {load_in_words()}; is it busy?)'
     if unknown:
-        told.append(f'{len(unknown)} of {len(checks)} were not judged: {", ".join(unknown)}')
-    if told:
-        print(f'demo: {"; ".join(told)}', file=sys.stderr)
-    return 1 if told else 0
+        sentences.append(f'{len(unknown)} of {len(checks)} were not judged: {", ".join(unknown)}')
+    if sentences:
+        print(f'demo: {"; ".join(sentences)}', file=sys.stderr)
+    return 1 if sentences else 0

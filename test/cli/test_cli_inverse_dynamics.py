@@ -425,3 +425,13 @@ def test_columns_with_other_marks(inverse, write, old, new, meant) -> None:
     answer, out = inverse(write(names, states(3)))
     assert answer.status == 2 and meant in answer.err
     assert not out.exists()
+
+
+def test_a_table_does_not_replace_a_robot(run, write, tmp_path) -> None:
+    """The URDF of a mechanism, which it reads, among others."""
+    target = tmp_path / 'robot.urdf.xacro'
+    target.write_text('<robot/>')
+    motion = write(['time', *Y], [[0.0] * 5])
+    answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', target)
+    assert answer.status == 2 and 'robot.urdf.xacro is there, and no table' in answer.err
+    assert target.read_text() == '<robot/>'

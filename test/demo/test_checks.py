@@ -280,3 +280,14 @@ def test_jaw_that_does_not_move_passes(mechanism, script):
         bite_forces=0.0 * script.bite_forces,
     )
     assert failed(mechanism, still, perfect_record(mechanism, still)) == set()
+
+
+def test_pauses_of_the_computer_excuse_lost_cycles_but_no_wrong_torques(mechanism, script, record):
+    rows = np.arange(len(record[topics.STATE].stamps)) % 20 != 19
+    late = with_state(keep(record, rows), effort=1.05 * record[topics.STATE].effort[rows])
+    begin = np.arange(0.05, script.duration, 0.2)
+    late = dataclasses.replace(late, stalls=np.stack([begin, begin + 0.02], axis=1))
+    found = {check.name: check for check in judge(Run(Pass(mechanism, script, late), RATE))}
+    assert found['publish rate'].passed is found['no cycle lost'].passed is None
+    assert 'this computer stood still 5 times, 20.0 ms at most' in found['publish rate'].detail
+    assert found['torques as expected'].passed is found['energy balance'].passed is False

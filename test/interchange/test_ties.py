@@ -46,6 +46,43 @@ POSES = {
 }
 
 
+LOOP_JOINT = (
+    '<{0} name="l" type="spherical"><{1} link="rod_1">{3}</{1}><{2} link="rod_2"/>{4}</{0}>'
+)
+ORIGIN = f'<origin xyz="{LEFT}"/>'
+MISPLACED = {
+    'nested': LOOP_JOINT.format('loop_joint', 'link1', 'link2', ORIGIN, ''),
+    'of no end': LOOP_JOINT.format('constraint', 'parent', 'child', '', ORIGIN),
+    'of other words': LOOP_JOINT.format(
+        'constraint', 'parent', 'child', '', ORIGIN.replace('origin', 'link1_origin')
+    ),
+    'of URDF': gazebo(ORIGIN),
+}
+
+
+@pytest.mark.parametrize('where', MISPLACED)
+def test_origins_that_are_not_read(write: Write, where: str) -> None:
+    """Another loop would be closed, at the origins of the links."""
+    path = write('a.urdf', five_bars.urdf(MISPLACED[where] + five_bars.TRANSMISSIONS))
+    with pytest.raises(DescriptionError, match=r'<(link1_)?origin> is '):
+        import_robot(path, 'a')
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('<mass>0.3</mass>', '<mass value="0.3"/>'),
+        ('<axis><xyz>0 0 1</xyz></axis>', '<axis xyz="0 0 1"/>'),
+        ('<inertia>', '<inertia ixx="1">'),
+    ],
+)
+def test_sdf_that_is_written_as_urdf(write: Write, old: str, new: str) -> None:
+    text = five_bars.sdf()
+    assert old in text
+    with pytest.raises(DescriptionError, match='is as in URDF; SDF has <pose>, and numbers as'):
+        import_robot(write('a.sdf', text.replace(old, new)), 'a')
+
+
 @pytest.mark.parametrize('frame', POSES)
 def test_poses_of_gazebo_joints_are_relative_to(write: Write, frame: str) -> None:
     """As in SDF, whose joints they are."""

@@ -15,9 +15,9 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.dynamics import trajectory_preparation
-from masticator_dynamics.ros.dynamics.cycle import EffortClamp, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import FeedforwardCycle
+from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
 from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 

@@ -16,7 +16,7 @@ import yaml
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_report import Phase
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
@@ -92,7 +92,7 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
     try:
         for topic in (topics.BITE_FORCE, topics.DIAGNOSTICS):
             for content in (b'', b'\x00\x01\x00\x00\x07'):
-                robot.taken(topic, content)
+                robot.on_message(topic, content)
         whole = serialize_message(JointState(name=['crank_1']))
         robot.events = [Event(topics.DRIVES, 1, 1, 0, part) for part in (whole[:9], whole, b'')]
         assert [event.content.name for event in robot._events(topics.DRIVES)] == [['crank_1']]

@@ -12,7 +12,6 @@ from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import EVERY_SYNC, PDO_INVALID
 from masticator_dynamics.drives.simulator.device import Device
 from masticator_dynamics.drives.simulator.error_control import ErrorLog
-from masticator_dynamics.drives.simulator.link import Link
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     NOT_MAPPABLE,
@@ -168,7 +167,8 @@ class ProcessData:
     objects : ObjectDictionary
     device : Device
     errors : ErrorLog
-    link : Link
+    send : callable
+        Sends a frame: COB-ID and data.
     rerouted : callable
         Called when COB-IDs changed.
 
@@ -183,10 +183,10 @@ class ProcessData:
         objects: ObjectDictionary,
         device: Device,
         errors: ErrorLog,
-        link: Link,
+        send: Callable[[int, bytes], None],
         rerouted: Callable[[], None],
     ):
-        self._objects, self._device, self._errors, self._link = objects, device, errors, link
+        self._objects, self._device, self._errors, self._send = objects, device, errors, send
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
@@ -227,7 +227,7 @@ class ProcessData:
         if SYNC_LOST in self._errors:
             self._device.regain_connection(SYNC_LOST)
         for pdo in self._sending:
-            self._link.send(pdo.cob_id, pdo.values())
+            self._send(pdo.cob_id, pdo.values())
         for pdo in self.receiving:
             if pdo.waiting is not None:
                 pdo.deliver(pdo.waiting)

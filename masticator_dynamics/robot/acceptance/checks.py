@@ -129,7 +129,7 @@ def publish_rate(state: JointSeries) -> float:
 
 
 def reception_rate(state: JointSeries) -> float:
-    """The same by times of reception, Hz: lower if messages arrive later and later.
+    """Cycles per second by times of reception, Hz: lower if messages arrive later and later.
 
     From the best-fit line through the times of reception: messages that wait for a moment and then
     arrive all at once do not affect the rate.

@@ -247,5 +247,5 @@ def _spread(values: FloatArray, name: str) -> dict[str, float]:
 
 
 def jitter(stamps: FloatArray, rate: float) -> FloatArray:
-    """By how much each step between stamps (N,) exceeded a period, (N - 1,), s."""
+    """Excess of each step between stamps (N,) over a period, (N - 1,), s."""
     return np.asarray(np.diff(stamps) - 1.0 / rate)

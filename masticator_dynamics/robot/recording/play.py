@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.mcap_file import Event, write_mcap
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.player import BitingPlayer, DrivesPlayer
+from masticator_dynamics.robot.recording.processes import RunError
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 
@@ -56,15 +57,13 @@ def main() -> None:
         else BitingPlayer(script, arguments.contacts, _report)
     )
     try:
-        # rclpy.spin_once would add and remove the node for every message.
-        executor = SingleThreadedExecutor()
-        executor.add_node(player)
-        while not player.done:
-            executor.spin_once(timeout_sec=0.1)
+        player.play()
+        _report({'phase': 'writing'})
+        _report(_written(arguments.record, {**topics.SENT, **player.received}, player.events))
+    except RunError as error:
+        _report({'phase': 'failed', 'reason': str(error)})
     except (KeyboardInterrupt, ExternalShutdownException):
         return
-    _report({'phase': 'writing'})
-    _report(_written(arguments.record, {**topics.SENT, **player.received}, player.events))
     rclpy.shutdown()
 
 

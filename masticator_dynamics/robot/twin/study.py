@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import (
     changed,
     load_drives,
 )
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError

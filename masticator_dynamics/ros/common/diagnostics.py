@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from masticator_dynamics.drives.timing import Spread
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
 
@@ -156,6 +158,12 @@ class Rejections:
         if self.alarming:
             level, message = ERROR, f'{refused} ({self.rejected}): {self.last}'
         return Status(what, level, message, values)
+
+
+def microseconds(name: str, spread: Spread) -> dict[str, object]:
+    """Entries of a status for times of which this is the spread."""
+    parts = {'p50': spread.median, 'p99': spread.p99, 'max': spread.largest}
+    return {f'{name} {part} (us)': round(1e6 * seconds, 1) for part, seconds in parts.items()}
 
 
 def _is_number(value: object) -> bool:

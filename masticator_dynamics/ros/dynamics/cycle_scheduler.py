@@ -14,17 +14,13 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.timing import Longest
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.drives.timing import Longest, Window
 
 _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue
 _JUMP = 1.0  # s; a larger step of a simulated clock means that it was set
 _POLL = 0.0005  # s; how often a simulated clock is read
-_WINDOW = 4096  # cycles over which statistics are taken
 # A processor that sleeps takes its time to wake: the thread wakes before a cycle is due, by as much
 # as it is seldom late, and waits for the rest without sleeping.
 _SELDOM = 0.03  # fraction of all cycles
@@ -107,19 +103,11 @@ class CycleScheduler(real_time.Worker):
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles started late
-        self._durations = np.zeros(_WINDOW)
-        self._lateness = np.zeros(_WINDOW)
+        # How long cycles took with what followed, and how late they finished.
+        self.durations, self.lateness = Window(), Window()
         self._early = 0.0  # ns before a cycle is due
         self._due = 0  # of the latest cycle
         self._difference: int | None = None  # ns, between the two clocks
-
-    def durations(self) -> FloatArray:
-        """How long the latest cycles took, s, including what followed when they were done."""
-        return self._durations[: min(self.counts.run, _WINDOW)].copy()
-
-    def lateness(self) -> FloatArray:
-        """How long after their due times the latest cycles finished, s."""
-        return self._lateness[: min(self.counts.run, _WINDOW)].copy()
 
     def sleep_until_quiet(self) -> None:
         """Sleep until a quarter of a period after a cycle was due.
@@ -191,9 +179,8 @@ class CycleScheduler(real_time.Worker):
         lateness = self._now() - due
         if done:
             self._succeeds(self._rest, due)
-        place = self.counts.run % _WINDOW
-        self._lateness[place] = lateness * 1e-9
-        self._durations[place] = time.perf_counter() - begin
+        self.lateness.add(lateness * 1e-9)
+        self.durations.add(time.perf_counter() - begin)
         self.counts.late += lateness > self.period
         self.counts.run += 1
 

@@ -24,6 +24,7 @@ from masticator_dynamics.ros.common.diagnostics import (
     KeepingUp,
     Rejections,
     Status,
+    microseconds,
 )
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
@@ -194,11 +195,9 @@ class DriveDiagnostics:
         }
         if drives.bus.interface == 'udp_multicast':
             values['packets that were no frames'] = self._exchange.no_frames
-        for name, spread in (('jitter', statistics.lateness), ('answer', statistics.answer),
-                             ('cycle', statistics.duration)):  # fmt: skip
-            values[f'{name} p50 (us)'] = round(spread.median * 1e6, 1)
-            values[f'{name} p99 (us)'] = round(spread.p99 * 1e6, 1)
-            values[f'{name} max (us)'] = round(spread.largest * 1e6, 1)
+        values |= microseconds('jitter', statistics.lateness)
+        values |= microseconds('answer', statistics.answer)
+        values |= microseconds('cycle', statistics.duration)
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
             return Status('bus', ERROR, error, values)

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of long work, shown on standard error only if it is a terminal."""
+"""Output for people: tables, warnings, and on a terminal the progress of long work."""
 
 from __future__ import annotations
 
@@ -8,10 +8,27 @@ import contextlib
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
+
+Row = Sequence[str]
+
+
+def section(title: str, rows: Sequence[Row]) -> str:
+    """Title and rows with aligned columns."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = (
+        '  ' + '  '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    )
+    return '\n'.join([title, *(line.rstrip() for line in lines)])
+
+
+def warn(text: object) -> None:
+    """One line on standard error."""
+    click.echo(f'masticator: warning: {text}', err=True)
 
 
 def progress_bar(label: str, steps: int) -> Any:
@@ -42,12 +59,12 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
 
 @contextlib.contextmanager
 def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
-    """Give a function that shows how much of the way from start to end is done.
+    """Give a function that shows how far the work has come between start and end.
 
     Parameters
     ----------
     start, end : float
-        Ends of the way, in any unit.
+        In any unit.
     label : str
         Stands before the bar.
     """
