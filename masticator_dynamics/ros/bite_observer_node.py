@@ -16,7 +16,7 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import Drives, load_drives
 from masticator_dynamics.drives.joint_limits import in_order
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.bite_observer import (
