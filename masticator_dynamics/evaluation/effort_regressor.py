@@ -159,9 +159,7 @@ def _loads(
     return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), loaded.contact]
 
 
-def _on_links(
-    mechanism: Evaluator, q: FloatArray, effort: FloatArray
-) -> dict[str, FloatArray]:
+def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:
     """Wrenches (..., 6) of motors on the links on their two sides, base axes, at their origins."""
     joints = {joint.name: joint for joint in mechanism.description.tree.joints}
     found: dict[str, FloatArray] = {}

@@ -22,6 +22,8 @@ from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns, Usual
 from masticator_dynamics.mechanism import Mechanism
 
+_NEAR_REST = 0.25  # of the usual velocity
+_AT_REST = 30.0  # errors of efforts there, in units of those of moving motors
 _CHUNK = 2000  # rows whose columns are in memory together with their inputs
 
 Progress = Callable[[int], None]
@@ -44,6 +46,9 @@ class Equations:
         Smallest efforts for such an error, N m or N.
     effort : array, shape (M, n_u)
         The part of measured efforts that moves the mechanism, filtered, N m or N.
+    trust : array, shape (M, n_y, n_y)
+        Times the rows: the same, where errors of motors that turn around count for less. Near rest
+        dry friction is anything between its two values.
     """
 
     time: FloatArray
@@ -52,6 +57,7 @@ class Equations:
     whole: FloatArray
     back: FloatArray
     effort: FloatArray
+    trust: FloatArray
 
     def left(self, x: FloatArray) -> FloatArray:
         """What unknowns x leave unexplained, (M, n_y)."""
@@ -113,9 +119,7 @@ def equations(
     rates = powers(mechanism, measured.motion)[kept]
     sized = rates * usual.effort
     weights = np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2)))
-    effort = measured.smooth(
-        (powers(mechanism, measured.motion) @ measured.effort[..., None])
-    )[kept]
+    effort = measured.smooth(powers(mechanism, measured.motion) @ measured.effort[..., None])[kept]
     back = usual.effort[:, None] * np.linalg.pinv(weights @ sized)
     return Equations(
         measured.time[kept],
@@ -124,13 +128,28 @@ def equations(
         (weights @ effort)[..., 0],
         back,
         (back @ weights @ effort)[..., 0],
+        _trust(weights @ rates, usual, _doubt(mechanism, measured, usual)[kept]),
     )
+
+
+def _doubt(mechanism: Mechanism, measured: MeasuredMotion, usual: Usual) -> FloatArray:
+    """Part (N, n_u) of the time around each row in which a motor is near rest."""
+    rates = measured.motion.v[:, mechanism.actuated_rows]
+    near = np.abs(rates) < _NEAR_REST * usual.velocity
+    return np.clip(measured.smooth(near.astype(float)), 0.0, 1.0)
+
+
+def _trust(rates: FloatArray, usual: Usual, doubt: FloatArray) -> FloatArray:
+    """Weights (M, n_y, n_y) for efforts whose errors grow with the doubt."""
+    errors = usual.effort * np.sqrt(1.0 + (_AT_REST * doubt) ** 2)
+    sized = rates * errors[:, None, :]
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2))))
 
 
 def _columns(
     mechanism: Mechanism, measured: MeasuredMotion, part: slice, unknowns: Unknowns
 ) -> tuple[FloatArray, FloatArray]:
-    """Columns (N, n_y, n_p) of all parameters, and generalised forces (N, n_y) that are supplied."""
+    """Columns (N, n_y, n_p) of all parameters, and forces (N, n_y) that are supplied."""
     whole = measured.motion
     motion = mechanism.solve_batch(whole.y[part], whole.y_dot[part], whole.y_ddot[part])
     effort = measured.effort[part]

@@ -24,6 +24,7 @@ _LEARNT = 0.35  # standard error, relative to what was believed, up to which a d
 _PART = 0.02  # of a cause's variance that learnt directions must explain, or it keeps its value
 _OUTLIER = 2.5  # robust standard deviations from which on a row counts less (Huber 1964)
 _ROUNDS = 6
+_ROUNDING = 1e-9  # of what the data see best
 _FEWEST_BLOCKS = 8
 
 
@@ -86,22 +87,23 @@ def learn(found: Equations) -> Learnt:
             f'{found.time[-1] - found.time[0]:.3g} s of motion are left after filtering; '
             f'{_FEWEST_BLOCKS * BLOCK:g} s are needed'
         )
-    weights, n_x = np.ones_like(found.given), found.matrix.shape[-1]
-    rows, given = found.matrix.reshape(-1, n_x), found.given.reshape(-1)
+    n_x = found.matrix.shape[-1]
+    matrix = found.trust @ found.matrix
+    given = (found.trust @ found.given[..., None])[..., 0]
     x = np.zeros(n_x)
     for _ in range(_ROUNDS):
-        left = found.left(x)
+        left = given - matrix @ x
         size = np.median(np.abs(left), axis=0) / 0.6745 + 1e-300
         weights = np.minimum(1.0, _OUTLIER * size / np.maximum(np.abs(left), 1e-300)) / size**2
-        w = weights.reshape(-1)
-        normal, right = (rows.T * w) @ rows, (rows.T * w) @ given
+        weighted = (matrix * weights[..., None]).reshape(-1, n_x)
+        normal, right = weighted.T @ matrix.reshape(-1, n_x), weighted.T @ given.reshape(-1)
         # Neighbouring rows repeat one another: here they must not outvote what was believed.
         share = len(found.time) / (blocks.max() + 1.0)
         x = np.linalg.solve(normal / share + np.eye(n_x), right / share)
-    scores = (found.matrix * (weights * found.left(x))[..., None]).sum(axis=1)
+    scores = (matrix * (weights * (given - matrix @ x))[..., None]).sum(axis=1)
     scores = _summed(scores, blocks)
     directions = _told_apart(normal, scores)
-    return _in_directions(found, weights, blocks, scores, directions, right)
+    return _in_directions(matrix, weights, blocks, scores, directions, right)
 
 
 def _blocks(time: FloatArray) -> np.ndarray:
@@ -120,8 +122,9 @@ def _summed(rows: FloatArray, blocks: np.ndarray) -> FloatArray:
 def _told_apart(normal: FloatArray, scores: FloatArray) -> FloatArray:
     """Directions (n_x, n_l) that the data determine better than what was believed."""
     sizes, axes = np.linalg.eigh(normal)
-    sizes = np.maximum(sizes, 1e-300)
-    errors = np.sqrt(((scores @ axes) ** 2).sum(axis=0)) / sizes
+    errors = np.full(len(sizes), np.inf)
+    seen = sizes > _ROUNDING * sizes[-1]
+    errors[seen] = np.sqrt(((scores @ axes[:, seen]) ** 2).sum(axis=0)) / sizes[seen]
     chosen = axes[:, errors < _LEARNT]
     if not chosen.shape[1]:
         raise InputError('the data determine nothing better than the file does')
@@ -131,15 +134,15 @@ def _told_apart(normal: FloatArray, scores: FloatArray) -> FloatArray:
 
 
 def _in_directions(
-    found: Equations,
+    matrix: FloatArray,
     weights: FloatArray,
     blocks: np.ndarray,
     scores: FloatArray,
     directions: FloatArray,
     right: FloatArray,
 ) -> Learnt:
-    """Least squares in these directions; its covariance by leaving out one block after the other."""
-    told = found.matrix @ directions
+    """Least squares in these directions; its covariance by leaving out block after block."""
+    told = matrix @ directions
     parts = np.einsum('mik,mi,mil->mkl', told, weights, told)
     by_block = _summed(parts, blocks)
     information = by_block.sum(axis=0)

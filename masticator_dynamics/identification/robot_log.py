@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A recording of a robot: positions and efforts of its motors, and a force sensor if there is one."""
+"""A recording of a robot: positions and efforts of its motors, and its force sensor, if any."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with
 from masticator_dynamics.mechanism import Mechanism
 
 SENSOR = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
+_THIN = 1e-3  # part of a body's largest extent
 _LEAST_FRICTION = 0.03  # of the usual effort: may be there where the file has none
 _LEAST_ROTOR = 0.02  # of what the motor moves, likewise
 
@@ -116,18 +117,17 @@ def _of_body(
     moments = Moments.from_numbers(numbers)
     yield 'mass', (beliefs.inertia * np.array(numbers)).tolist()
     inertia = moments.inertia()
-    shift = beliefs.centre * mechanism.structure.extent()
-    for axis, unit in zip('xyz', np.eye(3), strict=True):
-        c, delta = inertia.center_of_mass, shift * unit
-        second = 2.0 * (c @ delta) * np.eye(3) - np.outer(c, delta) - np.outer(delta, c)
-        yield (
-            f'centre {axis}',
-            Moments(0.0, inertia.mass * delta, inertia.mass * second).numbers(),
-        )
     sizes, axes = np.linalg.eigh(
         0.5 * np.trace(inertia.about_center) * np.eye(3) - inertia.about_center
     )
     sizes = np.sqrt(np.maximum(sizes, 0.0))
+    shift = beliefs.centre * mechanism.structure.extent()
+    for k, axis in enumerate(axes.T):
+        if sizes[k] > _THIN * sizes.max():  # the centre of a line is on it
+            c, delta = inertia.center_of_mass, shift * axis
+            second = 2.0 * (c @ delta) * np.eye(3) - np.outer(c, delta) - np.outer(delta, c)
+            moved = Moments(0.0, inertia.mass * delta, inertia.mass * second)
+            yield f'centre {k + 1}', moved.numbers()
     for i in range(3):
         for j in range(i, 3):
             spread = np.outer(axes[:, i], axes[:, j]) * sizes[i] * sizes[j]

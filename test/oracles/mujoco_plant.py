@@ -20,8 +20,9 @@ import numpy as np
 import pytest
 import xacro
 import yaml
+from scipy.interpolate import CubicSpline
 
-STEP = 2.5e-4  # s
+STEP = 5e-4  # s
 RATE = 500.0  # Hz, of the drives
 _STIFF = {'solref': [0.001, 1.0], 'solimp': [0.9999, 0.9999, 0.001, 0.5, 2.0]}
 _DRY = ([0.002, 1.0], [0.999, 0.9999, 0.001, 0.5, 2.0])  # nearly rigid
@@ -89,7 +90,9 @@ class Plant:
             if len(dofs):
                 m.dof_solref[dofs], m.dof_solimp[dofs] = _DRY
         self.mujoco.mj_setConst(m, self.mujoco.MjData(m))
-        for name in hidden.sliding:  # else what ties so light a body would be as soft as it is light
+        for (
+            name
+        ) in hidden.sliding:  # else what ties so light a body would be as soft as it is light
             m.body_invweight0[m.body(f'{name}@').id] = 0.0
         self.data = self.mujoco.MjData(m)
 
@@ -189,7 +192,11 @@ class Plant:
         m, d = self.model, self.data
         self._start(joints)
         steps = round(1.0 / RATE / STEP)
-        velocity = np.gradient(position, 1.0 / RATE, axis=0)
+        # Between cycles drives follow a smooth curve: corners at each would be torque at each.
+        cycles, fine = np.arange(len(position)), np.arange(len(position) * steps) / steps
+        followed = CubicSpline(cycles / RATE, position)
+        wanted, speed = followed(fine / RATE), followed(fine / RATE, 1)
+        sent = CubicSpline(cycles, feedforward)(fine)
         counts = 2.0 * np.pi / self.drive.counts
         loaded = bool(self.bearing.any() or len(self.slides))
         measured, efforts = np.empty_like(position), np.empty_like(position)
@@ -199,21 +206,15 @@ class Plant:
             measured[row] = np.round(d.qpos[self.places] / counts) * counts
             if wrench is not None:
                 d.body(link).xfrc_applied[:] = wrench[row]
-            sums = 0.0
-            for part in range(steps):
-                at = row + part / steps
-                k, share = min(int(at), len(position) - 2), at - min(int(at), len(position) - 2)
-                wanted = position[k] + share * (position[k + 1] - position[k])
-                speed = velocity[k] + share * (velocity[k + 1] - velocity[k])
-                sent = feedforward[k] + share * (feedforward[k + 1] - feedforward[k])
-                effort = sent + gains[0] * (wanted - d.qpos[self.places])
-                effort = effort + gains[1] * (speed - d.qvel[self.dofs])
-                sums = effort if part == 0 else sums
+            for part in range(row * steps, (row + 1) * steps):
+                effort = sent[part] + gains[0] * (wanted[part] - d.qpos[self.places])
+                effort = effort + gains[1] * (speed[part] - d.qvel[self.dofs])
+                if part == row * steps:
+                    efforts[row] = effort
                 d.ctrl[:] = effort
                 if loaded:
                     self._set_dry_friction()
                 self.mujoco.mj_step(m, d)
-            efforts[row] = sums
             assert np.isfinite(d.qpos).all(), f'the plant diverged in row {row}'
         noisy = efforts + self.rng.normal(0.0, 0.5 * self.drive.torque, efforts.shape)
         efforts = np.round(noisy / self.drive.torque) * self.drive.torque
@@ -233,7 +234,9 @@ class Log:
     def write(self, file: pathlib.Path, **more: np.ndarray) -> None:
         """As CSV: time, position_J, effort_J, then more columns."""
         columns = ['time', *(f'{w}_{n}' for n in self.names for w in ('position', 'effort')), *more]
-        parts = [c for k in range(len(self.names)) for c in (self.position[:, k], self.effort[:, k])]
+        parts = [
+            c for k in range(len(self.names)) for c in (self.position[:, k], self.effort[:, k])
+        ]
         table = np.column_stack([self.time, *parts, *more.values()])
         np.savetxt(
             file, table, '%.9g', delimiter=',', header=','.join(columns), comments='',

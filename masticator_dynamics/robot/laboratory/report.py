@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import importlib.util
-import io
 import math
 import pathlib
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.html_page import html_image, html_page, html_table
 from masticator_dynamics.files.tables import replacing, write_table, write_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
@@ -27,18 +26,10 @@ from masticator_dynamics.robot.laboratory.report_figures import (
     force_figure,
     label_of,
 )
-from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
+from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result
 
 REPORT = 'report.html'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
-td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
-td:first-child, th:first-child { text-align: left; }
-img { max-width: 100%; } pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
-.fault { color: #b00020; }
-"""
 _TEXTURE_NOTE = """
 All figures are computed from the gap between the chewing teeth and the force of the food. The
 two-bite profile treats the first two strokes as the two compressions of a texture analyser
@@ -140,9 +131,12 @@ def _page(experiment: Experiment, results: Sequence[Result], found: Analyses) ->
         ),
     ]
     if results:
-        parts += ['<h2>Force</h2>', _image(force_figure(experiment), 'Force over gap and strokes')]
+        parts += [
+            '<h2>Force</h2>',
+            html_image(force_figure(experiment), 'Force over gap and strokes'),
+        ]
         parts += ['<h2>Texture</h2>', f'<p>{_TEXTURE_NOTE}</p>']
-        parts += [_image(figures_figure(results), 'Texture figures of every condition')]
+        parts += [html_image(figures_figure(results), 'Texture figures of every condition')]
         parts += [
             _conditions(experiment, results),
             '<h2>Effects of the factors</h2>',
@@ -151,9 +145,7 @@ def _page(experiment: Experiment, results: Sequence[Result], found: Analyses) ->
             _sources(experiment),
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    body = '\n'.join(parts)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return html_page(experiment.protocol.title, parts)
 
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
@@ -168,7 +160,7 @@ def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
         cells = [_interval(found.get((name, figure)), scale) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}', *cells])
-    return _html_table((header, body))
+    return html_table(header, body)
 
 
 def _interval(row: Sequence[Any] | None, scale: float) -> str:
@@ -205,10 +197,10 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
     parts = [f'<p>{_TESTS}{"" if experiment.where == ROBOT else _VARIATION}</p>']
     if tests:
         head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
-        parts.append(_html_table((head, tests)))
+        parts.append(html_table(head, tests))
     if pairs:
         head = ['figure', 'factor', 'levels', 'difference (95 %)', 'p, Tukey', 'd']
-        parts.append(_html_table((head, pairs)))
+        parts.append(html_table(head, pairs))
     parts += [
         f'<p>Not tested: {html.escape(term)} ({html.escape(note)}): '
         f'{html.escape("; ".join(names))}.</p>'
@@ -231,22 +223,4 @@ def _sources(experiment: Experiment) -> str:
         f'{html.escape(remarks(food_source(name, experiment.protocol_file)))}</p>'
         for name in foods
     ]
-    return '\n'.join([f'<p>{_PUT_IN}</p>', _html_table((['figures', 'origin'], rows)), *told])
-
-
-def _html_table(table: Table) -> str:
-    columns, rows = table
-    head = ''.join(f'<th>{html.escape(str(column))}</th>' for column in columns)
-    body = '\n'.join(
-        '<tr>' + ''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row) + '</tr>'
-        for row in rows
-    )
-    return f'<table><tr>{head}</tr>\n{body}</table>'
-
-
-def _image(figure: Any, text: str) -> str:
-    """A figure inside the page, sharp enough to print."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format='png', dpi=160)
-    content = base64.b64encode(stream.getvalue()).decode()
-    return f'<p><img alt="{html.escape(text)}" src="data:image/png;base64,{content}"></p>'
+    return '\n'.join([f'<p>{_PUT_IN}</p>', html_table(['figures', 'origin'], rows), *told])
