@@ -99,6 +99,16 @@ EXTRAS = {
     'parquet': [
         'pyarrow>=15',
     ],
+    'xlsx': [
+        'xlsxwriter>=3.1,<4',
+    ],
+    'design': [
+        'pyarrow>=15',
+        'pymoo>=0.6.1.5,<0.7',
+    ],
+    'cluster': [
+        'dask[distributed]>=2024.8',
+    ],
     'test': [
         'daqp>=0.11,<0.12',
         'hypothesis>=6.98,<7',
@@ -116,6 +126,7 @@ EXTRAS = {
         'furo>=2024.8',
         'myst-parser>=4,<6',
         'sphinx>=8,<9',
+        'sphinx-gallery>=0.17,<1',
     ],
     'lint': [
         'mypy>=2.4,<3',
@@ -146,6 +157,8 @@ setup(
     name=PACKAGE,
     version=manifest.findtext('version'),
     description=manifest.findtext('description'),
+    long_description=pathlib.Path('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
     license=manifest.findtext('license'),
     maintainer=maintainer.text,
     maintainer_email=maintainer.get('email'),

@@ -26,6 +26,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -70,6 +71,8 @@ class Listener:
 
     def __init__(self, mechanism: Mechanism, biting: bool):
         self.values: dict[str, str] = {}
+        self.latest = 0.0  # largest lateness that was told, us
+        self.answered = 0  # trajectories that were accepted or refused
         self._biting = biting
         self._mechanism, self._node = mechanism, rclpy.create_node('node_loop')
         self._executor = SingleThreadedExecutor()
@@ -90,6 +93,11 @@ class Listener:
         for status in message.status:
             if status.name == 'dynamics: cycle':
                 self.values = {pair.key: pair.value for pair in status.values}
+                told = self.values.get('cycle lateness max (us)', '0')
+                self.latest = max(self.latest, float(told))
+            elif status.name == 'dynamics: trajectory':
+                counts = {pair.key: pair.value for pair in status.values}
+                self.answered = int(counts['accepted']) + int(counts['rejected'])
 
     def listen(self, seconds: float) -> None:
         """Receive messages for some time."""
@@ -101,20 +109,21 @@ class Listener:
                 self._bite.publish(message)
             self._executor.spin_once(timeout_sec=0.05)
 
-    def chew(self) -> None:
-        """Publish strokes that last longer than a turn."""
-        times = np.arange(0.0, SECONDS + 10.0, 0.01)
-        stroke = chewing_stroke(strokes=40, period=0.5, opening=0.02)
+    def chew(self, seconds: float = SECONDS + 10.0, period: float = 0.5) -> int:
+        """Publish strokes that last so long, 100 points a second; return the message's bytes."""
+        times = np.arange(0.0, seconds, 0.01)
+        stroke = chewing_stroke(strokes=round(seconds / period), period=period, opening=0.02)
         message = JointTrajectory(joint_names=list(self._mechanism.independent))
-        for seconds, *rows in zip(times.tolist(), *stroke.sample(times), strict=True):
+        for after_start, *rows in zip(times.tolist(), *stroke.sample(times), strict=True):
             position, velocity, acceleration = (row.tolist() for row in rows)
             point = JointTrajectoryPoint(
                 positions=position, velocities=velocity, accelerations=acceleration
             )
             after = point.time_from_start
-            after.sec, after.nanosec = divmod(round(seconds * 1e9), 1_000_000_000)
+            after.sec, after.nanosec = divmod(round(after_start * 1e9), 1_000_000_000)
             message.points.append(point)
         self._publisher.publish(message)
+        return len(serialize_message(message))
 
     def close(self) -> None:
         """End the listener."""

@@ -12,10 +12,28 @@ author = 'The masticator_dynamics authors'
 copyright = f'2026, {author}'
 version = release = manifest.findtext('version')
 
-extensions = ['myst_parser', 'sphinx.ext.autodoc', 'sphinx.ext.napoleon', 'sphinx.ext.viewcode']
+extensions = [
+    'myst_parser',
+    'sphinx.ext.autodoc',
+    'sphinx.ext.napoleon',
+    'sphinx.ext.viewcode',
+    'sphinx_gallery.gen_gallery',
+]
 exclude_patterns = ['_build']
 html_theme = 'furo'
 html_title = f'{project} {version}'
+
+# The scripts of the gallery run while the site is built; their pages are written to docs/gallery.
+sphinx_gallery_conf = {
+    'examples_dirs': '../examples/gallery',
+    'gallery_dirs': 'gallery',
+    'abort_on_example_error': True,
+    'download_all_examples': False,
+    'min_reported_time': 1000,
+    'show_memory': False,
+    'show_signature': False,
+    'write_computation_times': False,
+}
 
 myst_heading_anchors = 4
 # Pages link folders and files of the repository, which a site does not have.
@@ -23,6 +41,15 @@ suppress_warnings = ['myst.xref_missing']
 
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'signature'
+# Unions of numpy's typing, several lines each, under the names that the sources give them.
+autodoc_type_aliases = {
+    'FloatArray': 'FloatArray',
+    'npt.ArrayLike': 'ArrayLike',
+    'ArrayLike': 'ArrayLike',
+    'LinkWrenches': 'LinkWrenches',
+    'Goal': 'Goal',
+}
+python_maximum_signature_line_length = 88
 autodoc_default_options = {'members': True, 'inherited-members': 'ValueError'}
 napoleon_google_docstring = False
 # Attributes stand in the class's own table; autodoc would list them a second time.

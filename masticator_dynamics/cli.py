@@ -39,6 +39,7 @@ SUMMARIES = {
     'export-c': 'Inverse dynamics of a mechanism as C99, for controllers without Python.',
     'close': 'Find a closed pose of a description, its home.',
     'import': 'A description from URDF, MJCF, SDF or a file of another tool.',
+    'calibrate': 'Zeros of encoders and dimensions, from redundant encoders alone.',
     'export-mjcf': 'A mechanism for MuJoCo.',
     'check-drives': 'Validate a drives file and show what follows from it.',
     'check-robot': 'Whether this computer is ready for the robot, and what to do if not.',
@@ -48,7 +49,36 @@ SUMMARIES = {
     'experiment': 'Chew the mouthfuls of a protocol and report their texture.',
     'fit-food': 'A food for the twin from a measured compression.',
     'texture': 'Two-bite profile of measured curves, of an analyser for example.',
+    'design': 'Which geometry should be built? Samples, search and report of a study.',
     'demo': 'Chew over ROS 2 without a robot; record, check and plot it.',
+}
+# Shown below the help of a command.
+EXAMPLES = {
+    'inverse-dynamics': 'masticator --motion motion.csv --output torques.csv --friction',
+    'coupling': 'masticator --motion motion.csv --output coupling.csv',
+    'forward-kinematics': 'masticator --joints cranks.csv --output pose.csv',
+    'track-incisor': 'masticator --incisor recorded.csv --output motion.csv',
+    'flexible': 'rrr4 --mode b --output run.csv --plot modes.png',
+    'workspace': 'masticator --axis x --axis beta --plot workspace.png',
+    'load-inertia': 'trimule --disc --plot map.png',
+    'track-tool': 'trimule_five_axis --tool tool.csv --output motion.csv',
+    'build-estimator': 'my_robot.yaml --kind ellipse --output estimator.json',
+    'check': 'my_robot.yaml',
+    'new': 'my_robot --like palletiser',
+    'export-c': 'masticator --output c',
+    'close': 'my_robot.yaml --write',
+    'import': 'robot.xml --output my_robot',
+    'export-mjcf': 'masticator --output masticator.xml',
+    'check-drives': 'my_drives.yaml',
+    'check-robot': '',
+    'simulate-drives': '--drives my_drives.yaml',
+    'study-feedforward': '--tune',
+    'view': 'my_robot.yaml --html my_robot.html',
+    'experiment': 'protocol.yaml --output results --xlsx',
+    'fit-food': 'curve.csv --thickness 8mm --output food.yaml --plot fit.svg',
+    'texture': 'measurements/ --output profile.csv',
+    'design': 'study.yaml --output study',
+    'demo': '--closed-loop',
 }
 
 
@@ -68,6 +98,8 @@ class LazyGroup(click.Group):
         with ending_at_once():
             module = importlib.import_module(f'masticator_dynamics.commands.{function}')
         command: click.Command = getattr(module, function)
+        if cmd_name in EXAMPLES:
+            command.epilog = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
         return command
 
     def resolve_command(
@@ -90,6 +122,7 @@ class LazyGroup(click.Group):
     context_settings={'help_option_names': ['-h', '--help']},
     no_args_is_help=False,  # a missing command is bad usage, whatever the version of click
 )
+@click.version_option(package_name='masticator_dynamics', message='%(prog)s %(version)s')
 def commands() -> None:
     """Dynamics of closed-loop robots.
 

@@ -16,6 +16,7 @@ _REMEDIES = {
         "pip install 'masticator_dynamics[identification]'",
     ),
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
+    'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
     'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
     'canopen': (
         'servo drives need',
@@ -23,6 +24,8 @@ _REMEDIES = {
         'with --system-site-packages',
     ),
     'can': ('servo drives need', 'apt install python3-can'),
+    'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
+    'pymoo': ('fronts of several figures need', "pip install 'masticator_dynamics[design]'"),
     'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
 }
 

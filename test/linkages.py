@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import samples
 import yaml
+from forward import JUMP, Forward
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.robot.twin import ForwardDynamics, Regularisation
 
 Vector = Sequence[float]
 
@@ -233,10 +233,9 @@ def check_wrenches(mechanism: Mechanism, state: samples.State) -> None:
 
 def check_forward_dynamics(mechanism: Mechanism, state: samples.State) -> None:
     """Check that the twin's forward dynamics inverts the feedforward, with and without friction."""
-    jump = Regularisation(contact=0.0, turning=0.0, sliding=0.0)
     for friction in (False, True):
         effort = mechanism.feedforward(*state, friction=friction)
-        dynamics = ForwardDynamics(mechanism, friction=jump if friction else False)
+        dynamics = Forward(mechanism, friction=JUMP if friction else False)
         found = dynamics(state.y, state.y_dot, effort.actuated, state.wrench)
         assert samples.relative_error(found.y_ddot, state.y_ddot) < 1e-9
         assert samples.relative_error(found.contact, effort.contact) < 1e-9

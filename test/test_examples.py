@@ -18,16 +18,6 @@ def output_of(name: str) -> str:
     return run.stdout
 
 
-def test_the_batch_study_finds_both_molars_alike_and_the_closed_mouth_strongest() -> None:
-    lines = output_of('batch_study.py').splitlines()[1:]
-    forces = [[float(force) for force in re.findall(r'(\d+) N', line)] for line in lines]
-    assert len(forces) == 9
-    for incisor, left, right in forces:
-        assert abs(left - right) <= 0.005 * right  # the inertia of S0's jaw is not quite symmetric
-        assert incisor > right  # which both sides of the robot carry
-    assert forces == sorted(forces, reverse=True)
-
-
 def test_the_motors_of_the_own_mechanism_do_the_work_that_its_weights_gain() -> None:
     lines = output_of('own_mechanism.py').splitlines()
     work, gain = (float(line.split()[-2]) for line in lines[-2:])

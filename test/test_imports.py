@@ -17,6 +17,7 @@ PACKAGE = 'masticator_dynamics'
 FLOORS = (
     'errors interrupt',
     'files optional',
+    'workers',
     'description cli',
     'engine __main__',
     'traced',
@@ -27,6 +28,7 @@ FLOORS = (
     'flexible identification',
     'ros',
     'robot',
+    'design',
     'commands',
 )
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranges of joints, sockets and efforts, for one motion and for many."""
 
-import dataclasses
 import re
+import types
 import warnings
 
 import numpy as np
@@ -11,9 +11,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError, RangeWarning
-from masticator_dynamics.limits.ranges import survey_ranges
-from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.ros.dynamics.range_check import check_ranges, sample_motion
+from masticator_dynamics.limits.ranges import refuse_outside, survey_ranges
 
 
 @pytest.fixture(scope='module')
@@ -77,21 +75,21 @@ def test_a_survey_of_motions_inside_has_no_worst(mechanism: Mechanism) -> None:
 @pytest.mark.parametrize('beyond', [0.5e-9, 2e-9])
 def test_nodes_refuse_what_is_reported_elsewhere(mechanism: Mechanism, beyond: float) -> None:
     y = np.array([0.0075 + beyond, 0.0, 0.0, 0.0])  # the condyles start at -2.5 mm
-    samples = sample_motion(mechanism, MotionPath.constant(y), np.array([0.0]))
+    times, batch = np.zeros(1), mechanism.feedforward_batch(y[None])
     found = mechanism.range_violations(mechanism.solve(y))
     assert bool(found) == (beyond > 1e-9)
     if found:
         with pytest.raises(LimitError, match=re.escape(f'at 0 s: {found[0]}')):
-            check_ranges(mechanism, samples, 1.0)
+            refuse_outside(mechanism, times, batch, 1.0)
     else:
-        check_ranges(mechanism, samples, 1.0)
+        refuse_outside(mechanism, times, batch, 1.0)
 
 
 def test_a_motion_that_is_not_a_number_is_refused(mechanism: Mechanism) -> None:
-    samples = sample_motion(mechanism, MotionPath.constant(np.zeros(4)), np.array([0.0]))
-    samples = dataclasses.replace(samples, v=np.full_like(samples.v, np.nan))
+    batch = mechanism.feedforward_batch(np.zeros((1, 4)))
+    broken = types.SimpleNamespace(q=batch.q, v=np.full_like(batch.v, np.nan))
     with pytest.raises(LimitError, match='velocity nan'):
-        check_ranges(mechanism, samples, None)
+        refuse_outside(mechanism, np.zeros(1), broken, None)
 
 
 OUT = np.array([0.0, 0.0, 0.0, 0.35])  # cranks 3 and 4 are past 1.7 rad

@@ -228,3 +228,22 @@ def test_a_message_about_columns_is_short_whatever_the_file() -> None:
     assert len(str(refused.value)) < 300
     with pytest.raises(InputError, match=r'there are: x{60}…, y$'):
         table(f'{"x" * 100_000},y\n1,1\n').numbers(['time'])
+
+
+@pytest.mark.parametrize(
+    ('header', 'read', 'meant'),
+    [
+        ('Fx,Fy', 'Fx', 'fx'),
+        ('fx [N],fy [N]', 'fx [N]', 'fx'),
+        ('fx,FY', 'FY', 'fy'),
+        ('F_x (N),F_y (N)', 'F_x (N)', 'fx'),
+        ('force_x,force_y', 'force_x', 'fx'),
+        ('fx_N,fy_N', 'fx_N', 'fx'),
+    ],
+)
+def test_columns_that_resemble_what_is_read_are_refused(header: str, read: str, meant: str) -> None:
+    """They would be ignored otherwise, as columns of another meaning are."""
+    with pytest.raises(InputError, match=re.escape(f'{read!r} is not read; is {meant!r} meant?')):
+        table(f'{header}\n1,2\n').all_or_none(['fx', 'fy'])
+    assert table('note,fx2,x,offset\n1,2,3,4\n').all_or_none(['fx', 'fy']) is None
+    assert table('FX,fx,fy\n1,2,3\n').all_or_none(['fx', 'fy']) is not None

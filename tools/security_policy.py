@@ -46,7 +46,9 @@ _STATES = (
     'change_state', 'get_state', 'get_available_states', 'get_available_transitions',
     'get_transition_graph',
 )  # fmt: skip
-_DRIVES = ('enable', 'approach', 'disable', 'reset', 'home', 'emergency_stop')
+_DRIVES = (
+    'enable', 'approach', 'disable', 'reset', 'home', 'calibrate_zeros', 'emergency_stop',
+)  # fmt: skip
 
 _ANY = Access(('/clock',), ('/parameter_events', '/rosout'), tuple(f'~/{p}' for p in _PARAMETERS))
 _OURS = _ANY + Access((), ('/diagnostics', '~/transition_event'), tuple(f'~/{s}' for s in _STATES))
@@ -67,6 +69,7 @@ _OF_NODES = {
     'inertia_coupling': Access(('joint_states',), ('~/mci',)),
     'inertia_estimator': Access(('joint_states',), ('~/load_inertia',), ('~/estimate',)),
     'frame_path': Access(('joint_states',), ('~/path',)),
+    'bite_observer': Access(('joint_states',), ('bite_force_estimate', 'bite_force')),
     'twin': Access(('~/fault',), ('~/joint_states', 'bite_force')),
 }  # fmt: skip
 # Roles other than the nodes of this package.

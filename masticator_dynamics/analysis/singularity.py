@@ -98,6 +98,14 @@ class SingularityMeasures:
     characteristic_length : float, optional
         m of sliding that count as much as 1 rad of turning; default:
         :func:`balanced_length`.
+
+    Attributes
+    ----------
+    characteristic_length : float
+    scale : array, shape (n_driving, n_y)
+        By which Jacobians are multiplied to compare rad and m.
+    home_lengths : array, shape (n_driving, 1)
+        Of the rows of the Jacobian so scaled, at home.
     """
 
     def __init__(self, mechanism: Mechanism, characteristic_length: float | None = None):
@@ -109,10 +117,10 @@ class SingularityMeasures:
         slides = np.array([joint.type == 'prismatic' for joint in structure.tree.joints])
         unit = np.where(slides, self.characteristic_length, 1.0)
         independent = mechanism.tree_indices(mechanism.independent)
-        self._scale = unit[independent] / unit[self._driven][:, None]
+        self.scale = unit[independent] / unit[self._driven][:, None]
         self._home_sign = self._sign(mechanism.home.tangent[None])[0]
-        at_home = np.linalg.norm(mechanism.home.tangent[self._driven] * self._scale, axis=1)
-        self._home_lengths = np.where(at_home > 0.0, at_home, 1.0)[:, None]
+        at_home = np.linalg.norm(mechanism.home.tangent[self._driven] * self.scale, axis=1)
+        self.home_lengths = np.where(at_home > 0.0, at_home, 1.0)[:, None]
 
     def loops(self, motions: Motion) -> LoopConditioning:
         """Conditioning of the loops for a batch of motions."""
@@ -129,10 +137,10 @@ class SingularityMeasures:
 
     def actuation(self, motions: Motion) -> ActuationConditioning:
         """Conditioning of the actuation for a batch of motions."""
-        jacobian = motions.tangent[:, self._driven, :] * self._scale
+        jacobian = motions.tangent[:, self._driven, :] * self.scale
         lengths = np.linalg.norm(jacobian, axis=2, keepdims=True)
-        directions = jacobian / np.maximum(lengths, self._home_lengths)
-        actuators, freedoms = self._scale.shape
+        directions = jacobian / np.maximum(lengths, self.home_lengths)
+        actuators, freedoms = self.scale.shape
         values = _padded(np.linalg.svd(jacobian, compute_uv=False), freedoms)
         _, spread, motion = np.linalg.svd(directions)
         with np.errstate(divide='ignore'):
@@ -147,7 +155,7 @@ class SingularityMeasures:
         )
 
     def _sign(self, tangent: FloatArray) -> FloatArray:
-        jacobian = tangent[:, self._driven, :] * self._scale
+        jacobian = tangent[:, self._driven, :] * self.scale
         if jacobian.shape[1] != jacobian.shape[2]:
             return np.zeros(len(jacobian))
         return np.asarray(np.linalg.slogdet(jacobian)[0])

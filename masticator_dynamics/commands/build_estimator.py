@@ -16,7 +16,7 @@ from masticator_dynamics.analysis.load_inertia.estimator import FITTED, FittedEs
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices
 from masticator_dynamics.analysis.load_inertia.storage import as_text
 from masticator_dynamics.commands.options import mechanism_argument, named_values
-from masticator_dynamics.commands.progress import progress_bar
+from masticator_dynamics.commands.terminal import progress_bar
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_text
 from masticator_dynamics.mechanism import Mechanism
 

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section, warn
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
@@ -33,7 +33,7 @@ def check(mechanism: str, pinocchio: bool) -> None:
     """
     loaded = Mechanism.load(mechanism)
     for doubt in (*_massless(loaded), *_pictures(loaded)):
-        click.echo(f'warning: {doubt}', err=True)
+        warn(doubt)
     sections = {
         loaded.name: _summary(loaded),
         'Spaces': _spaces(loaded),

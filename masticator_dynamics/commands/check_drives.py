@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 import click
 import numpy as np
 
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
 from masticator_dynamics.drives.dictionary import load_dictionary
+from masticator_dynamics.drives.escalation import reaction_times
 from masticator_dynamics.drives.joint_limits import JointLimits, in_order
-from masticator_dynamics.drives.reaction_times import reaction_times
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.mechanism import Mechanism
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 import numpy as np
 
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.failures import pose_text
 from masticator_dynamics.evaluation.results import Effort
@@ -46,8 +46,8 @@ def random_states(mechanism: Mechanism) -> Iterator[tuple[FloatArray, ...]]:
     half = 0.5 * (mechanism.limits.upper[rows] - mechanism.limits.lower[rows])
     span = np.where(np.isfinite(half) & (half > 0.0), np.minimum(half, span), span)
     for _ in range(STATES):
-        way = rng.uniform(-1.0, 1.0, len(home)) * span
-        tries = home + np.geomspace(1.0, 1e-4, 30)[:, None] * way
+        direction = rng.uniform(-1.0, 1.0, len(home)) * span
+        tries = home + np.geomspace(1.0, 1e-4, 30)[:, None] * direction
         y = tries[np.argmax(mechanism.attempt(tries).closed)]
         y_dot, y_ddot = rng.normal(size=(2, len(home))) * span
         yield y, y_dot, y_ddot, rng.normal(size=6)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import click
 
-from masticator_dynamics.commands.sections import section
+from masticator_dynamics.commands.terminal import section
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.optional import remedy
 

@@ -13,6 +13,7 @@ import click
 import yaml
 
 from masticator_dynamics.commands.options import named_values
+from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.errors import (
@@ -67,9 +68,9 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
         raise ClosureError(_why(description, found, held))
     text = yaml.safe_dump({'home': _home(found)}, sort_keys=False, allow_unicode=True)
     for joint, amount in found.outside.items():
-        click.echo(f'warning: {joint} is {amount:.6g} outside its range', err=True)
+        warn(f'{joint} is {amount:.6g} outside its range')
     for doubt in _doubts(description, found):
-        click.echo(f'warning: {doubt}', err=True)
+        warn(doubt)
     if write:
         write_home(description.file, text)
         click.echo(f'wrote home of {len(_home(found))} joints to {description.file}', err=True)

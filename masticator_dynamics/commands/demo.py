@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from masticator_dynamics.commands.options import incisor_option
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.demo import run_demo
 
 
 @click.command()
@@ -23,12 +23,7 @@ from masticator_dynamics.robot.demo import run_demo
     show_default=True,
     help='Folder for what the demo writes.',
 )
-@click.option(
-    '--incisor',
-    type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
-    metavar='FILE',
-    help='Recorded incisor to chew along (CSV); default: a built-in stroke.',
-)
+@incisor_option
 @click.option(
     '--closed-loop',
     is_flag=True,
@@ -60,6 +55,8 @@ def demo(
 
     With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.
     """
+    from masticator_dynamics.robot.demo import run_closed_loop, run_demo
+
     given: dict[str, Any] = {
         name: value for name, value in (('rate', rate), ('food', food)) if value is not None
     }
@@ -69,8 +66,6 @@ def demo(
         return run_demo(output, incisor, mechanism)
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
-    # Imported only here: nothing else in this command needs drives and twin.
-    from masticator_dynamics.robot.demo.run import run_closed_loop
-    from masticator_dynamics.robot.recording.closed_loop import ClosedLoop
+    from masticator_dynamics.robot.recording.nodes import ClosedLoop
 
     return run_closed_loop(output, incisor, loop=ClosedLoop(**given))

@@ -4,17 +4,18 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
-import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
+from masticator_dynamics.commands.options import scheduler_option
+from masticator_dynamics.commands.terminal import Stages
 
 if TYPE_CHECKING:
-    from masticator_dynamics.robot.laboratory.experiment_run import Experiment
+    from masticator_dynamics.robot.laboratory.experiment_run import Experiment, Progress
 
 
 @click.command()
@@ -31,15 +32,21 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help='Mouthfuls to simulate at once. Default: one for each processor.',
 )
+@scheduler_option
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--parquet', is_flag=True, help='Write tables as Parquet, too (extra "parquet").')
+@click.option('--xlsx', is_flag=True, help='Write tables as a workbook, too (extra "xlsx").')
+@click.option('--curves', is_flag=True, help='Write time, gap and force of every mouthful, too.')
 @click.option('--plan', 'only_plan', is_flag=True, help='List the mouthfuls and chew nothing.')
 def experiment(
     protocol: pathlib.Path,
     output: pathlib.Path,
     processes: int | None,
+    scheduler: str | None,
     robot: bool,
     parquet: bool,
+    xlsx: bool,
+    curves: bool,
     only_plan: bool,
 ) -> None:
     """Chew the mouthfuls of PROTOCOL (YAML) and report their texture.
@@ -48,18 +55,19 @@ def experiment(
     running, with the drives homed: it enables the drives, and leaves them torque-free.
 
     Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
-    effects.csv, comparisons.csv and report.html. Recordings in FOLDER are kept: an interrupted
-    experiment goes on where it stopped.
+    effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
+    kept: an interrupted experiment goes on where it stopped.
     """
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
     from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
-    from masticator_dynamics.robot.laboratory.report import REPORT, check_parquet, write_report
+    from masticator_dynamics.robot.laboratory.report import REPORT, write_report
+    from masticator_dynamics.robot.laboratory.table_files import Formats
 
     check_statsmodels()
-    if parquet:
-        check_parquet()
+    formats = Formats(parquet, xlsx, curves)
+    formats.check()
 
     asked = Experiment(protocol, output, robot)
     if only_plan:
@@ -69,18 +77,18 @@ def experiment(
                 f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
             )
         return
+    progress = functools.partial(Stages(), 'mouthfuls')
     with asked.alone():  # before touching the robot, which another experiment may be using
         if robot:
-            _on_the_robot(asked)
+            _on_the_robot(asked, progress)
         else:
-            asked.run(_Progress(), processes)
-        write_report(asked, parquet)
+            asked.run(progress, processes, scheduler=scheduler)
+        write_report(asked, formats)
     click.echo(output / REPORT)
 
 
-def _on_the_robot(asked: Experiment) -> None:
-    from masticator_dynamics.robot.demo.output import check_packages
-    from masticator_dynamics.robot.demo.run import PACKAGES
+def _on_the_robot(asked: Experiment, progress: Progress) -> None:
+    from masticator_dynamics.robot.demo import PACKAGES, check_packages
     from masticator_dynamics.robot.recording.processes import stopped_at_the_end
 
     check_packages({'ros': PACKAGES['ros']})
@@ -92,21 +100,4 @@ def _on_the_robot(asked: Experiment) -> None:
         stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
         Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
     ):
-        asked.run(_Progress(), robot=found.chew)
-
-
-class _Progress:
-    """Shows how many mouthfuls are done, and the time left, on a terminal."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._before: int | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._before is None:
-            self._before = done
-        if not sys.stderr.isatty():
-            return
-        chewed, spent = done - self._before, time.monotonic() - self._start
-        left = f', {spent / chewed * (total - done):.0f} s left' if chewed else ''
-        click.echo(f'\r{done} of {total} mouthfuls{left}    ', nl=done == total, err=True)
+        asked.run(progress, robot=found.chew)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import click
 
 from masticator_dynamics.commands.options import mechanism_argument
+from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.files.tables import check_writable, write_text
 from masticator_dynamics.interchange.mjcf_export import export_mjcf as exported
 from masticator_dynamics.mechanism import Mechanism
@@ -27,4 +28,4 @@ def export_mjcf(mechanism: str, output_file: str) -> None:
     made = exported(Mechanism.load(mechanism).description)
     write_text(output_file, made.text)
     for sentence in made.left_out:
-        click.echo(f'masticator: warning: left out: {sentence}', err=True)
+        warn(f'left out: {sentence}')

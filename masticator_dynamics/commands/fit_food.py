@@ -7,6 +7,7 @@ from __future__ import annotations
 import click
 
 from masticator_dynamics.commands.curve_options import columns_option, size_of, units_option
+from masticator_dynamics.commands.grid_options import check_matplotlib
 
 
 @click.command('fit-food')
@@ -23,6 +24,7 @@ from masticator_dynamics.commands.curve_options import columns_option, size_of, 
     show_default=True,
     help='Force of a bite over that of the bite before; one compression does not determine it.',
 )
+@click.option('--plot', metavar='FILE', help='Picture of curve and fit: PNG, SVG or PDF.')
 @columns_option
 @units_option
 def fit_food(
@@ -30,6 +32,7 @@ def fit_food(
     output: str,
     thickness: float,
     softening: float,
+    plot: str | None,
     columns: dict[str, str],
     units: dict[str, str],
 ) -> None:
@@ -38,15 +41,25 @@ def fit_food(
     CURVE has displacement and force; units are read from its header. A file with the columns
     displacement and force alone is in m and N.
     """
+    import io
+    import pathlib
+
     import yaml
 
     from masticator_dynamics.errors import InputError
-    from masticator_dynamics.files.tables import check_writable, write_text
+    from masticator_dynamics.files.tables import check_writable, write_bytes, write_text
     from masticator_dynamics.robot.laboratory.curves import read_curve
+    from masticator_dynamics.robot.laboratory.food_fit import fit_figure
     from masticator_dynamics.robot.laboratory.food_fit import fit_food as fit
     from masticator_dynamics.robot.laboratory.units import check_possible
 
     check_writable(output, curve)
+    if plot is not None:
+        check_matplotlib('--plot', '')
+        check_writable(plot, curve, output)
+        kind = pathlib.Path(plot).suffix.lstrip('.').lower()
+        if kind not in ('png', 'svg', 'pdf'):
+            raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
     check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
     read = read_curve(curve, columns, units)
     try:
@@ -60,6 +73,11 @@ def fit_food(
         f'{found.residual:.1%} of its peak (root mean square).\n'
     )
     write_text(output, note + yaml.safe_dump(kept, sort_keys=False))
+    if plot is not None:
+        picture = io.BytesIO()
+        figure = fit_figure(found, read.displacement, read.force)
+        figure.savefig(picture, format=kind, dpi=160)
+        write_bytes(plot, picture.getvalue())
     click.echo(read.reading, err=True)
     click.echo(
         f'{found.food.stiffness / 1e3:.4g} N/mm, yields at {found.food.yield_force:.4g} N, '

@@ -9,12 +9,17 @@ from collections.abc import Sequence
 
 import click
 
-from masticator_dynamics.commands.grid_options import check_matplotlib, plot_option, write_plot
+from masticator_dynamics.commands.grid_options import (
+    check_matplotlib,
+    check_targets,
+    plot_option,
+    write_plot,
+)
 from masticator_dynamics.commands.options import mechanism_argument, output_option, split_names
-from masticator_dynamics.commands.progress import share_done
+from masticator_dynamics.commands.terminal import share_done
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import check_writable, write_table
+from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import read_motion
 from masticator_dynamics.motion.path import MotionPath
@@ -82,11 +87,7 @@ def flexible(
     angle error and rate of every flexible link; energies and work; and partial, which is 1 in
     every row when the run ended early: the reason is then on standard error and the exit status 1.
     """
-    if output_file == plot_file:
-        raise InputError(f'--output and --plot cannot both go to {output_file}')
-    for target in (output_file, plot_file):
-        if target is not None:
-            check_writable(target, motion_file, mechanism)
+    check_targets(output_file, plot_file, motion_file, mechanism)
     for name in against or ():
         if name not in DRIVE_MODES:
             raise InputError(f'--against {name!r}: drive modes are {", ".join(DRIVE_MODES)}')

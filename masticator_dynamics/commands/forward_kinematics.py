@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument, output_option
-from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.terminal import chunks
 from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import actuated_positions, errors_located

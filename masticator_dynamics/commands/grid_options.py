@@ -14,7 +14,7 @@ import click
 from masticator_dynamics.analysis.grid import Axis
 from masticator_dynamics.commands.options import named_values
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import write_bytes
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_bytes
 
 
 def _axes(
@@ -47,6 +47,22 @@ fix_option = click.option(
     help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
 )  # fmt: skip
 plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
+
+
+def check_targets(output: str | None, plot: str | None, *sources: str | None) -> None:
+    """Refuse to write data and picture to one place, or over what is read.
+
+    Raises
+    ------
+    InputError
+        Naming the place.
+    """
+    if output is not None and output == plot:
+        where = 'standard output' if output == STANDARD_STREAM else output
+        raise InputError(f'--output and --plot cannot both go to {where}')
+    for target in (output, plot):
+        if target is not None:
+            check_writable(target, *sources)
 
 
 def check_matplotlib(what: str = '--plot', done: str = '; everything else is done') -> None:

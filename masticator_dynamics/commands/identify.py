@@ -10,10 +10,10 @@ import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib
 from masticator_dynamics.commands.options import mechanism_argument
-from masticator_dynamics.commands.progress import progress_bar
+from masticator_dynamics.commands.terminal import progress_bar
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text

@@ -8,23 +8,13 @@ import pathlib
 
 import click
 
-from masticator_dynamics.commands.options import split_names
-from masticator_dynamics.commands.sections import section
+from masticator_dynamics.commands.options import named_values, split_names
+from masticator_dynamics.commands.terminal import section
 from masticator_dynamics.description import description_from_text
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import check_writable, write_text
 from masticator_dynamics.interchange.robot_import import import_robot
 from masticator_dynamics.mechanism import Mechanism
-
-
-def _split_pairs(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
-    """Names and values of NAME=VALUE (a callback for click)."""
-    for value in values:
-        if not value.partition('=')[0] or '=' not in value:
-            raise click.BadParameter(f'{value!r} is not NAME=VALUE')
-    return {name: text for name, _, text in (value.partition('=') for value in values)}
 
 
 @click.command('import')
@@ -45,7 +35,8 @@ def _split_pairs(
 )
 @click.option('--platform', metavar='LINK', default='', help='Platform, instead of a choice.')
 @click.option(
-    '--argument', 'arguments', metavar='NAME=VALUE', multiple=True, callback=_split_pairs,
+    '--argument', 'arguments', metavar='NAME=VALUE', multiple=True,
+    callback=named_values('NAME=VALUE', str),
     help='Argument of a xacro file; may be given several times.',
 )  # fmt: skip
 @click.option(

@@ -11,16 +11,16 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import (
+    actuators_option,
     friction_option,
     goal_option,
     mechanism_argument,
     motion_option,
     output_option,
-    split_names,
     strict_option,
 )
-from masticator_dynamics.commands.progress import chunks
 from masticator_dynamics.commands.tallies import LimitTally, RangeTally
+from masticator_dynamics.commands.terminal import chunks
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.evaluation.results import Effort
@@ -37,12 +37,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @motion_option
 @output_option
 @goal_option
-@click.option(
-    '--actuators',
-    metavar='LIST',
-    callback=split_names,
-    help='Actuated joints that drive, comma separated; the others idle. Default: all.',
-)
+@actuators_option
 @friction_option
 @click.option(
     '--limits',
@@ -102,10 +97,10 @@ def inverse_dynamics(
             check_frame(loaded, frame)
     motion = read_motion(motion_file, loaded)
     values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
-    asked = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
+    choice = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
         with errors_located(motion.table, part.start):
-            effort = _efforts(loaded, motion, part, wrench_axes, wrench_point, asked)
+            effort = _efforts(loaded, motion, part, wrench_axes, wrench_point, choice)
         ranges.add(effort, part.start)
         if limits:
             loads.add(effort, part.start)
@@ -121,7 +116,7 @@ def _efforts(
     part: slice,
     axes: str | None,
     point: str | None,
-    asked: dict[str, Any],
+    choice: dict[str, Any],
 ) -> Effort:
     """Evaluate some rows."""
     states = motion.y[part], motion.y_dot[part], motion.y_ddot[part]
@@ -135,7 +130,7 @@ def _efforts(
         links = {
             link: wrenches_on_platform(mechanism, q, rows, axes) for link, rows in links.items()
         }
-    return mechanism.feedforward_batch(*states, wrench, link_wrenches=links, **asked)
+    return mechanism.feedforward_batch(*states, wrench, link_wrenches=links, **choice)
 
 
 def _columns(mechanism: Mechanism) -> list[str]:

@@ -10,22 +10,23 @@ import click
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import load_inertia as along
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import (
+from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
+from masticator_dynamics.analysis.load_inertia.sampling import load_inertia as along
+from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia_where_possible,
 )
-from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
 from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.commands.grid_options import (
     axis_option,
     check_matplotlib,
+    check_targets,
     fix_option,
     plot_option,
     write_plot,
 )
 from masticator_dynamics.commands.options import mechanism_argument
-from masticator_dynamics.commands.progress import chunks
-from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
+from masticator_dynamics.commands.terminal import chunks
+from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import errors_located, read_motion
 
@@ -69,12 +70,7 @@ def load_inertia(
         raise click.UsageError('nothing to write: give --output, --plot or both')
     if motion_file is not None and (plot_file or axes or fixed or disc):
         raise click.UsageError('--axis, --fix, --disc and --plot are for grids, not for --motion')
-    if output_file is not None and output_file == plot_file:
-        where = 'standard output' if output_file == STANDARD_STREAM else output_file
-        raise click.UsageError(f'--output and --plot cannot both go to {where}')
-    for target in (output_file, plot_file):
-        if target is not None:
-            check_writable(target, motion_file, mechanism)
+    check_targets(output_file, plot_file, motion_file, mechanism)
     loaded = Mechanism.load(mechanism)
     if motion_file is not None and output_file is not None:
         _along_motion(loaded, motion_file, output_file)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from masticator_dynamics.commands.grid_options import check_matplotlib, write_plot
-from masticator_dynamics.commands.progress import share_done
-from masticator_dynamics.drives.plausible_ranges import RANGES
+from masticator_dynamics.commands.options import incisor_option
+from masticator_dynamics.commands.terminal import share_done
+from masticator_dynamics.drives.configuration import RANGES
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
@@ -37,12 +38,7 @@ _MOST_FRICTION = 10.0  # times the drives' own
     '--food', default='soft', show_default=True, help='A shipped food, or the path of a YAML file.'
 )
 @click.option('--strokes', type=int, default=5, show_default=True, help='Built-in strokes.')
-@click.option(
-    '--incisor',
-    type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path),
-    metavar='FILE',
-    help='Recorded incisor to chew along (CSV), instead of the built-in strokes.',
-)
+@incisor_option
 @click.option(
     '--gains',
     type=float,

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import collections
 
-import click
 import numpy as np
 
+from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.load_limits import (
@@ -56,7 +56,7 @@ class RangeTally:
         )
         if strict:
             raise LimitError(line)
-        click.echo(f'masticator: warning: {line}', err=True)
+        warn(line)
 
 
 class LimitTally:
@@ -100,7 +100,7 @@ class LimitTally:
             self._warn(f'the motion gives way in {self._short} of {rows} rows; most: {largest}')
 
     def _warn(self, text: str) -> None:
-        click.echo(f'masticator: warning: {self._motion.table.source}: {text}', err=True)
+        warn(f'{self._motion.table.source}: {text}')
 
 
 def _place(motion: MotionFile, row: int) -> str:

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument, output_option
-from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.terminal import chunks, warn
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
@@ -59,11 +59,8 @@ def track_tool(mechanism: str, tool_file: str, output_file: str, frame: str) -> 
                 raise type(error)(f'{table.place(row)}: {error}') from error
             turn = np.degrees(np.abs(motion.y - near)[kinematics.wrist].max())
             if row and turn > np.degrees(_FLIP):
-                click.echo(
-                    f'masticator: warning: {table.place(row)}: the wrist turns by {turn:.4g}° from '
-                    'the row before',
-                    err=True,
-                )
+                place = table.place(row)
+                warn(f'{place}: the wrist turns by {turn:.4g}° from the row before')
             near = motion.y
             rows.append(np.concatenate([[time[row]], motion.y, motion.position]))
     columns = [*loaded.independent, *(f'position_{joint}' for joint in loaded.actuated)]

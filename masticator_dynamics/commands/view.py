@@ -37,11 +37,11 @@ def view(
         raise InputError('recordings are shown beside recordings alone')
     if not files and len(what) > 1:
         raise InputError('one mechanism at a time; several recordings go side by side')
-    if html is not None and not files:
-        raise InputError('--html writes recordings: name a CSV or MCAP file')
+    if html is not None and ros:
+        raise InputError('--html writes a mechanism or recordings, not the live robot')
     if html is not None:
         check_writable(html, *what, mechanism)
-        _write(files, mechanism, html)
+        _write(files, mechanism or (what[0] if what and not files else None), html)
         return
     from masticator_dynamics.robot.view.server import serving
 
@@ -54,10 +54,17 @@ def view(
 
 def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
     from masticator_dynamics.files.tables import write_text
+    from masticator_dynamics.mechanism import Mechanism
     from masticator_dynamics.robot.view.played_run import load_run
-    from masticator_dynamics.robot.view.scene_player import page_of
 
-    page, missing = page_of([load_run(file, mechanism) for file in files])
+    if files:
+        from masticator_dynamics.robot.view.scene_player import page_of
+
+        page, missing = page_of([load_run(file, mechanism) for file in files])
+    else:
+        from masticator_dynamics.robot.view.slider_page import slider_page
+
+        page, missing = slider_page(Mechanism.load(mechanism or 'masticator'))
     for sentence in missing:
         click.echo(sentence, err=True)
     write_text(html, page)

@@ -21,15 +21,15 @@ from masticator_dynamics.analysis.workspace_plot import WorkspacePlot
 from masticator_dynamics.commands.grid_options import (
     axis_option,
     check_matplotlib,
+    check_targets,
     fix_option,
     plot_option,
     write_plot,
 )
-from masticator_dynamics.commands.options import mechanism_argument, split_names
-from masticator_dynamics.commands.progress import chunks
+from masticator_dynamics.commands.options import actuators_option, mechanism_argument
+from masticator_dynamics.commands.terminal import chunks
 from masticator_dynamics.commands.workspace_summary import WorkspaceSummary
-from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_table
+from masticator_dynamics.files.tables import STANDARD_STREAM, write_table
 from masticator_dynamics.mechanism import Mechanism
 
 CHUNK = 4000  # poses; some tenths of a second, and some 10 MB
@@ -44,10 +44,7 @@ COLUMNS = (
 @mechanism_argument
 @axis_option
 @fix_option
-@click.option(
-    '--actuators', metavar='LIST', callback=split_names,
-    help='Actuated joints that drive, comma separated. Default: all.',
-)  # fmt: skip
+@actuators_option
 @click.option(
     '--characteristic-length', 'length', type=float, metavar='M',
     help='Sliding that counts as much as 1 rad of turning, m. Default: what moves the actuators '
@@ -76,12 +73,7 @@ def workspace(
     across_type_2 (reached only through such a singularity), near_type_1 (a limb nearly stretched
     or folded); with the cause, the amount and the margins. A summary goes to standard output.
     """
-    for target in (output_file, plot_file):
-        if target is not None:
-            check_writable(target, mechanism)
-    if output_file is not None and output_file == plot_file:
-        where = 'standard output' if output_file == STANDARD_STREAM else output_file
-        raise InputError(f'--output and --plot cannot both go to {where}')
+    check_targets(output_file, plot_file, mechanism)
     loaded = Mechanism.load(mechanism, actuators=actuators)
     grid = make_grid(loaded, axes, fixed)
     surveyor = WorkspaceSurveyor(loaded, length, clearance)

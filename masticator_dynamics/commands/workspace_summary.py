@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.analysis.grid import Grid
 from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace
-from masticator_dynamics.commands.sections import Row, section
+from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.files.text_file import root_element
 
 KNOWN = {
     'link': ('inertial', 'visual', 'collision'),
@@ -25,6 +25,11 @@ KNOWN = {
 }  # fmt: skip
 # Attributes whose lack the parser reports without saying where.
 _NEEDED = {'parent': 'link', 'child': 'link', 'axis': 'xyz', 'mass': 'value'}
+# Others of their attributes would make another robot of it.
+_ATTRIBUTES = {
+    'origin': {'xyz', 'rpy'}, 'axis': {'xyz'}, 'mimic': {'joint', 'multiplier', 'offset'},
+    'dynamics': {'damping', 'friction'},
+}  # fmt: skip
 _UNREAD = ('visual', 'collision', 'calibration', 'safety_controller')
 _XACRO = 'wiki/xacro}'
 _SIMILAR = 0.7  # of two names, by difflib; 'axes' and 'axis' are 0.75 alike
@@ -52,7 +57,7 @@ def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
     """
     robot = _robot(text, file)
     left_out: dict[str, list[str]] = {}
-    unlimited, shaped = [], []
+    unlimited, shaped, turned = [], [], list[str]()
     for part in list(robot):
         if not isinstance(part.tag, str) or part.tag not in ('link', 'joint'):
             _refuse_misspelt(part, ('link', 'joint'), '', file)
@@ -61,6 +66,7 @@ def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
         place = f'{part.tag} {part.get("name")}'
         if part.find('inertial') is None and part.find('visual') is not None:
             shaped.append(str(part.get('name')))
+        turned += [place for origin in part.findall('origin') if _beyond_a_turn(origin)]
         for element in (part, *part.findall('inertial')):
             for tag in _strip(element, place, file):
                 left_out.setdefault(tag, []).append(place)
@@ -69,6 +75,8 @@ def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
     warnings = [f'<{tag}> in {_some(places)} is not read' for tag, places in left_out.items()]
     if unlimited:
         warnings.append(f'<limit> without lower and upper counts as unlimited: {_some(unlimited)}')
+    if turned:
+        warnings.append(f'rpy beyond a full turn, though in radians: {_some(turned)}')
     return WhatMoves(ElementTree.tostring(robot), tuple(warnings), tuple(shaped))
 
 
@@ -92,7 +100,7 @@ def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iter
     known = KNOWN[str(element.tag)]
     for child in list(element):
         if child.tag in known and child.tag not in _UNREAD:
-            _check_read(child, element, place, file)
+            yield from _check_read(child, element, place, file)
             continue
         if child.tag not in known and isinstance(child.tag, str):
             _refuse_misspelt(child, known, place, file)
@@ -102,9 +110,14 @@ def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iter
 
 def _check_read(
     child: ElementTree.Element, element: ElementTree.Element, place: str, file: pathlib.Path
-) -> None:
-    """Refuse an element of which there are two, or one that says nothing."""
+) -> Iterator[str]:
+    """Refuse an element that is there twice or says nothing; yield what of it is not read."""
     tag = str(child.tag)
+    for name in child.attrib.keys() - _ATTRIBUTES.get(tag, child.attrib.keys()):
+        if tag != 'dynamics':
+            known = ', '.join(sorted(_ATTRIBUTES[tag]))
+            raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {known}')
+        yield f'dynamics {name}'
     if len(element.findall(tag)) > 1:
         raise DescriptionError(file, place, f'<{tag}> appears twice')
     needed = _NEEDED.get(tag)
@@ -128,6 +141,14 @@ def _refuse_misspelt(
     if likely:
         reason = f'unknown element <{tag}>; is <{likely[0]}> meant?'
         raise DescriptionError(file, place, reason)
+
+
+def _beyond_a_turn(origin: ElementTree.Element) -> bool:
+    """Whether angles of an origin look like degrees."""
+    try:
+        return any(abs(float(word)) > 6.3 for word in origin.get('rpy', '').split())
+    except ValueError:
+        return False  # the parser says what is wrong
 
 
 def _without_bounds(part: ElementTree.Element) -> bool:

@@ -135,7 +135,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     from masticator_dynamics.description.foreign import what_moves
 
     plain = what_moves(text, file)
-    urdf_reflection.on_error = lambda _: None  # unknown attributes do not affect the motion
+    urdf_reflection.on_error = lambda _: None  # of attributes that `what_moves` lets pass
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             robot = urdf_parser_py.urdf.URDF.from_xml_string(plain.xml)

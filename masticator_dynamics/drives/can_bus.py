@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Open the python-can bus named in the drives file, or say clearly why that fails."""
+"""The python-can bus of a drives file: opened, or why that fails, and what receives from it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import errno
 import ipaddress
 import pathlib
 import socket
+import time
+from collections.abc import Callable
 
 import can
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus
 from masticator_dynamics.drives.group_bus import GroupBus
 from masticator_dynamics.errors import AbsentError, DriveError
@@ -108,3 +111,33 @@ def _check_route(bus: Bus) -> None:
             f'no route for multicast ({error.strerror}); within this machine: '
             f'ip link set lo multicast on; ip route add {bus.channel} dev lo',
         ) from error
+
+
+# What python-can raises when a bus breaks; some interfaces raise ValueError for a closed socket.
+BUS_ERRORS = (can.CanError, OSError, ValueError)
+_LOOK = 0.05  # s; how soon the thread notices that it is to end
+
+
+class Receiver(real_time.Worker):
+    """Receives from a bus; outlives its errors, unlike python-can's notifier.
+
+    Parameters
+    ----------
+    bus : can.BusABC
+    take : callable
+        Called with each frame, in the receiver's thread.
+    """
+
+    def __init__(self, bus: can.BusABC, take: Callable[[can.Message], None]):
+        super().__init__('receiver', self._run, real_time.SERVICE)
+        self._bus, self._take = bus, take
+
+    def _run(self) -> None:
+        while not self.ended.is_set():
+            try:
+                message = self._bus.recv(_LOOK)
+            except BUS_ERRORS:  # whoever waits for an answer will report that none came
+                time.sleep(_LOOK)
+                continue
+            if message is not None:
+                self._take(message)

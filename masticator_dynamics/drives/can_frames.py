@@ -16,8 +16,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
 from masticator_dynamics.drives.drive_cycle import Action, Emergency, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
-from masticator_dynamics.drives.state_machine import control_word, state_of
-from masticator_dynamics.drives.status_words import is_powered
+from masticator_dynamics.drives.state_machine import control_word, is_powered, state_of
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal
-from masticator_dynamics.drives.findings import Finding
-from masticator_dynamics.drives.status_words import LOST_AFTER, BoolArray, faulted, in_words
+from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.state_machine import LOST_AFTER, BoolArray, faulted, in_words
 
 _BUS = 'bus'
 
@@ -82,3 +82,34 @@ class DriveFaults:
             yield self._names[k], 'heartbeat', f'{text} (timeout {self._timeout:g} s)'
         for k in np.flatnonzero(missing).tolist():
             yield self._names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
+
+
+class WatchDeadlines:
+    """Deadlines of all monitoring threads, which the cycle checks by its own clock."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, float] = {}
+        self._last: dict[str, float] = {}  # s, of the cycle that first knew of the latest look
+
+    def begin(self, name: str, limit: float) -> None:
+        """From now on, require a thread to look at least every ``limit`` s."""
+        self._last.pop(name, None)
+        self._limits[name] = limit
+
+    def end(self, name: str) -> None:
+        """Stop requiring a thread to look."""
+        self._limits.pop(name, None)
+
+    def looked(self, name: str) -> None:
+        """Note that the thread has looked."""
+        self._last.pop(name, None)
+
+    def overdue(self, now: float) -> list[Finding]:
+        """Threads that have not looked in time; called in every cycle."""
+        found = []
+        for name, limit in tuple(self._limits.items()):
+            silence = now - self._last.setdefault(name, now)
+            if silence > limit:
+                text = f'has not looked for {silence:.3g} s (limit {limit:.3g} s)'
+                found.append(Finding(name, 'watch', text, Goal.STOPPED))
+        return found

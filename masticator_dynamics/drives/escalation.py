@@ -5,7 +5,7 @@
 Every stop begins with a control word by PDO. A drive whose status word does not respond within a
 stated time gets the next measure: the control word by SDO, NMT stop of its node (0x6007 makes that
 a fault), and finally neither heartbeat nor SYNC, so that its own monitoring (0x1016, 0x1006) acts.
-A drive that responds to nothing is reported as such.
+A drive that responds to nothing is reported as such. The longest reaction times follow from this.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import math
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, Feedback, Goal
-from masticator_dynamics.drives.findings import Finding
-from masticator_dynamics.drives.status_words import powered, slowing_down
+from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.state_machine import LOST_AFTER, powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response
 _ACTION = 0.01  # s between two frames for a drive
@@ -179,3 +179,47 @@ class Escalation:
         if feedback.heartbeat_age[k] > self._timeout:
             what = 'is not heard of, so whether it gives torque is not known'
         return 'acts on nothing', f'{what}: {_TRIED}; {_SWITCH}'
+
+
+# Cycles from when a fault can be known to when status words report the reaction: one until the next
+# SYNC, one until drives take over the control word, one until they report, and the part of one that
+# is spent waiting for answers to SYNC.
+CYCLES = 3.6
+# s that a loop check takes when it tries each drive in turn to find the one that is off.
+_CHECK = 0.05
+# s that a message or request from another process takes to arrive.
+_MESSAGE = 0.005
+
+
+def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, float]:
+    """Stated times, s, by fault, from its cause to the status words of all drives.
+
+    When a drive is lost, the cause is its last sign of life; when the master is lost, its last
+    heartbeat. A quick stop has begun by then; how long it takes depends on velocity and
+    deceleration.
+    """
+    period = 1.0 / drives.cycle_rate
+    react = CYCLES * period
+    step = step_time(drives)
+    return {
+        'fault': react,
+        'heartbeat': drives.heartbeat.timeout + react,
+        'lost': (LOST_AFTER - 1) * period + react,
+        'following error': react,
+        # One check may find a PDO missing and leave it to the next.
+        'loops': 2.0 / loop_check_rate + _CHECK + react,
+        'limit': react,
+        'time-out': drives.command_timeout + react,
+        'emergency stop': _MESSAGE + react,
+        'stop by SDO': step + react,
+        # A stopped node reports once it is pre-operational, before the next measure.
+        'stop by NMT': 3.0 * step + react,
+        'stop by silence': 3.0 * step + drives.heartbeat.timeout + react,
+        'process': drives.heartbeat.timeout + react,
+    }
+
+
+def late_answers(drives: Drives) -> tuple[float, str]:
+    """How late (s) a cycle of the drives may be without a warning, and what the delay leads to."""
+    lost = LOST_AFTER / drives.cycle_rate
+    return 0.5 * lost, f'all drives stop after {1e3 * lost:.0f} ms without an answer'

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable
 
@@ -19,11 +18,10 @@ import can
 import canopen
 
 from masticator_dynamics.drives import objects, real_time
-from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame
+from masticator_dynamics.drives.can_bus import BUS_ERRORS, error_frame_words, is_data_frame
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.receiver import BUS_ERRORS
 from masticator_dynamics.drives.timing import Longest, Statistics, Timing
 
 _SWITCH = 0.00005  # s; how long another thread may hold Python's lock
@@ -34,10 +32,10 @@ _RELEASE = 5  # cycles in which drives are told to be torque-free at the end
 _STALE = 256  # frames; more than can be waiting when a cycle begins
 
 
-class CyclicExchange:
+class CyclicExchange(real_time.Worker):
     """Calls ``cycle(feedback)`` at ``cycle_rate`` in a thread of its own.
 
-    If the cycle raises, all drives are made torque-free and the exchange ends, and with it the
+    All drives are made torque-free when it ends. If the cycle raises, it ends, and with it the
     master's heartbeat, which this thread sends: the drives go to fault.
 
     Parameters
@@ -53,10 +51,6 @@ class CyclicExchange:
     ----------
     failure : Exception or None
         What ended the exchange.
-    real_time : bool
-        Whether the thread runs under the real-time scheduler.
-    awake : bool
-        Whether idle processors do not sleep deeply.
     late : Longest
         Delays of the cycles, s.
     """
@@ -68,13 +62,12 @@ class CyclicExchange:
         failed: Callable[[Exception], None] = lambda error: None,
     ):
         drives = network.drives
+        self._period = 1.0 / drives.cycle_rate
+        super().__init__('drives', self._run, real_time.EXCHANGE, self._period)
         self.failure: Exception | None = None
-        self.real_time = self.awake = False
-        self.held_back = real_time.HeldBack()
         self.late = Longest()
         self._network = network
         self._cycle, self._failed = cycle, failed
-        self._period = 1.0 / drives.cycle_rate
         self._frames = DriveFrames(drives, network.scaling)
         self._timing = Timing()
         self._sync = can.Message(arbitration_id=objects.SYNC_COB, is_extended_id=False, data=b'')
@@ -85,16 +78,9 @@ class CyclicExchange:
         self._heartbeat_due = 0.0
         self._silent = False
         self._error = ''
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
         self._canopen: canopen.Network
         self._bus: can.BusABC
         self._pass_on: can.Listener
-
-    @property
-    def running(self) -> bool:
-        """Whether the exchange is running."""
-        return self._thread is not None and self._thread.is_alive()
 
     @property
     def statistics(self) -> Statistics:
@@ -110,24 +96,11 @@ class CyclicExchange:
         """Begin; returns at once."""
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
         self.failure, self._silent = None, False
-        self._stopped.clear()
         # Positions from before a pause may no longer be true.
         self._frames = DriveFrames(self._network.drives, self._network.scaling)
-        self._thread = threading.Thread(target=self._run, name='drives', daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Make all drives torque-free and end."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        super().start()
 
     def _run(self) -> None:
-        self.real_time = real_time.request(real_time.EXCHANGE)
-        self.awake = real_time.stay_awake(self._period)
-        if self.real_time:
-            self.held_back.begin()
         with self._network.receiving_by_caller() as network:
             assert network.bus is not None
             self._canopen, self._bus = network, network.bus
@@ -145,7 +118,7 @@ class CyclicExchange:
     def _repeat(self, cycle: Cycle, count: int | None) -> None:
         """Run cycles at absolute times: one that takes longer does not delay the next."""
         due = time.monotonic() + self._period
-        while count != 0 if count is not None else not self._stopped.is_set():
+        while count != 0 if count is not None else not self.ended.is_set():
             self._receive_waiting()  # now, not between when SYNC is due and when it is sent
             self._sleep_until(due)
             late = time.monotonic() - due

@@ -12,12 +12,11 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.drives.approach import Approach
-from masticator_dynamics.drives.command import Command
+from masticator_dynamics.drives.command import Command, Trend
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.joint_limits import JointLimits
-from masticator_dynamics.drives.trend import Trend
 from masticator_dynamics.engine.arrays import FloatArray
 
 _SMOOTHING = 0.01  # s, for derived velocities: a command may come twice

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import ctypes
+import array
 import select
 import socket
 import struct
@@ -169,10 +169,6 @@ def _leave_out(sock: socket.socket, port: int) -> None:
             (0x06, 0, 0, 0xFFFFFFFF),  # keep all
         )
     )
-    stored = ctypes.create_string_buffer(program, len(program))
-    count = len(program) // 8
-    sock.setsockopt(
-        socket.SOL_SOCKET,
-        _SO_ATTACH_FILTER,
-        struct.pack('HL', count, ctypes.addressof(stored)),
-    )
+    stored = array.array('B', program)
+    attached = struct.pack('HL', len(program) // 8, stored.buffer_info()[0])
+    sock.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, attached)

@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback
-from masticator_dynamics.drives.status_words import BoolArray, homed
+from masticator_dynamics.drives.state_machine import BoolArray, homed
 from masticator_dynamics.engine.arrays import FloatArray
 
 _COUNTS, _LEAST = 2.0, 1e-3  # counts, or rad, that a drive may be off home after homing
@@ -39,6 +39,7 @@ class Homing:
     def __init__(self, drives: Drives, home: FloatArray, units: tuple[str, ...]):
         motors = [drive.motor for drive in drives.drives.values()]
         self._names, self._home, self._units = tuple(drives.drives), home, units
+        self._target = home
         self._absolute = np.array([motor.absolute for motor in motors])
         counts = np.array([motor.counts_per_turn * motor.gear_ratio for motor in motors])
         self._tolerance = np.maximum(_COUNTS * 2.0 * np.pi / counts, _LEAST)
@@ -54,13 +55,14 @@ class Homing:
             index = self._names.index(name)
             self.known[index] &= self._absolute[index] and not altered
 
-    def begin(self) -> None:
-        """Note that all drives are being homed; none has been yet."""
+    def begin(self, target: FloatArray | None = None) -> None:
+        """Note that all drives are being homed, to positions (n,) or home; none has been yet."""
+        self._target = self._home if target is None else target
         self.known, self._reached = self._absolute & False, self._absolute & False
 
     def take(self, feedback: Feedback) -> BoolArray:
         """Which drives (n,) have reported that they are homed, and were at home then."""
-        near = np.abs(feedback.position - self._home) <= self._tolerance
+        near = np.abs(feedback.position - self._target) <= self._tolerance
         self._reached = self._reached | (homed(feedback) & near)
         self.known = self.known | self._reached
         return self._reached
@@ -72,7 +74,7 @@ class Homing:
         unit = self._units[index]
         return (
             f'says that it is homed but measures {feedback.position[index]:.4g} {unit} instead of '
-            f'{self._home[index]:.4g} {unit} (0x607C with the other sign?)'
+            f'{self._target[index]:.4g} {unit} (0x607C with the other sign?)'
         )
 
     def missing(self) -> str:

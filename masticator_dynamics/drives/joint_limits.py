@@ -13,9 +13,9 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal
-from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
-from masticator_dynamics.drives.status_words import BoolArray, follows, in_operation, in_words
+from masticator_dynamics.drives.state_machine import BoolArray, follows, in_operation, in_words
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism

@@ -16,18 +16,22 @@ import can
 import canopen
 from canopen.network import MessageListener
 
-from masticator_dynamics.drives import bring_up, emergency, objects
-from masticator_dynamics.drives.alterations import Alterations
-from masticator_dynamics.drives.can_bus import bus_title, is_data_frame, open_bus
+from masticator_dynamics.drives import bring_up, objects
+from masticator_dynamics.drives.can_bus import (
+    BUS_ERRORS,
+    Receiver,
+    bus_title,
+    is_data_frame,
+    open_bus,
+)
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
-from masticator_dynamics.drives.other_master import OtherMaster
-from masticator_dynamics.drives.receiver import BUS_ERRORS, Receiver
+from masticator_dynamics.drives.other_master import Alterations, OtherMaster
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SECOND_ANSWER, SdoChannel
-from masticator_dynamics.drives.signs_of_life import SignsOfLife
-from masticator_dynamics.drives.status_words import is_powered
+from masticator_dynamics.drives.signs_of_life import SignsOfLife, emergency_words
+from masticator_dynamics.drives.state_machine import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import AbsentError, DriveError
 
@@ -199,7 +203,7 @@ class DriveNetwork:
 
     def fault(self, drive: str) -> str:
         """What 0x603F says, in words (blocks; raises `DriveError`)."""
-        return emergency.words(int(self.read(drive, objects.ERROR_CODE)))
+        return emergency_words(int(self.read(drive, objects.ERROR_CODE)))
 
     def temperature(self, index: int) -> float:
         """Motor temperature of a drive, degrees Celsius; NaN if it reports none.

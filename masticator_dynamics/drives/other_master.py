@@ -1,15 +1,129 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Detection of other nodes that command the drives, or answer in their name."""
+"""Other nodes that command the drives or answer in their name, and which drives these altered."""
 
 from __future__ import annotations
+
+import enum
+import threading
+import time
+from typing import NamedTuple
 
 import can
 
 from masticator_dynamics.drives import objects
-from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.sdo_answers import Answer, SdoAnswers
+
+_LATEST = 5.0  # s after its request; an answer that comes even later is taken for another node's
+_FRAME = 8  # bytes of every SDO frame
+# Command of the answer to each command of a request (CiA 301), and whether both name the object.
+_ABORT = 4  # as a request it has no answer; as an answer it fits all requests
+_ANSWERS = {
+    0: (1, False),  # segment of a download
+    1: (3, True),  # download
+    2: (2, True),  # upload
+    3: (0, False),  # segment of an upload
+    5: (6, True),  # upload in blocks
+    6: (5, True),  # download in blocks
+    7: (_ABORT, True),  # unknown
+}
+
+
+class Answer(enum.Enum):
+    """Whose request an answer belongs to."""
+
+    OURS = 'this master asked'
+    OTHERS = 'another node asked'
+    NOBODYS = 'nobody asked'
+
+
+class _Request(NamedTuple):
+    time: float
+    ours: bool
+    command: int  # of its answer
+    entry: bytes  # index and subindex; empty where the answer has none
+
+
+class SdoAnswers:
+    """Requests to one drive that wait for an answer, this master's and others'.
+
+    One more answer than requests is another node's.
+    Used by the threads that send and the one that receives.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[_Request] = []
+        self._lock = threading.Lock()
+
+    def requested(self, data: bytes, *, ours: bool) -> None:
+        """Note a request, before it is sent or as it came.
+
+        Parameters
+        ----------
+        data : bytes
+            Of the frame.
+        ours : bool
+            Whether this master sends it.
+        """
+        if len(data) != _FRAME or data[0] >> 5 not in _ANSWERS:  # which no drive answers
+            return
+        command, named = _ANSWERS[data[0] >> 5]
+        request = _Request(time.monotonic(), ours, command, data[1:4] if named else b'')
+        with self._lock:
+            self._waiting = [r for r in self._waiting if r.time > request.time - _LATEST]
+            self._waiting.append(request)
+
+    def take(self, data: bytes) -> Answer:
+        """Whose request this answer is for, of this master's and others' first this master's."""
+        if len(data) != _FRAME:
+            return Answer.NOBODYS
+        command, entry, now = data[0] >> 5, data[1:4], time.monotonic()
+        with self._lock:
+            fitting = [
+                request
+                for request in self._waiting
+                if request.time > now - _LATEST
+                and command in (request.command, _ABORT)
+                and request.entry in (entry, b'')
+            ]
+            if not fitting:
+                return Answer.NOBODYS
+            request = max(fitting, key=lambda one: one.ours)
+            self._waiting.remove(request)
+        return Answer.OURS if request.ours else Answer.OTHERS
+
+
+class Alterations:
+    """Alterations of each drive, counted: one that comes during a set-up outlives it.
+
+    Parameters
+    ----------
+    count : int
+        Number of drives.
+    """
+
+    def __init__(self, count: int):
+        self._counts, self._settled = [0] * count, [0] * count
+        self._reasons = [''] * count
+
+    def note(self, index: int, reason: str) -> None:
+        """Note that a drive has been altered, or may have been."""
+        if not self.reason(index):  # what follows matters less
+            self._reasons[index] = reason
+        self._counts[index] += 1
+
+    def reason(self, index: int) -> str:
+        """Why a drive is altered; empty if it is not."""
+        return self._reasons[index] if self._counts[index] != self._settled[index] else ''
+
+    def counts(self) -> tuple[int, ...]:
+        """Alterations of each drive so far: take them before a set-up, and settle them after it."""
+        return tuple(self._counts)
+
+    def settle(self, index: int, count: int) -> None:
+        """Forget the first ``count`` alterations of a drive, which has been set up since."""
+        self._settled[index] = count
+
 
 # Commands of SDO requests (CiA 301): a segment, the begin of a download, and a block of it.
 _SEGMENT, _WRITES, _READ = 0, (0, 1, 6), 0x40

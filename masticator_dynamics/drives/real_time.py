@@ -11,7 +11,7 @@ import os
 import pathlib
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 # Real-time priorities (1 to 99). The rest of the machine must not preempt a thread that holds
 # Python's lock while others wait for it, so the less urgent threads have a priority, too.
@@ -111,6 +111,72 @@ def stay_awake(period: float) -> bool:
         return False
     os.write(request, struct.pack('=i', 0 if period <= _NO_SLEEP else _LIGHT_SLEEP))
     return True
+
+
+class Worker:
+    """A thread that is started and ended as often as needed.
+
+    Parameters
+    ----------
+    name : str
+        Of the thread.
+    run : callable
+        What it does until ``ended`` is set.
+    priority : int, optional
+        That it requests; by default it has an ordinary one.
+    period : float, optional
+        Of a thread that follows a clock, s: idle processors stay awake for it.
+
+    Attributes
+    ----------
+    ended : threading.Event
+        Whether the thread is to end.
+    real_time : bool
+        Whether it runs under the real-time scheduler.
+    awake : bool
+        Whether idle processors do not sleep deeply.
+    held_back : HeldBack
+        Counts for a real-time thread that follows a clock.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[], None],
+        priority: int | None = None,
+        period: float | None = None,
+    ):
+        self._name, self._work, self._priority, self._every = name, run, priority, period
+        self.ended, self.held_back = threading.Event(), HeldBack()
+        self.real_time = self.awake = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self.ended.clear()
+        self._thread = threading.Thread(target=self._begin, name=self._name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and wait for that; may be called more than once."""
+        self.ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _begin(self) -> None:
+        if self._priority is not None:
+            self.real_time = request(self._priority)
+        if self._every is not None:
+            self.awake = stay_awake(self._every)
+            if self.real_time:
+                self.held_back.begin()
+        self._work()
 
 
 @contextlib.contextmanager

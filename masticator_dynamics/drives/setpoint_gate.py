@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.drives.commanded_closure import CommandedClosure
+from masticator_dynamics.drives.closure_checks import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
-from masticator_dynamics.drives.findings import Finding
+from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, JointLimits
-from masticator_dynamics.drives.status_words import BoolArray
+from masticator_dynamics.drives.state_machine import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 

@@ -14,27 +14,24 @@ from typing import NamedTuple
 import numpy as np
 
 from masticator_dynamics.drives.approach import plan_approach
+from masticator_dynamics.drives.closure_checks import CommandedClosure, check_reference
 from masticator_dynamics.drives.command import Command
-from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.drive_faults import DriveFaults
-from masticator_dynamics.drives.drive_report import MOVING, Phase, Report
-from masticator_dynamics.drives.encoder_reference import check_reference
+from masticator_dynamics.drives.drive_faults import DriveFaults, WatchDeadlines
+from masticator_dynamics.drives.drive_report import MOVING, Finding, LatchedFindings, Phase, Report
 from masticator_dynamics.drives.escalation import Escalation
-from masticator_dynamics.drives.findings import Finding, LatchedFindings
 from masticator_dynamics.drives.following import Following
 from masticator_dynamics.drives.homing import Homing
 from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.setpoint_gate import SetpointGate, opening
-from masticator_dynamics.drives.status_words import (
+from masticator_dynamics.drives.state_machine import (
     BoolArray,
     faulted,
     follows,
     in_operation,
     powered,
 )
-from masticator_dynamics.drives.watching_threads import WatchDeadlines
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -382,12 +379,12 @@ class Supervisor:
             reason = self._why_not_home()
         return Outcome(not reason, reason)
 
-    def home(self) -> Outcome:
-        """Make the present positions home; drives must be in homing mode already."""
+    def home(self, target: FloatArray | None = None) -> Outcome:
+        """Make the present positions home, or others (n,); drives must be in homing mode."""
         with self._lock:
             reason = self._why_not_home()
             if not reason:
-                self._homing.begin()
+                self._homing.begin(target)
                 self._enter(Phase.HOMING)
         return Outcome(not reason, reason or 'homing')
 

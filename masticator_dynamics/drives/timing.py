@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 
+from masticator_dynamics.engine.arrays import FloatArray
+
 _WINDOW = 4096  # cycles
 
 
@@ -21,13 +23,29 @@ class Spread:
     largest: float
 
     @classmethod
-    def of(cls, values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Spread:
+    def of(cls, values: FloatArray) -> Spread:
         """Spread of the finite values."""
         values = values[np.isfinite(values)]
         if not values.size:
             return cls(0.0, 0.0, 0.0)
         median, p99 = np.percentile(values, (50.0, 99.0))
         return cls(float(median), float(p99), float(values.max()))
+
+
+class Window:
+    """The latest 4096 of some times, s; one thread adds, others read."""
+
+    def __init__(self) -> None:
+        self._values, self._count = np.full(_WINDOW, np.nan), 0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        self._values[self._count % _WINDOW] = seconds
+        self._count += 1
+
+    def __call__(self) -> FloatArray:
+        """All of them, in no order."""
+        return self._values[: self._count].copy()
 
 
 class Longest:
@@ -80,7 +98,7 @@ class Timing:
     def __init__(self) -> None:
         self.skipped = 0
         self._cycles = 0
-        self._times = np.full((3, _WINDOW), np.nan)
+        self._windows = Window(), Window(), Window()
         self._processor = 0.0
         self._processor_begin: float | None = None
 
@@ -96,7 +114,8 @@ class Timing:
         duration : float
             From its beginning to its end, s.
         """
-        self._times[:, self._cycles % _WINDOW] = lateness, answer, duration
+        for window, seconds in zip(self._windows, (lateness, answer, duration), strict=True):
+            window.add(seconds)
         self._cycles += 1
         now = time.thread_time()
         if self._processor_begin is None:
@@ -106,7 +125,7 @@ class Timing:
     def statistics(self) -> Statistics:
         """Statistics so far."""
         cycles = self._cycles
-        lateness, answer, duration = (Spread.of(row) for row in self._times.copy())
+        lateness, answer, duration = (Spread.of(window()) for window in self._windows)
         return Statistics(
             cycles, self.skipped, lateness, answer, duration,
             self._processor / max(cycles - 1, 1),

@@ -67,7 +67,7 @@ class Moments(NamedTuple):
         """Mass, centre of mass and inertia about it."""
         c = self.first / self.mass if self.mass else np.zeros(3)
         about = self.second - (np.eye(3) * (c @ c) - np.outer(c, c)) * self.mass
-        return Inertia(float(self.mass), c, about)
+        return Inertia(self.mass, c, about)
 
 
 def bodies_with_mass(structure: Structure) -> dict[str, int]:
@@ -275,7 +275,7 @@ def with_inertia(
             raise InputError(f'{link} has first moments but no mass')
         inertia = moments.inertia()
         least = float(np.linalg.eigvalsh(inertia.about_center)[0])
-        if least < -1e-9 * max(np.abs(inertia.about_center).max(), 1e-12):
+        if not _positive(inertia.about_center):
             raise InputError(
                 f'{link} would have a negative moment of inertia about its centre of mass, '
                 f'{least:.3g} kg m^2: mass, first moments and inertia do not go together'
@@ -285,6 +285,24 @@ def with_inertia(
                 links[other] = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
         links[link] = inertia
     return dataclasses.replace(description, tree=dataclasses.replace(description.tree, links=links))
+
+
+def consistent(numbers: FloatArray) -> Any:
+    """Whether a body can have moments of mass (..., 10), in the order of ``INERTIAL``."""
+    mass, first = numbers[..., 0], numbers[..., 1:4]
+    xx, yy, zz, xy, xz, yz = np.moveaxis(numbers[..., 4:], -1, 0)
+    second = np.stack([np.stack(row, -1) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
+    centre = first / np.where(mass > 0.0, mass, 1.0)[..., None]
+    square = np.einsum('...i,...i->...', centre, centre)[..., None, None] * np.eye(3)
+    outer = centre[..., :, None] * centre[..., None, :]
+    about = second - (square - outer) * mass[..., None, None]
+    return (mass >= 0.0) & ((mass > 0.0) | ~first.any(axis=-1)) & _positive(about)
+
+
+def _positive(about_center: FloatArray) -> Any:
+    """Whether inertia (..., 3, 3) about centres of mass is not negative, but for rounding."""
+    least = np.linalg.eigvalsh(about_center)[..., 0]
+    return least >= -1e-9 * np.maximum(np.abs(about_center).max(axis=(-2, -1)), 1e-12)
 
 
 def changed_moments(structure: Structure, values: Mapping[str, Any]) -> dict[str, Moments]:

@@ -11,6 +11,8 @@ and a rod. On velocities that the loops allow it is the true kinetic energy.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
@@ -37,12 +39,9 @@ class ActuatedInertia:
     """
 
     def __init__(self, mechanism: Evaluator):
-        redundant = len(mechanism.actuated) > len(mechanism.independent)
-        driven = mechanism.tree_indices(mechanism.actuated) if redundant else []
-        limbs = [_limb(mechanism, joint) for joint in driven]
-        closures = (mechanism.structure.constraints[block.constraints[0]] for block in limbs)
-        self._rods, self._count = [closure.name for closure in closures], len(mechanism.actuated)
-        self._code = inertia_code(mechanism.description, mechanism.structure, limbs)
+        limbs = limbs_of(mechanism)
+        self._rods, self._count = rods_of(mechanism, limbs), len(mechanism.actuated)
+        self._code = inertia_code(mechanism.kernels, limbs)
 
     def __call__(self, q: FloatArray) -> FloatArray:
         """Inertia matrices (N, n_u, n_u), kg m^2 or kg; NaN where the actuators lose control.
@@ -60,11 +59,7 @@ class ActuatedInertia:
         found = self._code(q)
         known = found[:, 0] == CLOSED
         for fault in found[known, 3]:
-            if fault >= 0.0:
-                raise ActuationError(
-                    f'{self._rods[int(fault)]}: the rod has its centre of mass off the line '
-                    'between its ends'
-                )
+            check_rods(self._rods, fault)
         inertia = found[:, 4:].reshape(-1, self._count, self._count)
         inertia[~known] = np.nan
         return inertia
@@ -101,6 +96,32 @@ def inertia_coupling(inertia: FloatArray) -> FloatArray:
     own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
     others = np.abs(inertia).sum(axis=-1) - own
     return np.log1p(others / (max(own.shape[-1] - 1, 1) * own))
+
+
+def rods_of(mechanism: Evaluator, limbs: Sequence[Block]) -> list[str]:
+    """Closures at the ends of the limbs' rods."""
+    return [mechanism.structure.constraints[block.constraints[0]].name for block in limbs]
+
+
+def check_rods(rods: Sequence[str], fault: float, of: str = '') -> None:
+    """Raise for the first rod off its line, if any."""
+    if fault >= 0.0:
+        raise ActuationError(
+            f'{of}{rods[int(fault)]}: the rod has its centre of mass off the line between its ends'
+        )
+
+
+def limbs_of(mechanism: Evaluator) -> list[Block]:
+    """Per actuator the limb that it drives, where there are more of them than freedoms; or none.
+
+    Raises
+    ------
+    ActuationError
+        As for :class:`ActuatedInertia`.
+    """
+    redundant = len(mechanism.actuated) > len(mechanism.independent)
+    driven = mechanism.tree_indices(mechanism.actuated) if redundant else []
+    return [_limb(mechanism, joint) for joint in driven]
 
 
 def _limb(mechanism: Evaluator, joint: int) -> Block:

@@ -13,7 +13,7 @@ from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.errors import ActuationError, InputError, SingularityError
 from masticator_dynamics.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
-from masticator_dynamics.traced.equations_of_motion import (
+from masticator_dynamics.traced.equations_code import (
     equations_code,
     parts,
     tree_accelerations_code,
@@ -44,8 +44,8 @@ class EquationsOfMotion:
 
     def __init__(self, mechanism: Evaluator):
         self._mechanism = mechanism
-        self._equations = equations_code(mechanism.description, mechanism.structure)
-        self._rates = tree_accelerations_code(mechanism.description, mechanism.structure)
+        self._equations = equations_code(mechanism.kernels)
+        self._rates = tree_accelerations_code(mechanism.kernels)
         self._parts = parts(len(mechanism.independent))
         at_home = np.linalg.norm(
             mechanism.structure.home_tangent(mechanism.independent_rows), axis=0

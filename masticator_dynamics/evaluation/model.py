@@ -97,6 +97,10 @@ class Model:
         """Name, freedoms, motors and what closes it."""
         return of_mechanism(self).text()
 
+    def __reduce__(self) -> tuple[type[Model], tuple[object, ...]]:
+        """For pickle: other processes load or make its code themselves."""
+        return type(self), (self.description, self.driving, self.variable)
+
     @functools.cached_property
     def slices(self) -> dict[str, slice]:
         """Slice of each quantity in a row of the engine's output.

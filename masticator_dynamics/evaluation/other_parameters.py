@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -82,12 +82,19 @@ def check_value(name: str, value: object) -> float:
         raise InputError(f'{name} is {value!r}, not a number') from None
     if not math.isfinite(number):
         raise InputError(f'{name} is {number}, not a finite number')
-    kind = name.rpartition('.')[2]
-    if kind in _NOT_NEGATIVE and number < 0.0:
+    if not in_bounds(name, number):
+        if name.endswith('.length'):
+            raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
         raise InputError(f'{name} is {number:.6g}; 0 or more is needed')
-    if kind == 'length' and number <= 0.0:
-        raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
     return number
+
+
+def in_bounds(name: str, value: Any) -> Any:
+    """Whether a mechanism can have a parameter's value, or each of an array of them."""
+    kind = name.rpartition('.')[2]
+    if kind == 'length':
+        return value > 0.0
+    return value >= 0.0 if kind in _NOT_NEGATIVE else value == value
 
 
 _NOT_NEGATIVE = (

@@ -1,23 +1,26 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Efforts of many geometries in many states: parameters as arrays, nothing compiled again."""
+"""Many geometries in many states: parameters as arrays, nothing compiled again."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine import parameters as naming
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.status import CLOSED
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, consecutive
+from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.model import Model
-from masticator_dynamics.evaluation.other_parameters import check_value, sample_of
+from masticator_dynamics.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
+from masticator_dynamics.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.evaluation.packing import pack_rows
+from masticator_dynamics.evaluation.results import Evaluator
 from masticator_dynamics.traced import kernels
+from masticator_dynamics.traced.quantities import FIRST, NEED_LIMBS, quantities_code, shapes
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.variable import Variable
 
@@ -50,6 +53,59 @@ class GeometryEfforts:
     by_parameters: FloatArray | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class GeometryPositions:
+    """Actuated positions of G geometries in N poses.
+
+    Attributes
+    ----------
+    valid : array of bool, shape (G, N)
+        Poses in which they close on home's branch; elsewhere all is zero.
+    position : array, shape (G, N, n_u)
+        What the encoders of the actuated joints show, rad or m.
+    by_y : array, shape (G, N, n_u, n_y)
+        Derivatives by the independent positions.
+    by_parameters : array, shape (G, N, n_u, n_p), or None
+        Derivatives by the parameters, independent positions held, where they were asked for.
+    """
+
+    valid: Bools
+    position: FloatArray
+    by_y: FloatArray
+    by_parameters: FloatArray | None
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometryQuantities:
+    """Quantities of G geometries in N states each, ``found[name]`` by name.
+
+    Attributes
+    ----------
+    closed : array of bool, shape (G,)
+        Geometries that close at home.
+    valid : array of bool, shape (G, N)
+        States in which they close on home's branch and the motors control them; elsewhere all
+        quantities are zero.
+    status : array of int, shape (G, N)
+        Why others are not valid, as in ``engine/status.py``: 1 a loop stays open, 2 it is singular,
+        3 another branch is reached, 5 the motors lose control; 0 where valid.
+    closure_residual : array, shape (G, N)
+        Largest gap of a loop or contact, m; zero where not valid.
+    values : dict of str to array
+        Quantities by name, (G, N, ...).
+    """
+
+    closed: Bools
+    valid: Bools
+    status: IntArray
+    closure_residual: FloatArray
+    values: dict[str, FloatArray]
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """One of the quantities."""
+        return self.values[name]
+
+
 class ParameterBatch:
     """A mechanism with some parameters as arrays.
 
@@ -63,7 +119,7 @@ class ParameterBatch:
         What the mechanism itself has.
     """
 
-    def __init__(self, mechanism: Model, names: Sequence[str]):
+    def __init__(self, mechanism: Evaluator, names: Sequence[str]):
         root = mechanism.variable.of if mechanism.variable else mechanism
         given = dict(mechanism.variable.code_of.values) if mechanism.variable else {}
         known = naming.all_of(root.description, root.structure)
@@ -81,6 +137,7 @@ class ParameterBatch:
         self._all = np.array(list(values.values()))
         self._columns = [list(values).index(name) for name in names]
         self._variable = variable
+        self._codes: dict[tuple[str, ...], _Codes] = {}
         self._kernels = kernels.Kernels(root.description, root.structure, root.driving, variable)
 
     # Geometries
@@ -109,7 +166,7 @@ class ParameterBatch:
         start = np.tile(variable.home[variable.dependent], (len(values), 1))
         given = np.zeros((len(values), self._kernels.inputs))
         given[:, : self._kernels.freedoms] = self._home(whole)
-        found = self._called(self._kernels.positions, np.hstack([given, whole, start]))
+        found = self._kernels.positions.of_complete(np.hstack([given, whole, start]))
         closed = found[:, 0] == 1.0
         homes = found[:, 1:]
         for g in np.flatnonzero(~closed):
@@ -128,25 +185,173 @@ class ParameterBatch:
                 home[:, k] -= whole[:, names.index(f'{joint}.zero')]
         return home
 
-    def _check(self, values: FloatArray) -> None:
-        wrong = np.argwhere(~np.isfinite(values))
-        for name, column in zip(self.names, values.T, strict=True):
-            if len(column) and not len(wrong):
-                g = int(np.argmin(column))
-                check_value(f'parameters, row {g + 1}: {name}', column[g])
-        if len(wrong):
-            g, k = wrong[0]
-            raise InputError(f'parameters, row {g + 1}: {self.names[k]} is {values[g, k]}')
-        bodies = {n.rpartition('.')[0] for n in self.names if n.rpartition('.')[2] in _INERTIAL}
-        of = self._variable
-        for g in range(len(values) if bodies & set(naming.bodies_with_mass(of.structure)) else 0):
-            row = dict(zip(self.names, values[g], strict=True))
-            try:
-                naming.with_inertia(of.description, of.structure, dict(of.values) | row)
-            except InputError as error:
-                raise InputError(f'parameters, row {g + 1}: {error}') from None
+    def possible(self, parameters: npt.ArrayLike) -> Bools:
+        """Rows (G,) that a mechanism can have: finite, nothing negative that must not be.
 
-    # Efforts
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+        """
+        values = as_floats(parameters, 'parameters')
+        good: Bools = np.asarray(np.isfinite(values).all(axis=1))
+        for name, column in zip(self.names, values.T, strict=True):
+            good = good & in_bounds(name, column)
+        rows = np.flatnonzero(good)
+        of, known = self._variable, naming.inertial(self._variable.structure)
+        for link in naming.bodies_with_mass(of.structure):
+            keys = [f'{link}.{part}' for part in naming.INERTIAL]
+            if set(keys) & set(self.names):
+                numbers = np.empty((len(rows), len(keys)))
+                for k, key in enumerate(keys):
+                    numbers[:, k] = of.values.get(key, known[key])
+                    if key in self.names:
+                        numbers[:, k] = values[rows, self.names.index(key)]
+                good[rows] &= naming.consistent(numbers)
+        return good
+
+    def _check(self, values: FloatArray) -> None:
+        """Refuse rows that no mechanism can have, with the reason of the first."""
+        wrong = np.flatnonzero(~self.possible(values))
+        if not len(wrong):
+            return
+        of, g = self._variable, int(wrong[0])
+        row = dict(zip(self.names, values[g].tolist(), strict=True))
+        for name, value in row.items():
+            check_value(f'parameters, row {g + 1}: {name}', value)
+        try:
+            naming.with_inertia(of.description, of.structure, dict(of.values) | row)
+        except InputError as error:
+            raise InputError(f'parameters, row {g + 1}: {error}') from None
+
+    def positions(
+        self, parameters: npt.ArrayLike, Y: npt.ArrayLike, *, derivatives: bool = True
+    ) -> GeometryPositions:
+        """Actuated positions of all geometries in all poses, with exact derivatives.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+            In the order of ``names``.
+        Y : array_like, shape (N, n_y)
+            Independent positions, rad or m.
+        derivatives : bool
+            Derivatives by the parameters, too.
+        """
+        of = self._kernels
+        constants, closed = self.constants(parameters)
+        given = self._given(Y, None, None, None)
+        places = tuple(self._columns) if derivatives else ()
+        code = _Codes(lambda at: of.position_derivatives(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part])[0]
+            for part in self._parts(len(constants), len(given))
+        ]
+        table = np.concatenate(found) if found else np.zeros((0, len(given), 1))
+        valid = table[..., 0] != 0.0
+        table = np.where(valid[..., None], table[..., 1:], 0.0)
+        ends = np.cumsum([of.actuators, of.actuators * of.freedoms])
+        position, by_y, by_parameters = np.split(table, ends, axis=-1)
+        shape = (*valid.shape, of.actuators)
+        return GeometryPositions(
+            valid,
+            position,
+            by_y.reshape(*shape, of.freedoms),
+            by_parameters.reshape(*shape, len(self.names)) if derivatives else None,
+        )
+
+    # Quantities
+
+    def quantities(
+        self,
+        names: Sequence[str],
+        parameters: npt.ArrayLike,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        needed: npt.ArrayLike = False,
+    ) -> GeometryQuantities:
+        """What designs are judged by, of all geometries in all states.
+
+        Code is compiled once per set of parameters and choice of quantities, and kept on disk.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Any of ``actuated`` (n_u) efforts of least norm, N m or N; ``power`` (n_u) of the
+            motors, W; ``contact`` (n_contacts) multipliers, N; ``joint_force`` (n, 3) that each of
+            the description's ``force_joints`` transmits to its child, N, base axes;
+            ``bearing_force`` (n_u, 3) the same of the actuated joints, in the joint's axes;
+            ``loop_force`` (n_closures, 3) on the second frame's body, N, base axes; ``position``
+            and ``velocity`` (n_u) of the actuated joints; ``q`` (n_q) tree positions; ``jacobian``
+            (n_u, n_y), velocities of actuated joints per independent velocity, and ``condition``,
+            its condition number; ``mass`` (n_y, n_y) in independent coordinates;
+            ``actuated_inertia`` (n_u, n_u) M_A, its diagonal ``load_inertia`` (n_u), kg m^2 or kg,
+            and ``inertia_coupling`` (n_u), the index MCI.
+        parameters : array_like, shape (G, n_p)
+            In the order of the batch's ``names``.
+        Y, Y_dot, Y_ddot, W : array_like, shape (N, ...)
+            As for :meth:`Mechanism.feedforward_batch`.
+        needed : array_like of bool, shape (N,)
+            States without which a geometry is of no use: once one of them has failed, the others,
+            each of which takes as long as hundreds that close, are not followed from home.
+
+        Raises
+        ------
+        InputError
+            For an unknown quantity, a wrong shape, and numbers that no mechanism can have.
+        ActuationError
+            As for :func:`actuated_inertia`, for its quantities.
+        """
+        of = self._kernels
+        sizes = shapes(of)
+        self._check_quantities(names, sizes)
+        constants, closed = self.constants(parameters)
+        given = self._given(Y, Y_dot, Y_ddot, W)
+        code = self._codes_of(tuple(names))
+        shape = len(constants), len(given)
+        found = {name: np.zeros((*shape, *sizes[name])) for name in names}
+        valid, status = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
+        gaps = np.zeros(shape)
+        places = consecutive({name: math.prod(sizes[name]) for name in names})
+        for part in self._parts(*shape):
+            table, status[part] = self._rows(
+                code, given, constants[part], closed[part], needed=needed
+            )
+            valid[part], gaps[part] = table[..., 0] != 0.0, table[..., 1]
+            self._check_rods(table[..., 2], valid[part], part.start)
+            for name in names:
+                numbers = table[..., FIRST:][..., places[name]]
+                found[name][part] = numbers.reshape(found[name][part].shape)
+        if 'inertia_coupling' in found:
+            found['inertia_coupling'] = np.log1p(found['inertia_coupling'])
+        return GeometryQuantities(closed, valid, status, gaps, found)
+
+    def _codes_of(self, names: tuple[str, ...]) -> _Codes:
+        if names not in self._codes:
+            limbs = limbs_of(self.mechanism) if {*names} & {*NEED_LIMBS} else []
+            self._codes[names] = _Codes(lambda at: quantities_code(self._kernels, names, limbs, at))
+        return self._codes[names]
+
+    def _check_rods(self, faults: FloatArray, valid: Bools, first: int) -> None:
+        wrong = np.argwhere(valid & (faults >= 0.0))
+        if len(wrong):
+            rods = rods_of(self.mechanism, limbs_of(self.mechanism))
+            where = f'parameters, row {first + wrong[0][0] + 1}: '
+            check_rods(rods, faults[tuple(wrong[0])], where)
+
+    def _check_quantities(self, names: Sequence[str], known: Mapping[str, object]) -> None:
+        for name in names:
+            if name not in known:
+                raise InputError(f'no quantity {name!r}; there are: {", ".join(known)}')
+        if len(set(names)) < len(names):
+            raise InputError('a quantity is named twice')
+        if 'loop_force' in names and not self.mechanism.structure.least_norm:
+            raise InputError(
+                f'{self.mechanism.name} has closures whose forces are not unique; loop_force of '
+                'single calls gives those of least norm'
+            )
 
     def feedforward(
         self,
@@ -169,30 +374,27 @@ class ParameterBatch:
         derivatives : bool
             Derivatives by the parameters, too.
         """
-        of = self._kernels
-        constants, closed = self.constants(parameters)
-        given = pack_rows(of.freedoms, Y, Y_dot, Y_ddot, W)
-        if not np.isfinite(given).all():
-            raise InputError('a state is not finite')
-        shape = len(constants), len(given)
-        code = of.parameter_derivatives(self._inputs) if derivatives else of.evaluate
-        first = 1 if derivatives else kernels.EFFORT
-        width = of.actuators * (1 + len(self.names) * derivatives)
-        valid = np.zeros(shape, dtype=bool)
-        actuated = np.zeros((*shape, width))
-        contact = np.zeros((*shape, len(self.mechanism.contacts)))
-        for part in self._parts(len(constants), len(given)):
-            found = self._rows(code, given, constants[part], closed[part])
-            valid[part] = found[..., 0] != 0.0
-            keep = valid[part][..., None]
-            actuated[part] = np.where(keep, found[..., first : first + width], 0.0)
-            if not derivatives:
-                multipliers = found[..., first + width :][..., self.mechanism.contact_rows]
-                contact[part] = np.where(keep, multipliers, 0.0)
-        slopes = actuated[..., of.actuators :].reshape(*shape, of.actuators, -1)
+        states = Y, Y_dot, Y_ddot, W
+        found = self.quantities(('actuated', 'contact'), parameters, *states)
+        slopes = self._by_parameters(parameters, *states) if derivatives else None
         return GeometryEfforts(
-            closed, valid, actuated[..., : of.actuators], contact, slopes if derivatives else None
+            found.closed, found.valid, found['actuated'], found['contact'], slopes
         )
+
+    def _by_parameters(
+        self, parameters: npt.ArrayLike, *states: npt.ArrayLike | None
+    ) -> FloatArray:
+        """Derivatives of the efforts (G, N, n_u, n_p)."""
+        of, places = self._kernels, tuple(self._columns)
+        constants, closed = self.constants(parameters)
+        given = self._given(*states)
+        code = _Codes(lambda at: of.parameter_derivatives(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part])[0][..., 1 + of.actuators :]
+            for part in self._parts(len(constants), len(given))
+        ]
+        shape = len(constants), len(given), of.actuators, len(places)
+        return np.concatenate(found).reshape(shape) if found else np.zeros(shape)
 
     def gradient(
         self, weights: npt.ArrayLike, parameters: npt.ArrayLike, *states: npt.ArrayLike
@@ -213,24 +415,28 @@ class ParameterBatch:
         valid : array of bool, shape (G, N)
             Elsewhere the gradient is zero.
         """
-        of = self._kernels
+        of, places = self._kernels, tuple(self._columns)
         constants, closed = self.constants(parameters)
-        given = pack_rows(of.freedoms, *states, *[None] * (4 - len(states)))
+        given = self._given(*states, *[None] * (4 - len(states)))
         weights = as_floats(weights, 'weights')
         shape = len(constants), len(given)
         if weights.shape != (*shape, of.actuators):
             raise InputError(f'weights have shape {weights.shape}, needed {(*shape, of.actuators)}')
-        code, found = of.parameter_gradient(self._inputs), []
-        for part in self._parts(*shape):
-            found.append(self._rows(code, given, constants[part], closed[part], weights[part]))
+        code = _Codes(lambda at: of.parameter_gradient(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part], weights[part])[0]
+            for part in self._parts(*shape)
+        ]
         table = np.concatenate(found) if found else np.zeros((*shape, 1 + len(self.names)))
-        valid = table[..., 0] == 1.0
-        return np.where(valid[..., None], table[..., 1:], 0.0), valid
+        return table[..., 1:], table[..., 0] == 1.0
 
-    @property
-    def _inputs(self) -> tuple[int, ...]:
-        """Parameters by their places among the constants."""
-        return tuple(self._columns)
+    # Rows
+
+    def _given(self, *states: npt.ArrayLike | None) -> FloatArray:
+        given = pack_rows(self._kernels.freedoms, *states)
+        if not np.isfinite(given).all():
+            raise InputError('a state is not finite')
+        return given
 
     @staticmethod
     def _parts(geometries: int, states: int) -> list[slice]:
@@ -239,13 +445,14 @@ class ParameterBatch:
 
     def _rows(
         self,
-        code: RowCode,
+        code: _Codes,
         given: FloatArray,
         constants: FloatArray,
         closed: Bools,
         weights: FloatArray | None = None,
-    ) -> FloatArray:
-        """Outputs (G, N, outputs) for some geometries in all states."""
+        needed: npt.ArrayLike = False,
+    ) -> tuple[FloatArray, IntArray]:
+        """Outputs (G, N, outputs) for some geometries in all states, and status; else zeros."""
         extra = 0 if weights is None else weights.shape[-1]
         n = given.shape[1]
         rows = np.empty((len(constants), len(given), n + extra + constants.shape[1]))
@@ -254,36 +461,46 @@ class ParameterBatch:
             rows[..., n : n + extra] = weights
         rows[..., n + extra :] = constants[:, None]
         flat = rows.reshape(-1, rows.shape[-1])
-        found = np.asarray(self._called(code, flat))
-        left = np.flatnonzero((found[:, 0] == 0.0) & np.repeat(closed, len(given)))
-        for i in left:
-            found[i] = self._from_home(code, flat[i], n, extra)
-        found[~np.repeat(closed, len(given)), 0] = 0.0
-        return found.reshape(len(constants), len(given), -1)
+        found = np.asarray(code[False].of_complete(flat))
+        status, counts = np.zeros(len(flat), dtype=np.int64), np.repeat(closed, len(given))
+        status[~counts], found[~counts] = OUT_OF_REACH, 0.0
+        must = np.broadcast_to(needed, len(given))
+        lost = np.zeros(len(constants), dtype=np.int64)
+        for i in np.flatnonzero((found[:, 0] == 0.0) & counts).tolist():
+            g, state = divmod(i, len(given))
+            if must[state] and lost[g]:
+                found[i], status[i] = 0.0, lost[g]
+                continue
+            found[i], status[i] = self._from_home(code, flat[i], n, extra)
+            if must[state]:
+                lost[g] = status[i]
+        shape = len(constants), len(given)
+        return found.reshape(*shape, -1), status.reshape(shape)
 
-    def _from_home(self, code: RowCode, row: FloatArray, n: int, extra: int) -> FloatArray:
+    def _from_home(
+        self, code: _Codes, row: FloatArray, n: int, extra: int
+    ) -> tuple[FloatArray, int]:
         """The same for a row whose loops are closed in as many steps as it takes."""
-        nothing = np.zeros(code.outputs)
-        constants = row[n + extra :]
+        constants, nothing = row[n + extra :], np.zeros(code[False].outputs)
         motion = self._kernels.from_home.of_complete(np.concatenate([row[:n], constants]))
-        if motion[0] != 1.0 or motion[1] != CLOSED:
-            return nothing
-        q = motion[1:][self.mechanism.slices['q']]
+        whole = motion[1:]
+        if motion[0] != 1.0 or whole[0] != CLOSED:
+            return nothing, int(whole[0]) if motion[0] == 1.0 else OVERFLOW
+        q = whole[self.mechanism.slices['q']]
         parts = [row[:n], q, row[n : n + extra], constants]
-        found = self._at_positions(code).of_complete(np.concatenate(parts))
-        return found if found[0] != 0.0 and np.isfinite(found).all() else nothing
-
-    def _at_positions(self, code: RowCode) -> RowCode:
-        of = self._kernels
-        if code is of.evaluate:
-            return of.evaluate.at_positions
-        if code.kind.startswith('gradient'):
-            return of.parameter_gradient(self._inputs, at_positions=True)
-        return of.parameter_derivatives(self._inputs, at_positions=True)
-
-    @staticmethod
-    def _called(code: RowCode, rows: FloatArray) -> FloatArray:
-        return code.of_complete(rows)
+        found = code[True].of_complete(np.concatenate(parts))
+        if found[0] == 0.0 or not np.isfinite(found).all():
+            return nothing, NOT_ACTUATED
+        return found, CLOSED
 
 
-_INERTIAL = naming.INERTIAL
+class _Codes(dict[bool, RowCode]):
+    """The code of a row, and that at given positions, made when first needed."""
+
+    def __init__(self, make: Callable[[bool], RowCode]):
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, at_positions: bool) -> RowCode:
+        self[at_positions] = self._make(at_positions)
+        return self[at_positions]

@@ -1,10 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of results, written all or none."""
+"""Folders of results: written all or none, or by one process at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -65,3 +66,38 @@ def results_in(
         for folder in made:
             with contextlib.suppress(OSError):  # it was not made, or holds what was asked for
                 folder.rmdir()
+
+
+@contextlib.contextmanager
+def locked(folder: pathlib.Path, what: str) -> Iterator[None]:
+    """Keep a folder, made if it is missing, from others that lock it.
+
+    The lock ends with the process, however that ends. File systems that cannot lock folders (NFS)
+    give no protection.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+    what : str
+        What runs in it, for the message.
+
+    Raises
+    ------
+    InputError
+        If it is locked.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f'{folder}: another {what} is running in this folder; wait for its end, or choose '
+                'a new folder'
+            ) from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(lock)

@@ -1,13 +1,13 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as one HTML file: tables, and figures inside it."""
+"""Reports as one HTML file: a page, its tables and pictures."""
 
 from __future__ import annotations
 
 import base64
 import html
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 _STYLE = """
@@ -20,16 +20,16 @@ img { max-width: 100%; } pre { background: #f5f5f5; padding: 1rem; overflow-x: a
 """
 
 
-def html_page(title: str, parts: Iterable[str]) -> str:
-    """A page of parts in HTML; the title is plain text."""
+def page(title: str, parts: Sequence[str]) -> str:
+    """A page of parts that are HTML, below its title, which is text."""
     title = html.escape(title)
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    body = '\n'.join(parts)
+    body = '\n'.join([f'<h1>{title}</h1>', *parts])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
-def html_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
-    """A table of plain text."""
+def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
+    """A table; cells are text."""
     head = ''.join(f'<th>{html.escape(str(column))}</th>' for column in columns)
     body = '\n'.join(
         '<tr>' + ''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row) + '</tr>'
@@ -38,8 +38,15 @@ def html_table(columns: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     return f'<table><tr>{head}</tr>\n{body}</table>'
 
 
-def html_image(figure: Any, text: str) -> str:
-    """A figure of matplotlib, sharp enough to print; ``text`` says what it shows."""
+def image(figure: Any, text: str) -> str:
+    """A figure of matplotlib inside the page, sharp enough to print.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    text : str
+        What it shows, for readers who cannot see it.
+    """
     stream = io.BytesIO()
     figure.savefig(stream, format='png', dpi=160)
     content = base64.b64encode(stream.getvalue()).decode()

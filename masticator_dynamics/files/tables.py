@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import sys
@@ -96,7 +97,17 @@ class Table:
         return np.column_stack([self._column(name) for name in names])
 
     def all_or_none(self, names: Sequence[str]) -> FloatArray | None:
-        """Columns (N, len(names)) of which all must be present, or None when all are absent."""
+        """Columns (N, len(names)) of which all must be present, or None when all are absent.
+
+        A column that resembles a missing one is refused: ``Fx [N]`` is none, and would be ignored.
+        """
+        wanted = {plain_name(name): name for name in names if name not in self.columns}
+        for column in self.columns:
+            meant = wanted.get(plain_name(column))
+            if meant and column not in names:
+                raise InputError(
+                    f'{self.source}: column {column!r} is not read; is {meant!r} meant?'
+                )
         if not any(name in self.columns for name in names):
             return None
         missing = [name for name in names if name not in self.columns]
@@ -371,6 +382,16 @@ def _refuse_other_separators(source: str, columns: Sequence[str]) -> None:
     for mark in ';\t':
         if len(columns) == 1 and mark in columns[0]:
             raise InputError(f'{source}: cells are separated by {mark!r}; commas are needed')
+
+
+def plain_name(column: str) -> str:
+    """A column's name without capitals, marks, and a unit in brackets or at its end."""
+    bare = re.sub(r'\[.*?\]|\(.*?\)', '', column).casefold()
+    bare = re.sub(
+        r'(?<=.)[\W_]+(n|nm|n_m|knm?|m|mm|cm|rad|deg|m_?s2?|rad_?s2?|deg_?s2?)$', '', bare
+    )
+    bare = re.sub('^(force|torque|moment)', lambda word: {'f': 'f'}.get(word[0][0], 't'), bare)
+    return re.sub(r'[^\w@]|_', '', bare)
 
 
 def _is_blank(cells: Sequence[str]) -> bool:

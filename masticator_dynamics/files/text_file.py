@@ -8,6 +8,9 @@ import errno
 import os
 import pathlib
 import stat
+from xml.etree import ElementTree
+
+from masticator_dynamics.errors import DescriptionError
 
 LARGEST_DESCRIPTION = 10_000_000  # bytes; a robot of a thousand links has one
 
@@ -36,3 +39,30 @@ def read_bytes(file: str | pathlib.Path, largest: int) -> bytes:
     if len(content) > largest:
         raise OSError(errno.EFBIG, f'larger than {largest * 1e-6:g} MB', str(file))
     return content
+
+
+# The parser raises the latter two for encodings that it does not know.
+NOT_XML = (ElementTree.ParseError, LookupError, ValueError)
+
+
+def root_element(content: str | bytes, file: pathlib.Path, kind: str) -> ElementTree.Element:
+    """The root element of an XML file.
+
+    Parameters
+    ----------
+    content : str or bytes
+        What the file holds; the declaration of a text must not claim another encoding than UTF-8.
+    file : pathlib.Path
+        Name for messages.
+    kind : str
+        What the file should be, for messages.
+
+    Raises
+    ------
+    DescriptionError
+        When it is not XML.
+    """
+    try:
+        return ElementTree.fromstring(content if isinstance(content, bytes) else content.encode())
+    except NOT_XML as error:
+        raise DescriptionError(file, '', f'{kind}: not XML: {error}') from error

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.files.html_page import html_image, html_page, html_table
+from masticator_dynamics.files.html_page import image, page, table
 from masticator_dynamics.identification.equations import Equations
 from masticator_dynamics.identification.identify import Identified
 
@@ -38,18 +38,18 @@ def report(found: Identified, source: str, held_out: str) -> str:
     kept = [name for name in found.kept if not name.startswith('sensor')]
     loose = [n for n in found.deviations if n not in found.determined and n not in found.kept]
     parts = [
-        f'<h1>{html.escape(mechanism.name)}: numbers from {html.escape(source)}</h1>',
-        f'<p>{length:.1f} s of motion; judged on {html.escape(held_out)}. RMS error of the efforts '
-        f'there: <b>{100.0 * before:.2f} %</b> of their RMS with the numbers of the file, '
+        f'<p>From {html.escape(source)}: {length:.1f} s of motion; judged on '
+        f'{html.escape(held_out)}. RMS error of the efforts there: '
+        f'<b>{100.0 * before:.2f} %</b> of their RMS with the numbers of the file, '
         f'<b>{100.0 * after:.2f} %</b> with those found.</p>',
         f'<p>{_ABOUT}</p>',
-        html_image(_efforts_figure(found), 'Errors of efforts before and after'),
+        image(_efforts_figure(found), 'Errors of efforts before and after'),
         '<h2>By motor</h2>',
-        html_table(['motor', 'unit', 'RMS effort', 'error before', 'after'], _by_motor(found)),
+        table(['motor', 'unit', 'RMS effort', 'error before', 'after'], _by_motor(found)),
         '<h2>Parameters</h2>',
         f'<p>The data tell {len(found.learnt.amounts)} combinations of parameters better than the '
         f'file does. {len(found.determined)} parameters are determined by themselves.</p>',
-        html_table(
+        table(
             ['parameter', 'file', 'found', 'standard deviation', 'before'],
             _parameters(found, found.determined),
         ),
@@ -58,7 +58,7 @@ def report(found: Identified, source: str, held_out: str) -> str:
         f'{html.escape(", ".join(kept)) or "none"}.</p>',
         *_of_encoders(found),
     ]
-    return html_page(f'{mechanism.name} identified', parts)
+    return page(f'{mechanism.name} identified', parts)
 
 
 def _by_motor(found: Identified) -> list[list[str]]:
@@ -104,7 +104,7 @@ def _of_encoders(found: Identified) -> list[str]:
     misfit = zip(mechanism.actuated, _rms(found.measured.misfit), strict=True)
     rows = [[name, f'{x:.3g}'] for name, x in misfit]
     text = 'What is left when the closed mechanism is fitted to the encoders (RMS, rad or m):'
-    return [f'<h2>Encoders</h2><p>{text}</p>', html_table(['motor', 'misfit'], rows)]
+    return [f'<h2>Encoders</h2><p>{text}</p>', table(['motor', 'misfit'], rows)]
 
 
 def _efforts_figure(found: Identified) -> Any:

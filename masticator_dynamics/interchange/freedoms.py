@@ -15,6 +15,8 @@ _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part i
 _FREE = 0.03  # smallest share in the motions of a coordinate near the base
 _NEIGHBOURS = 6
 _LIGHT = 1e-6  # kg; placeholders have at most this mass
+_MOVED = 1e-4  # m/s and rad/s, where the joint moves by 1
+_BALANCED = 1e-3  # m between the axis of a wheel and its centre of mass
 
 
 def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
@@ -65,36 +67,55 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
     # Where no motors are named, what hangs on one joint alone is a tool rather than a rod; where
     # something was left out, that may hold it.
     trusted = bool(driven) and not kinematics.model.untied
-    spins = [
-        _is_spin(kinematics, q, motion) and (trusted or _between_others(kinematics, q, motion))
-        for motion in separate.T
-    ]
+    spins = [_is_idle(kinematics, q, motion, trusted) for motion in separate.T]
     return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
 
 
-def _is_spin(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
-    """Whether only one piece moves."""
-    poses, twists = kinematics.tree.poses(q), []
-    for body, inertia in enumerate(kinematics.tree.inertias):
-        if inertia.mass > _LIGHT:
-            linear = poses.point_jacobian(body, np.zeros(3)) @ motion
-            twists.append(np.hstack([linear, poses.angular_jacobian(body) @ motion]))
-    moving = [twist for twist in twists if np.abs(twist).max() > 1e-4]
-    return all(np.abs(twist - moving[0]).max() < 1e-4 for twist in moving)
+def _is_idle(kinematics: LoopKinematics, q: Array, motion: Array, trusted: bool) -> bool:
+    """Whether one piece alone turns: between two others, or (``trusted``) about its centre of mass.
 
-
-def _between_others(kinematics: LoopKinematics, q: Array, motion: Array) -> bool:
-    """Whether what moves is held by what stands still: in a loop, or as it carries it."""
+    What swings or slides acts on motors by its weight and inertia, though none of them moves it.
+    """
     tree, poses = kinematics.tree, kinematics.tree.poses(q)
-    moved = {
-        body for body in range(len(q)) if np.abs(poses.angular_jacobian(body) @ motion).max() > 1e-4
-    }
-    ends = [
-        {tree.frames[end.link].body for end in (loop.first, loop.second)}
-        for loop in kinematics.model.loops
-    ]
-    carried = {child for child, place in enumerate(tree.placements) if place.body in moved}
-    return any(pair & moved and pair - moved for pair in ends) or bool(carried - moved)
+    linear = np.array([poses.point_jacobian(k, np.zeros(3)) @ motion for k in range(len(q))])
+    angular = np.array([poses.angular_jacobian(k) @ motion for k in range(len(q))])
+    twists = np.hstack([linear, angular])
+    moved = {k for k, twist in enumerate(twists) if np.abs(twist).max() > _MOVED}
+    held = len(_holders(kinematics, moved)) > 1
+    heavy = [k for k in moved if tree.inertias[k].mass > _LIGHT]
+    if not heavy:
+        return held or trusted
+    turning = angular[heavy[0]]
+    parts = np.abs(twists[heavy] - twists[heavy[0]]).max() > _MOVED
+    if parts or np.abs(turning).max() < _MOVED:
+        return False
+    masses = [tree.inertias[k].mass for k in heavy]
+    centers = [poses.point(k, tree.inertias[k].center_of_mass) for k in heavy]
+    center = np.average(centers, axis=0, weights=masses)
+    swing = linear[heavy[0]] + np.cross(turning, center)
+    return held or (trusted and float(np.linalg.norm(swing)) < _BALANCED)
+
+
+def _holders(kinematics: LoopKinematics, moved: set[int]) -> set[int]:
+    """Bodies that stand still while some move, and hold these at a point or hinge; -1: the base."""
+    tree, held = kinematics.tree, set[int]()
+    for body, place in enumerate(tree.placements):
+        above = place.body
+        if body in moved and above not in moved:
+            joints = [body]
+            while above >= 0 and tree.inertias[above].mass <= _LIGHT:
+                joints.append(above)
+                above = tree.placements[above].body
+            # A body that slides along as it likes is not held.
+            if not any(kinematics.slides[joints]):
+                held.add(above)
+        elif above in moved and body not in moved:
+            held.add(body)
+    for loop in kinematics.model.loops:
+        ends = {tree.frames[end.link].body for end in (loop.first, loop.second)}
+        if loop.type != 'distance' and ends & moved:
+            held |= ends - moved
+    return held
 
 
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:

@@ -21,6 +21,20 @@ from masticator_dynamics.interchange.mjcf_parts import MjcfParts, matrix
 from masticator_dynamics.interchange.robot_model import NO_MASS, RobotModel, Spring, turning_joints
 from masticator_dynamics.interchange.unread import Unread
 
+# What each flag of <option><flag> turns off, as fields of a compiled model.
+_DISABLED = {
+    'gravity': (),
+    'equality': ('eq_active0',),
+    'spring': ('jnt_stiffness', 'jnt_stiffnesspoly', 'tendon_stiffness', 'tendon_stiffnesspoly'),
+    'damper': ('dof_damping', 'dof_dampingpoly', 'tendon_damping', 'tendon_dampingpoly'),
+    'frictionloss': ('dof_frictionloss', 'tendon_frictionloss'),
+    'limit': ('jnt_limited', 'tendon_limited'),
+    'constraint': (
+        'eq_active0', 'dof_frictionloss', 'tendon_frictionloss', 'jnt_limited', 'tendon_limited',
+    ),
+}  # fmt: skip
+_NARROW = 0.01  # of a tendon's length, or of its joints' share in it: a range that is a tie
+
 
 def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
     """Model of an MJCF file.
@@ -40,13 +54,26 @@ def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
     told = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: notes.append(f'MuJoCo: {" ".join(text.split())}'))
     try:
-        compiled = _compiled(mujoco, file, notes)
+        compiled = _compiled(mujoco, file, notes, unread)
     finally:
         mujoco.set_mju_user_warning(told)
+    _disable(mujoco, compiled, notes)
     return _MjcfReader(mujoco, compiled, file, notes, unread).model
 
 
-def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
+def _disable(mujoco: Any, compiled: Any, notes: list[str]) -> None:
+    """Take out of a compiled model what flags of its file disable."""
+    for flag, fields in _DISABLED.items():
+        if compiled.opt.disableflags & getattr(mujoco.mjtDisableBit, f'mjDSBL_{flag.upper()}'):
+            notes.append(f'its flags disable {flag}: so it is here')
+            for field in fields:
+                if hasattr(compiled, field):  # not in every MuJoCo
+                    getattr(compiled, field)[:] = 0
+            if flag == 'gravity':
+                compiled.opt.gravity[:] = 0.0
+
+
+def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str], unread: Unread) -> Any:
     """The compiled model; missing meshes are left out."""
     if not file.is_file():
         raise DescriptionError(file, '', 'No such file or directory')
@@ -62,13 +89,16 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str]) -> Any:
     spec = mujoco.MjSpec.from_file(str(file))
     for geom in [g for g in spec.geoms if g.meshname or g.hfieldname or g.material]:
         if geom.meshname or geom.hfieldname:
+            if not (geom.parent.explicitinertial or geom.mass == 0.0 or geom.density == 0.0):
+                reason = f'the mass of body {geom.parent.name} follows from it, and is not there'
+                unread.refuse('mesh', geom.meshname, reason, 'Read are masses in <inertial>')
             spec.delete(geom)
         else:
             geom.material = ''
     for kind in ('meshes', 'hfields', 'materials', 'textures', 'skins'):
         for item in list(getattr(spec, kind)):
             spec.delete(item)
-    notes.append('meshes that are not there are left out, with the masses that follow from them')
+    notes.append('meshes that are not there are left out')
     try:
         return spec.compile()
     except ValueError as error:
@@ -82,13 +112,13 @@ class _MjcfReader:
         self, mujoco: Any, compiled: Any, file: pathlib.Path, notes: list[str], unread: Unread
     ):  # fmt: skip
         self.mujoco, self.compiled = mujoco, compiled
-        disabled = compiled.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-        x, y, z = (0.0 if disabled else float(value) for value in compiled.opt.gravity)
+        x, y, z = map(float, compiled.opt.gravity)
         self.model = RobotModel(
             file, file.stem, 'world', {'world': NO_MASS}, [], notes=notes, gravity=(x, y, z)
         )
         self.parts = MjcfParts(mujoco, compiled)
         self.bodies, self.joints = self.parts.bodies, self.parts.joints
+        self.unread = unread
         self.model.reserved = frozenset(self.joints)
         self.model.links |= dict.fromkeys(self.bodies, NO_MASS)
         for body in range(1, compiled.nbody):
@@ -96,7 +126,7 @@ class _MjcfReader:
         self._keyframe()
         read_equalities(self.parts, self.model, unread)
         read_actuators(self.parts, self.model, unread)
-        self._left_out(unread)
+        self._left_out()
 
     def _body(self, body: int) -> None:
         m, name = self.compiled, self.bodies[body]
@@ -136,6 +166,12 @@ class _MjcfReader:
         acts = self._acts(joint)
         if int(m.jnt_type[joint]) == int(kinds.mjJNT_BALL):
             turning_joints(self.model, name, parent, child, position, rotation, np.eye(3))
+            for key in ('stiffness', 'armature'):
+                if value := acts.pop(key):
+                    reason = f'it is a ball, with {key} {value:.6g}'
+                    self.unread.refuse(
+                        f'joint {key}', name, reason, f'Read is {key} of hinges and slides'
+                    )
             self._note_left_out(f'ball {name}', **acts)
             return
         slides = int(m.jnt_type[joint]) == int(kinds.mjJNT_SLIDE)
@@ -173,21 +209,22 @@ class _MjcfReader:
         )
         self.model.floating[joint] = body
 
-    def _left_out(self, unread: Unread) -> None:
+    def _left_out(self) -> None:
         """Refuse or note what acts on joints or bodies in MuJoCo and has no counterpart here."""
-        m, parts = self.compiled, self.parts
+        m, parts, unread = self.compiled, self.parts, self.unread
         for tendon in range(m.ntendon):
             name = parts.name('TENDON', tendon)
             if does := ', '.join(self._forces_of(tendon)):
                 reason = f'it ties what it runs along by its {does}'
                 unread.refuse('tendon', name, reason, 'Springs and losses of joints are read')
             if m.tendon_limited[tendon]:
-                self.model.notes.append(f'tendon {name}: its range is left out')
+                self._range_of(tendon, name)
         for joint, name in enumerate(self.joints):
-            curve = getattr(m, 'jnt_stiffnesspoly', None)
-            if curve is not None and np.any(curve[joint]):
-                reason = 'the effort of its spring is a curve'
-                unread.refuse('joint', name, reason, 'Read are springs of one stiffness')
+            for key, number in (('stiffness', joint), ('damping', int(m.jnt_dofadr[joint]))):
+                curve = getattr(m, f'{"jnt" if key == "stiffness" else "dof"}_{key}poly', None)
+                if curve is not None and np.any(curve[number]):
+                    reason = f'the effort of its {key} is a curve'
+                    unread.refuse('joint', name, reason, f'Read is {key} of one value')
         for flex in range(m.nflex):
             if not m.flex_rigid[flex]:
                 reason = (
@@ -200,14 +237,39 @@ class _MjcfReader:
                 unread.refuse('plugin', parts.name('PLUGIN', plugin), reason, 'No plugin is read')
         for body, share in zip(self.bodies, m.body_gravcomp.tolist(), strict=True):
             if share:
-                self.model.notes.append(
+                self.model.warn(
                     f'body {body}: its gravity compensation (gravcomp {share:.6g}) is left out; '
                     'motors carry its weight'
                 )
 
+        if m.opt.density or m.opt.viscosity:
+            self.model.notes.append(
+                'forces of the fluid around it (density, viscosity) are left out'
+            )
+
+    def _range_of(self, tendon: int, name: str) -> None:
+        """Note that the range of a tendon is left out; refuse one that leaves it no play."""
+        m = self.compiled
+        lower, upper = (float(bound) for bound in m.tendon_range[tendon])
+        length = float(m.tendon_length0[tendon])
+        share = max(map(abs, self.parts.joints_of(tendon).values()), default=length)
+        taut = min(length - lower, upper - length) < _NARROW * (upper - lower)
+        if taut or upper - lower < _NARROW * share:
+            reason = f'its range from {lower:.6g} to {upper:.6g} holds its length of {length:.6g}'
+            self.unread.refuse('tendon', name, reason, 'Ranges of tendons with play are left out')
+        else:
+            self.model.notes.append(f'tendon {name}: its range is left out')
+
     def _forces_of(self, tendon: int) -> Iterator[str]:
         """What a tendon does passively, as words and amounts."""
-        for key in ('stiffness', 'damping', 'frictionloss', 'armature'):
+        for key in (
+            'stiffness',
+            'damping',
+            'frictionloss',
+            'armature',
+            'stiffnesspoly',
+            'dampingpoly',
+        ):
             values = getattr(self.compiled, f'tendon_{key}', None)
             if values is not None and np.any(values[tendon]):
                 yield f'{key} {float(np.max(values[tendon])):.6g}'

@@ -71,6 +71,9 @@ class _Actuators:
         gear = float(self.m.actuator_gear[index, 0])
         if kind == 'body':
             self.model.notes.append(f'actuator {name} is left out: adhesion acts on contacts only')
+        elif self._acts_alone(index):
+            reason = 'its force is a spring, a damper or constant, which no control sets'
+            self.unread.refuse('actuator', name, reason, _READ)
         elif kind in ('joint', 'jointinparent') and self._moves_by_one(target):
             self._drive(index, name, self.parts.joints[target], gear)
         elif kind == 'slidercrank':
@@ -86,6 +89,15 @@ class _Actuators:
         else:
             reason = _OTHERS.get(kind, f'it acts on a {kind}')
             self.unread.refuse('actuator', name, reason, _READ)
+
+    def _acts_alone(self, index: int) -> bool:
+        """Whether no control sets the force of an actuator at rest."""
+        gains = self.parts.mujoco.mjtGain
+        simple = (int(gains.mjGAIN_FIXED), int(gains.mjGAIN_AFFINE))
+        gain = self.m.actuator_gainprm[index]
+        fixed = int(self.m.actuator_gaintype[index]) == simple[0]
+        count = 1 if fixed else 2
+        return int(self.m.actuator_gaintype[index]) in simple and not np.any(gain[:count])
 
     def _moves_by_one(self, joint: int) -> bool:
         kinds = self.parts.mujoco.mjtJoint
@@ -175,12 +187,22 @@ class _Actuators:
                 self.model.motors[joint] = motor
 
     def _bounds(self, index: int) -> list[Any]:
-        """Ranges of force, as the file limits force and control."""
-        m, bounds = self.m, []
+        """Ranges of its force, as the file limits that, its control, or the force where it acts."""
+        m, bounds, mujoco = self.m, [], self.parts.mujoco
         if m.actuator_forcelimited[index]:
             bounds.append(np.sort(m.actuator_forcerange[index]))
-        plain = int(m.actuator_biastype[index]) == int(self.parts.mujoco.mjtBias.mjBIAS_NONE)
+        kinds = (m.actuator_biastype, m.actuator_gaintype, m.actuator_dyntype)
+        plain = [int(kind[index]) for kind in kinds] == [
+            int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtGain.mjGAIN_FIXED),
+            int(mujoco.mjtDyn.mjDYN_NONE),
+        ]  # fmt: skip
         control = int(m.actuator_ctrladr[index]) if hasattr(m, 'actuator_ctrladr') else index
         if m.actuator_ctrllimited[control] and plain:
             bounds.append(np.sort(m.actuator_ctrlrange[control] * m.actuator_gainprm[index, 0]))
+        transmissions, gear = mujoco.mjtTrn, float(m.actuator_gear[index, 0])
+        for kind, acts_on in (('TENDON', 'tendon'), ('JOINT', 'jnt'), ('JOINTINPARENT', 'jnt')):
+            target = int(m.actuator_trnid[index, 0])
+            if int(m.actuator_trntype[index]) == int(getattr(transmissions, f'mjTRN_{kind}')):
+                if getattr(m, f'{acts_on}_actfrclimited')[target]:
+                    bounds.append(np.sort(getattr(m, f'{acts_on}_actfrcrange')[target] / gear))
         return bounds

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.xml_file import NOT_XML
+from masticator_dynamics.files.text_file import NOT_XML
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.interchange.gepetto import read_gepetto
 from masticator_dynamics.interchange.mjcf import read_mjcf

@@ -163,6 +163,10 @@ class RobotModel:
         self.notes.append(sentence)
         self.warnings.append(sentence)
 
+    def warn_of_weight(self, link: str) -> None:
+        """Note that a file takes the weight of a link away, which is here."""
+        self.warn(f'link {link} has no weight in the file, and has it here: motors carry it')
+
     def owners(self) -> dict[str, str]:
         """For each link, the floating joint that carries it; empty for what does not float."""
         found = {self.root: ''}
@@ -275,6 +279,20 @@ def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[fl
         wanted = 'a finite number' if count == 1 else f'{count} finite numbers'
         raise DescriptionError(file, place, f'{" ".join(words)!r} is not {wanted}')
     return numbers
+
+
+def is_true(text: str | None, file: pathlib.Path, place: str) -> bool:
+    """A boolean of SDF: true or 1, in any case; nothing is false.
+
+    Raises
+    ------
+    DescriptionError
+        When it is neither that nor false or 0.
+    """
+    word = (text or 'false').strip().lower()
+    if word not in ('true', '1', 'false', '0'):
+        raise DescriptionError(file, place, f'{word!r} is neither true nor false')
+    return word in ('true', '1')
 
 
 def axis_in(text: str, file: pathlib.Path, place: str) -> Array:

@@ -8,7 +8,6 @@ hinges first, so that loops are cut at ball joints where there are any.
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
@@ -29,6 +28,7 @@ from masticator_dynamics.interchange.robot_model import (
     Loop,
     RobotModel,
     Spring,
+    is_true,
     numbers_in,
     turning_joints,
 )
@@ -37,9 +37,11 @@ from masticator_dynamics.interchange.sdf_frames import (
     included_file,
     included_model,
     read_root,
+    refuse_changes,
 )
 from masticator_dynamics.interchange.sdf_joints import TYPES, Edge, SdfJoints, spanning
 from masticator_dynamics.interchange.sdf_unread import READ, refuse_unread
+from masticator_dynamics.interchange.transmissions import rotor_inertia
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
 
@@ -68,18 +70,19 @@ def read_sdf(
     # Robots in the file come before included ones, among which are lights and grounds.
     for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
         if element.tag == 'include':
+            refuse_changes(element, unread)
             try:
                 element = included_model(element, included_file(element, file))
             except DescriptionError as error:
                 missing = error
                 continue
-        if element.tag == 'model' and (world is None or not _is_static(element)):
+        if element.tag == 'model' and (world is None or not _is_static(element, file)):
             return _SdfReader(element, world, unread, frozenset(wanted)).model
     raise missing
 
 
-def _is_static(model: ElementTree.Element) -> bool:
-    return (model.findtext('static') or '').strip() in ('1', 'true')
+def _is_static(model: ElementTree.Element, file: pathlib.Path) -> bool:
+    return is_true(model.findtext('static'), file, f'model {model.get("name")} static')
 
 
 class _SdfReader:
@@ -90,7 +93,7 @@ class _SdfReader:
         wanted: frozenset[str],
     ):  # fmt: skip
         file = self.file = unread.file
-        self.frames = SdfFrames(element, file)
+        self.frames = SdfFrames(element, unread)
         self.model = RobotModel(file, str(element.get('name') or file.stem), '', {}, [])
         if world is not None:
             gravity = world.findtext('gravity') or world.findtext('physics/gravity') or '0 0 -9.8'
@@ -118,7 +121,10 @@ class _SdfReader:
         moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
-        self._ties(joints.names, unread)
+        others = {
+            str(part.get('name')) for part in (() if world is None else world.findall('model'))
+        }
+        self._ties(joints.names | others - {self.model.name}, unread)
         self._refuse_untied()
         self.model.motors = {
             name: ImportedMotor() for name in driven if self.model.has_moving(name)
@@ -133,11 +139,14 @@ class _SdfReader:
     def _link(self, name: str, link: ElementTree.Element) -> None:
         place = f'link {name}'
         self.poses[name] = self.frames.pose(name)
+        weightless = link.findtext('gravity')
+        if weightless and not is_true(weightless, self.file, f'{place} gravity'):
+            self.model.warn_of_weight(name)
         inertial = link.find('inertial')
         if inertial is None:
             self.model.links[name] = NO_MASS
             return
-        if inertial.get('auto') in ('1', 'true'):
+        if is_true(inertial.get('auto'), self.file, f'{place} inertial auto'):
             reason = 'its inertial is to be computed from shapes (auto), which are not read'
             raise DescriptionError(self.file, place, f'{reason}: write mass and inertia')
         mass = self._number(inertial, 'mass', 1.0, place)
@@ -174,7 +183,7 @@ class _SdfReader:
     def _held(self) -> Iterator[Edge]:
         """Links of static models in the model, as joints with the world."""
         for name, model in self.frames.of('model'):
-            if name != '__model__' and _is_static(model.element):
+            if name != '__model__' and _is_static(model.element, self.file):
                 for link in self.poses:
                     if link.startswith(f'{name}::'):
                         held = f'{link}_static'
@@ -266,11 +275,17 @@ class _SdfReader:
         if edge.type == 'ball':
             turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
         elif edge.type == 'universal':
-            axes = axes[::-1] if reversed_ else axes
-            turning_joints(self.model, edge.name, parent, inner, at, turned, axes)
+            order = -1 if reversed_ else 1
+            names = turning_joints(
+                self.model, edge.name, parent, inner, at, turned, axes[::order], 'revolute'
+            )
+            for name, tag in zip(names, ('axis', 'axis2')[::order], strict=True):
+                self._axis(edge, name, tag)
         else:
             axis = axes[0] if len(axes) else np.zeros(3)
-            self._moving(edge, Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            self.model.joints.append(Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            if edge.type != 'fixed':
+                self._axis(edge, edge.name, 'axis')
         if inner != child:
             self.model.joints.append(
                 Joint(
@@ -279,35 +294,32 @@ class _SdfReader:
                 )
             )  # fmt: skip
 
-    def _moving(self, edge: Edge, joint: Joint) -> None:
-        """A hinge or slide with its limits, spring and damping."""
-        axis, place = edge.part.element.find('axis'), f'joint {edge.name}'
-        if axis is None or joint.type == 'fixed':
-            self.model.joints.append(joint)
+    def _axis(self, edge: Edge, name: str, tag: str) -> None:
+        """Give a hinge or slide the limits, spring and losses of an axis, and a rotor of Drake."""
+        element, place = edge.part.element, f'joint {edge.name}'
+        axis = element.find(tag)
+        if axis is None:
             return
         lower = self._number(axis, 'limit/lower', -np.inf, place)
         upper = self._number(axis, 'limit/upper', np.inf, place)
         effort = self._number(axis, 'limit/effort', -1.0, place)
         velocity = self._number(axis, 'limit/velocity', -1.0, place)
-        self.model.joints.append(
-            dataclasses.replace(
-                joint,
-                lower=lower if lower > -1e15 else -np.inf,
-                upper=upper if upper < 1e15 else np.inf,
-                effort=effort if effort >= 0.0 else np.inf,
-                velocity=velocity if velocity >= 0.0 else np.inf,
-            )
+        self.model.change(
+            name,
+            lower=lower if lower > -1e15 else -np.inf,
+            upper=upper if upper < 1e15 else np.inf,
+            effort=effort if effort >= 0.0 else np.inf,
+            velocity=velocity if velocity >= 0.0 else np.inf,
         )
-        damping = self._number(axis, 'dynamics/damping', 0.0, place)
-        if damping:
-            self.model.damping[edge.name] = damping
-        dry = self._number(axis, 'dynamics/friction', 0.0, place)
-        if dry:
-            self.model.dry[edge.name] = dry
-        stiffness = self._number(axis, 'dynamics/spring_stiffness', 0.0, place)
-        if stiffness:
+        values = (self.model.damping, self.model.dry)
+        for values_of, key in zip(values, ('damping', 'friction'), strict=True):
+            if value := self._number(axis, f'dynamics/{key}', 0.0, place):
+                values_of[name] = value
+        if stiffness := self._number(axis, 'dynamics/spring_stiffness', 0.0, place):
             reference = self._number(axis, 'dynamics/spring_reference', 0.0, place)
-            self.model.springs[edge.name] = Spring(stiffness, reference)
+            self.model.springs[name] = Spring(stiffness, reference)
+        if inertia := rotor_inertia(element, place, self.file):
+            self.model.armature[name] = inertia
 
     def _ties(self, names: set[str], unread: Unread) -> None:
         """Loops and couplings that plugins, frames and elements of Drake add."""

@@ -18,15 +18,17 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
-from masticator_dynamics.files.xml_file import root_element
-from masticator_dynamics.interchange.robot_model import numbers_in
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
+from masticator_dynamics.interchange.robot_model import is_true, numbers_in
+from masticator_dynamics.interchange.unread import Unread, tag_of
 
 VERSIONS = (
     '1.3', '1.4', '1.5', '1.6', '1.7', '1.8', '1.9', '1.10', '1.11', '1.12',
 )  # fmt: skip
 _EIGHTH = 0.25 * np.pi
 _ROUNDED = 1e-5  # rad; 1.5708 is 3.7e-6 off a right angle
+# Elements whose values are texts; attributes would leave them at their defaults.
+_OF_TEXTS = ('mass', 'inertia', 'axis', 'axis2', 'limit', 'dynamics', 'parent', 'child')
 _PATHS = ('SDF_PATH', 'GZ_SIM_RESOURCE_PATH', 'IGN_GAZEBO_RESOURCE_PATH', 'GAZEBO_MODEL_PATH')
 
 
@@ -80,13 +82,13 @@ def read_root(file: pathlib.Path) -> ElementTree.Element:
 class SdfFrames:
     """All parts of a model and of the models in it, by name, and where they are."""
 
-    def __init__(self, model: ElementTree.Element, file: pathlib.Path):
-        self.file = file
+    def __init__(self, model: ElementTree.Element, unread: Unread):
+        self.unread, self.file = unread, unread.file
         self.parts: dict[str, SdfPart] = {}
         self.straightened = 0.0  # rad; by which angles were off a multiple of 45 degrees
         self.scopes: dict[str, Scope] = {}  # of the names in each model
         self._included = 0  # bytes
-        self._add(model, '__model__', Scope('', 'world'), '', (file.resolve(),))
+        self._add(model, '__model__', Scope('', 'world'), '', (self.file.resolve(),))
 
     def of(self, tag: str) -> Iterator[tuple[str, SdfPart]]:
         """Names and parts of a kind: link, joint, frame or model."""
@@ -108,19 +110,25 @@ class SdfFrames:
             elif element.tag == 'model':
                 self._add(element, inner, scope, f'{inner}::', files)
             elif element.tag == 'include':
+                refuse_changes(element, self.unread)
                 source = included_file(element, files[-1])
                 self._account_for(source, files)
                 included = included_model(element, source)
                 inner = prefix + str(included.get('name'))
-                merged = element.get('merge') in ('1', 'true')
+                merged = is_true(element.get('merge'), self.file, f'include {inner} merge')
                 # As in SDF: what is merged keeps a frame of its own, and gives up its prefix.
                 frame = f'{prefix}_merged__{included.get("name")}__model__' if merged else inner
                 within = prefix if merged else f'{inner}::'
                 self._add(included, frame, scope, within, (*files, source))
 
     def _enter(self, name: str, element: ElementTree.Element, scope: Scope) -> None:
+        place = f'{element.tag} {name}'
         if name in self.parts:
-            raise DescriptionError(self.file, f'{element.tag} {name}', 'appears twice')
+            raise DescriptionError(self.file, place, 'appears twice')
+        for part in element.iter() if element.tag in ('link', 'joint') else ():
+            if part.tag == 'origin' or (part.tag in _OF_TEXTS and part.attrib):
+                reason = f'<{part.tag}> is as in URDF; SDF has <pose>, and numbers as texts'
+                raise DescriptionError(self.file, place, reason)
         self.parts[name] = SdfPart(element, scope)
 
     def _account_for(self, source: pathlib.Path, files: tuple[pathlib.Path, ...]) -> None:
@@ -145,7 +153,7 @@ class SdfFrames:
                 raise DescriptionError(self.file, f'{place} pose', 'its quaternion is zero')
             return numbers[:3], Rotation.from_quat(numbers[3:]).as_matrix()
         numbers = np.array(numbers_in(str(pose.text), 6, self.file, f'{place} pose'))
-        if pose.get('degrees') == 'true':
+        if is_true(pose.get('degrees'), self.file, f'{place} pose degrees'):
             numbers[3:] = np.radians(numbers[3:])
         angles = numbers[3:]
         whole = np.round(angles / _EIGHTH) * _EIGHTH
@@ -213,6 +221,21 @@ class SdfFrames:
         return f'{scope.model}::'
 
 
+def refuse_changes(include: ElementTree.Element, unread: Unread) -> None:
+    """Refuse ``<experimental:params>``, which changes elements of what is included.
+
+    Raises
+    ------
+    DescriptionError
+        Unless it is to be left out.
+    """
+    uri = (include.findtext('uri') or '').strip()
+    for part in include:
+        if tag_of(part).endswith(':params'):
+            reason = f'it changes elements of {uri}'
+            unread.refuse(tag_of(part), '', reason, 'Read are files as they are')
+
+
 def included_model(include: ElementTree.Element, file: pathlib.Path) -> ElementTree.Element:
     """The model of a file, called and placed as an ``<include>`` says."""
     model = read_root(file).find('model')
@@ -226,7 +249,9 @@ def included_model(include: ElementTree.Element, file: pathlib.Path) -> ElementT
         for old in model.findall('pose'):
             model.remove(old)
         model.append(pose)
-    model.extend(include.findall('plugin'))
+    for old in model.findall('static') if include.find('static') is not None else ():
+        model.remove(old)
+    model.extend([*include.findall('plugin'), *include.findall('static')])
     return model
 
 

@@ -14,7 +14,7 @@ from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.robot_model import Frame, Loop, axis_in, numbers_in
+from masticator_dynamics.interchange.robot_model import Frame, Loop, axis_in, is_true, numbers_in
 from masticator_dynamics.interchange.sdf_frames import Scope, SdfFrames, SdfPart
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
@@ -54,9 +54,9 @@ class Edge:
 
     def acts(self) -> bool:
         """Whether the joint has losses, a spring, or follows another."""
-        axis = self.part.element.find('axis')
         keys = ('damping', 'friction', 'spring_stiffness')
-        values = [] if axis is None else [axis.findtext(f'dynamics/{key}') for key in keys]
+        axes = [e for e in self.part.element if e.tag in ('axis', 'axis2')]
+        values = [axis.findtext(f'dynamics/{key}') for axis in axes for key in keys]
         return bool(self.mimics()) or any(v and v.strip(' 0.') for v in values)
 
     def mimics(self) -> list[ElementTree.Element]:
@@ -125,7 +125,7 @@ class SdfJoints:
         expressed = None if xyz is None else xyz.get('expressed_in')
         if expressed:
             rotation = self.frames.pose(scope.absolute(expressed))[1]
-        elif (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true'):
+        elif is_true(axis.findtext('use_parent_model_frame'), self.file, place):
             rotation = self.frames.pose(scope.model)[1]
         turned: Array = rotation @ direction
         return turned

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from xml.etree import ElementTree
 
 from masticator_dynamics.interchange.joint_coupling import JointCoupling
@@ -15,6 +16,8 @@ _READ = (
     'Read are transmissions of one joint, with its mechanicalReduction; without this one, name '
     'joints with motors by --actuated'
 )
+
+_REDUCTIONS = ('mechanicalReduction', 'mechanical_reduction')
 
 
 def read_motors(
@@ -45,15 +48,15 @@ def read_motors(
 
 def _mimic(joint: ElementTree.Element, name: str, model: RobotModel, unread: Unread) -> bool:
     """Add what ``<ros2_control>`` says of a joint that follows another; tell whether it does."""
-    if joint.get('mimic') in ('false', '0', 'False'):
+    if (joint.get('mimic') or '').lower() in ('false', '0'):
         for coupling in [c for c in model.couplings if c.name == f'{name}_mimic']:
             model.couplings.remove(coupling)
             model.notes.append(f'joint {name} moves by itself, as ros2_control says')
         return False
     told = {str(p.get('name')): (p.text or '').strip() for p in joint.findall('param')}
     leader = told.get('mimic')
-    if not leader:
-        return False
+    if not leader:  # then <mimic> holds, whatever its interfaces
+        return any(c.name == f'{name}_mimic' for c in model.couplings)
     ratio, offset = (
         numbers_in(told.get(key) or default, 1, unread.file, f'ros2_control joint {name} {key}')[0]
         for key, default in (('multiplier', '1'), ('offset', '0'))
@@ -79,7 +82,10 @@ def _transmission(
         kind = next((t.strip().rpartition('/')[2] for t in told if t), 'it')
         unread.refuse('transmission', name, f'{kind} mixes {" and ".join(joints)}', _READ)
     elif joints and (drives or joints[0] in model.motors):
-        ratio, inertia = _reduction(element, name, unread), _rotor(element, name, unread)
+        ratio, inertia = (
+            _reduction(element, name, unread),
+            rotor_inertia(element, f'transmission {name}', unread.file),
+        )
         motor = model.motors.get(joints[0], ImportedMotor())
         if ratio != 1.0:
             model.notes.append(
@@ -88,6 +94,8 @@ def _transmission(
             )
             motor = dataclasses.replace(motor, ratio=ratio)
         model.motors[joints[0]] = motor
+        if drives and any(c.name == f'{joints[0]}_mimic' for c in model.couplings):
+            model.warn(f'joint {joints[0]} follows another and has a motor of its own')
         if inertia:
             model.armature[joints[0]] = model.armature.get(joints[0], 0.0) + inertia
 
@@ -96,9 +104,14 @@ def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float
     """Motion of the motor per motion of the joint; tools say it at the joint or the actuator."""
     place = f'transmission {name}'
     told = {
-        numbers_in(part.text or part.get('value') or '1', 1, unread.file, f'{place} {part.tag}')[0]
+        numbers_in(text, 1, unread.file, f'{place} reduction')[0]
         for part in element.iter()
-        if part.tag in ('mechanicalReduction', 'mechanical_reduction')
+        for text in (
+            part.get('mechanicalReduction'),
+            part.get('mechanical_reduction'),
+            (part.text or part.get('value') or '1') if part.tag in _REDUCTIONS else None,
+        )
+        if text is not None
     } - {1.0}
     if len(told) > 1 or 0.0 in told:
         values = ', '.join(f'{value:g}' for value in sorted(told))
@@ -107,12 +120,11 @@ def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float
     return next(iter(told), 1.0)
 
 
-def _rotor(element: ElementTree.Element, name: str, unread: Unread) -> float:
-    """Inertia of the rotor as the joint feels it, kg m^2 or kg: Drake's tags of an actuator."""
-    place = f'transmission {name}'
+def rotor_inertia(element: ElementTree.Element, place: str, file: pathlib.Path) -> float:
+    """Inertia of the rotor as the joint feels it, kg m^2 or kg: Drake's tags in an element."""
     told = {tag_of(part): part.get('value') or part.text or '' for part in element.iter()}
     inertia, gear = (
-        numbers_in(told.get(f'drake:{key}', default), 1, unread.file, f'{place} {key}')[0]
+        numbers_in(told.get(f'drake:{key}', default), 1, file, f'{place} {key}')[0]
         for key, default in (('rotor_inertia', '0'), ('gear_ratio', '1'))
     )
     return inertia * gear**2

@@ -25,24 +25,28 @@ _HARMLESS = re.compile(
     r'audio_\w+|battery|physics|gui|scene)',
     re.IGNORECASE,
 )
-# Words in the file names of plugins that control, publish, measure, or push single bodies.
+# Words in the file names of plugins that control, publish or measure, or push single bodies.
 _APART = frozenset(
     'publisher state states control controller controllers sensor sensors imu camera odom '
     'odometry drive steering ackermann thruster hydrodynamics buoyancy lift liftdrag drag grasp '
-    'gripper wind force torque ft contact contacts bumper laser lidar gps ray battery trajectory '
-    'disable wheel wheels pose p3d velocity effort propeller rotor motor multicopter mavlink '
+    'gripper wind ft contact contacts bumper laser lidar gps ray battery trajectory '
+    'disable wheel wheels pose p3d velocity effort propeller rotor multicopter mavlink '
     'teleop planar logical optical tracked touchplugin'.split()
 )
 # What ties parts, whatever it calls them.
 _TIE = re.compile(
     r'.*(loop|closure|constraint|coupling|bushing|mimic|gearbox|weld|tendon|linear_spring_damper|'
-    r'equality|linkage|belt)(_rpy|s)?',
+    r'equality|linkage|belt|spring)(_rpy|s)?',
     re.IGNORECASE,
 )
 _TIES = re.compile(
     r'loop|clos(ed|ing|ure)|chain|mimic|gear|coupl|constrain|attach|weld|belt|linkage|parallel|'
     r'four_?bar|sync|follow|tendon|cable|rope|spring',
     re.IGNORECASE,
+)
+# Plugins that may say in a file of their own what they tie.
+_CLOSES = re.compile(
+    r'loop|clos(ed|ing|ure)|mimic|coupl|constrain|linkage|parallel|four_?bar', re.IGNORECASE
 )
 
 
@@ -110,7 +114,8 @@ class Unread:
         named = [name for name in names_in(element, names) if name != holder]
         kind, name = tag_of(element), element.get('name') or ''
         two = bool(named) and len(named) + bool(holder) > 1
-        if not two and not (_ties(element) and (named or kind != 'plugin')):
+        closes = kind != 'plugin' or bool(_CLOSES.search(_library(element)))
+        if not two and not (_ties(element) and (named or closes)):
             return
         for inner in element:
             if len([name for name in names_in(inner, names) if name != holder]) == len(named) > 1:

@@ -20,7 +20,7 @@ from masticator_dynamics.description.foreign import KNOWN
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.xml_file import root_element
+from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
     ball_constraint,
@@ -34,6 +34,7 @@ from masticator_dynamics.interchange.robot_model import (
     RobotModel,
     Spring,
     axis_in,
+    is_true,
     numbers_in,
 )
 from masticator_dynamics.interchange.sdf_frames import SdfFrames
@@ -168,11 +169,11 @@ def _read_gazebo(
 ) -> None:
     """Add loops and couplings that are told to Gazebo: its joints are those of SDF."""
     for gazebo in root.findall('gazebo'):
-        _read_spring(gazebo, model)
+        _read_reference(gazebo, model)
     elements = [(part, g.get('reference') or '') for g in root.findall('gazebo') for part in g]
     if not any(part.tag in ('joint', 'plugin') for part, _ in elements):
         return
-    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread.file)
+    frames = SdfFrames(_as_sdf(tree, [part for part, _ in elements]), unread)
     poses = {name: frames.pose(name) for name in tree.links}
     joints = SdfJoints(frames, unread)
     edges = joints.edges()
@@ -196,9 +197,13 @@ def _read_gazebo(
     read_plugins(plugins, model, unread, _names(root), weld)
 
 
-def _read_spring(gazebo: ElementTree.Element, model: RobotModel) -> None:
-    """Add the spring of a joint that ``<gazebo reference>`` names."""
+def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
+    """Add the spring of a joint that ``<gazebo reference>`` names; note a link without weight."""
     name, stiffness = gazebo.get('reference') or '', gazebo.findtext('springStiffness')
+    place = f'gazebo {name}'
+    on, off = gazebo.findtext('gravity') or 'true', gazebo.findtext('turnGravityOff')
+    if not is_true(on, model.file, place) or is_true(off, model.file, place):
+        model.warn_of_weight(name)
     if stiffness and model.has_moving(name):
         texts = (stiffness, gazebo.findtext('springReference') or '0')
         values = [numbers_in(t, 1, model.file, f'gazebo {name} spring')[0] for t in texts]
@@ -245,6 +250,13 @@ def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
     ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
     if len(ends) != 2 or not all(end.get('link') for end in ends):
         raise DescriptionError(file, place, 'does not name two links')
+    places = {f'{end.tag}_{part}' for end in ends for part in ('origin', 'axis')}
+    for part in (*(inner for end in ends for inner in end), *element):
+        if part.tag in ('origin', 'pose') or (
+            part.tag.endswith(('_origin', '_axis')) and part.tag not in places
+        ):
+            reason = f'<{part.tag}> is not read: say {" and ".join(sorted(places))}'
+            raise DescriptionError(file, place, reason)
     frames = []
     for end in ends:
         origin, axis = (element.find(f'{end.tag}_{part}') for part in ('origin', 'axis'))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.errors import RangeWarning
+from masticator_dynamics.errors import LimitError, RangeWarning
 from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.evaluation.results import Effort, Motion
@@ -229,6 +229,35 @@ def _callers_level() -> int:
     while frame.f_back and frame.f_globals.get('__name__', '').startswith('masticator_dynamics.'):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def refuse_outside(
+    mechanism: Model, times: FloatArray, motion: Effort, effort_limit_scale: float | None
+) -> None:
+    """Refuse a motion that leaves a range of joints, sockets or efforts.
+
+    Parameters
+    ----------
+    mechanism : Model
+        Whose ranges are checked.
+    times : (N,) array
+        For messages, s.
+    motion : Effort
+        What to check, at these times.
+    effort_limit_scale : float or None
+        Of the range of efforts; None: efforts are not checked.
+
+    Raises
+    ------
+    LimitError
+        Naming the joint or contact, the largest excess and its time.
+    """
+    effort = None if effort_limit_scale is None else motion.actuated
+    for group in ranged(mechanism, motion.q, motion.v, effort, effort_limit_scale or 0.0):
+        beyond = group.beyond()
+        if not (beyond <= SLACK).all():  # NaN is refused, too
+            row, index = divmod(int(np.argmax(beyond)), beyond.shape[1])
+            raise LimitError(f'at {times[row]:.6g} s: {group.violation(index, row)}')
 
 
 def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
 from masticator_dynamics.evaluation.frames import check_frame
-from masticator_dynamics.files.tables import Table, read_table
+from masticator_dynamics.files.tables import Table, plain_name, read_table
 from masticator_dynamics.mechanism import Mechanism
 
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
@@ -83,6 +83,10 @@ def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
     found = {}
     for column in table.columns:
         match = re.fullmatch(r'[ft][xyz]@(.+)', column)
+        if not match and (meant := re.match('[ft][xyz]@', plain_name(column))):
+            raise InputError(
+                f'{table.source}: column {column!r} is not read; is {meant[0]}LINK meant?'
+            )
         if match and match[1] not in found:
             link = match[1]
             try:

@@ -14,6 +14,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
+from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import OK, Status
 from masticator_dynamics.ros.common.managed_node import ManagedNode
@@ -24,8 +25,7 @@ from masticator_dynamics.ros.common.parameters import (
     Declaration,
     MechanismName,
 )
-from masticator_dynamics.ros.inertia_estimator.estimate_service import EstimateService
-from masticator_dynamics.ros.inertia_estimator.estimator_set import EstimatorSet
+from masticator_dynamics.ros.joint_states.estimate_service import EstimateService
 from masticator_dynamics.ros.joint_states.joint_state_input import JointReading
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
 

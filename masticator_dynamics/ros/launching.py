@@ -1,6 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What launch files share: arguments with descriptions, and the nodes of other packages.
+"""What launch files share: arguments with descriptions, processes, the nodes of other packages.
+
+Nothing that the process of a launch has started or written outlives it.
 
 Imports `launch`, which comes with a ROS 2 installation but is not on PyPI; only launch files import
 this module.
@@ -8,8 +10,15 @@ this module.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import os
+import pathlib
 import runpy
+import shutil
+import signal
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,11 +44,6 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import middleware
-from masticator_dynamics.ros.launch_process import (
-    ending_with_launch,
-    temporary_file,
-    use_temporary_folder,
-)
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 
 Arguments = Sequence[tuple[str, str, str]]  # name, default, description
@@ -338,3 +342,37 @@ def needs(node: Node, name: str) -> list[Action]:
         return [LogInfo(msg=reason), Shutdown(reason=reason)]
 
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=follow)), node]
+
+
+def ending_with_launch() -> list[Any]:
+    """The ``prefix`` of a process that the kernel tells to end when this one has ended.
+
+    On SIGTERM, `ros2 launch` ends without ending what it has started.
+    """
+    own = 'setpriv --pdeathsig TERM ' if shutil.which('setpriv') else ''
+    return [own, LaunchConfiguration('launch-prefix', default='')]
+
+
+def temporary_file(content: str, suffix: str) -> pathlib.Path:
+    """A file for a program that takes no text; removed at the end of this process."""
+    handle, name = tempfile.mkstemp(suffix=suffix)
+    with os.fdopen(handle, 'w', encoding='utf-8') as file:
+        file.write(content)
+    return pathlib.Path(name)
+
+
+@functools.cache
+def use_temporary_folder() -> None:
+    """Put temporary files of this process, those of `launch` too, where its end removes them."""
+    folder = tempfile.tempdir = tempfile.mkdtemp(prefix='masticator_dynamics_')
+    remove = functools.partial(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove)
+
+    def end(number: int, _: object) -> None:
+        remove()
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        with contextlib.suppress(ValueError):  # not the main thread: whose it is takes care
+            signal.signal(signal.SIGTERM, end)

@@ -13,7 +13,7 @@ from masticator_dynamics.optional import remedy
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.ros.common.parameters import Autostart, Declaration, MechanismName
-from masticator_dynamics.ros.pieces import refuse_pieces
+from masticator_dynamics.ros.middleware import refuse_pieces
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +93,35 @@ class ServoDrivesSettings:
             interval=(0.0, 100.0),
         ),
     ] = 20.0
+    zeros_duration: Annotated[
+        float,
+        Declaration(
+            'Longest time in which service ~/calibrate_zeros records while the mechanism is moved '
+            'by hand, s; it ends sooner once zeros are known.',
+            read_only=False,
+            interval=(1.0, 3600.0),
+            name='zeros.duration',
+        ),
+    ] = 60.0
+    zeros_tolerance: Annotated[
+        float,
+        Declaration(
+            'Standard deviation of each coordinate of the mechanism, m: what limits how well '
+            'encoders tell their zeros.',
+            read_only=False,
+            interval=(0.0, 1e-2),
+            name='zeros.tolerance',
+        ),
+    ] = 1e-5
+    zeros_largest_error: Annotated[
+        float,
+        Declaration(
+            'Half of the 95 % interval of a zero beyond which ~/calibrate_zeros refuses, rad or m.',
+            read_only=False,
+            interval=(1e-6, 0.1),
+            name='zeros.largest_error',
+        ),
+    ] = 0.005
     autostart: Autostart = True
 
 

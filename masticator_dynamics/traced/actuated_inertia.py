@@ -2,72 +2,67 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inertia in actuated space of a mechanism at given tree positions (S0 Sec. 6).
 
-A column of the inertia matrix is what all actuators feel when one accelerates. Every body adds
-weighted squares of vectors that are linear in the velocities of the actuators.
+A column of the inertia matrix is what all actuators feel when one accelerates. Twice the kinetic
+energy is a quadratic form in the independent velocities and, of each limb, that of its actuator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, WEAK_ACTUATION
-from masticator_dynamics.engine.structure import Block, Structure
+from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Body, Twist
-from masticator_dynamics.traced.evaluation import Evaluation
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity
+from masticator_dynamics.traced.equations_of_motion import EquationsOfMotion
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.traced.matrices import orthogonal, solve_triangle
-from masticator_dynamics.traced.numbers import select, total
+from masticator_dynamics.traced.numbers import reciprocal, select
 from masticator_dynamics.traced.reference import Reference
 from masticator_dynamics.traced.row_code import RowCode
-from masticator_dynamics.traced.vectors import Vector
+from masticator_dynamics.traced.vectors import Matrix, Vector
 
 ON_THE_LINE = 1e-6  # of a rod's length
 
-PerActuator = list[Vector]  # a vector per unit velocity of each actuated joint
-Square = tuple[Any, PerActuator]  # with its weight: a part of twice the kinetic energy
 
-
-def inertia_code(
-    description: MechanismDescription, structure: Structure, limbs: Sequence[Block]
-) -> Reference:
+def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
     """From tree positions: status, block and amount, first rod off its line, inertia (n_u * n_u).
 
     Parameters
     ----------
-    description : MechanismDescription
-    structure : Structure
+    kernels : Kernels
     limbs : sequence of Block
         Those that are a driven link and a rod, per actuator, where the rods are to follow their
         ends. All other bodies move as the loops say.
     """
-    joints, actuators = len(structure.tree.joints), len(description.actuated)
-    rest = [0.0] * len(description.independent)
+    joints, actuators, rest = kernels.tree, kernels.actuators, [0.0] * kernels.freedoms
 
-    def function(q: Sequence[Any], share: bool) -> list[Any]:
+    def function(given: Sequence[Any], share: bool) -> list[Any]:
+        description, structure = kernels.recorded(given[joints:])
+        q = given[:joints]
         y = [q[structure.index(name)] for name in description.independent]
-        motion, positions = (y, rest, rest), q
-        run = Evaluation(description, structure, q, motion, [0.0] * 6, (), False, positions)
-        inertia = _ActuatedInertia(run, limbs)
+        motion = (y, rest, rest)
+        run = EquationsOfMotion(description, structure, q, motion, [0.0] * 6, (), False, q)
+        inertia = ActuatedInertia(run, limbs)
         status = select(inertia.controlled, float(CLOSED), float(NOT_ACTUATED))
-        return [run.valid(), status, -1.0, 0.0, inertia.fault, *inertia.matrix()]
+        matrix = [x for row in inertia.matrix() for x in row]
+        return [run.valid(), status, -1.0, 0.0, inertia.fault, *matrix]
 
     return Reference(
         RowCode(
             f'inertia in actuated space, rods: {len(limbs)}', joints, 5 + actuators**2, function,
-            lambda: identity(description, structure), largest=MOST_OPERATIONS,
+            lambda: kernels.identity[:-1], largest=MOST_OPERATIONS, constants=kernels.constants,
             impossible='' if rest and actuators else 'it has no freedoms, or no actuators',
         )
     )  # fmt: skip
 
 
-class _ActuatedInertia:
-    """The inertia of an evaluation; see :func:`inertia_code`.
+class ActuatedInertia:
+    """The inertia of an evaluation; see :func:`inertia_code`. Limbs must not share lanes.
 
     Attributes
     ----------
@@ -77,34 +72,40 @@ class _ActuatedInertia:
         The first rod whose centre of mass is off its line; -1: none.
     """
 
-    def __init__(self, run: Evaluation, limbs: Sequence[Block]):
-        self._plan = run.plan
+    def __init__(self, run: EquationsOfMotion, limbs: Sequence[Block]):
+        self._run, self._plan = run, run.plan
         self._find_rates(run)
         in_limbs = {j for block in limbs for j in block.joints}
         free = [j for j in range(len(self._plan.tree.joints)) if j not in in_limbs]
-        self._squares = [square for j in free for square in self._of_body(j)]
-        self._squares += self._of_armatures(run.tangent())
+        actuators = range(len(self._plan.actuated))
+        # Of the independent velocities; of these and an actuator's; of an actuator's alone.
+        self._shared = self._of_loops(free)
+        self._mixed: list[Vector] = [[0.0] * len(self._shared) for _ in actuators]
+        names = self._plan.description.actuated
+        self._own = [self._plan.description.joint_inertia(names[a]) for a in actuators]
         self.fault: Any = -1.0
         for actuator, block in reversed([*enumerate(limbs)]):
-            self._squares += self._of_driven_link(actuator, block.joints[0])
-            self._squares += self._of_rod(actuator, block)
+            self._add_driven_link(actuator, block.joints[0])
+            self._add_rod(actuator, block)
 
-    def matrix(self) -> list[Any]:
-        """The inertia, row by row; at the motors, whose rotors are included."""
+    def matrix(self) -> list[list[Any]]:
+        """The inertia, at the motors, whose rotors are included."""
         description = self._plan.description
-        names = description.actuated
-        ratios = [description.actuators[name].ratio for name in names]
+        ratios = [description.actuators[name].ratio for name in description.actuated]
+        felt = [
+            vec.add(vec.apply(self._shared, rates), mixed)
+            for rates, mixed in zip(self._rates, self._mixed, strict=True)
+        ]
 
         def entry(a: int, b: int) -> Any:
-            found = total(weight * vec.dot(part[a], part[b]) for weight, part in self._squares)
-            own = description.joint_inertia(names[a]) if a == b else 0.0
-            return (found + own) * (1.0 / (ratios[a] * ratios[b]))
+            found = vec.dot(self._rates[a], felt[b]) + vec.dot(self._mixed[a], self._rates[b])
+            return (found + (self._own[a] if a == b else 0.0)) * (1.0 / (ratios[a] * ratios[b]))
 
-        count = len(names)
-        upper = {(a, b): entry(a, b) for a in range(count) for b in range(a, count)}
-        return [upper[min(a, b), max(a, b)] for a in range(count) for b in range(count)]
+        count = range(len(ratios))
+        upper = {(a, b): entry(a, b) for a in count for b in count if a <= b}
+        return [[upper[min(a, b), max(a, b)] for b in count] for a in count]
 
-    def _find_rates(self, run: Evaluation) -> None:
+    def _find_rates(self, run: EquationsOfMotion) -> None:
         """Independent velocities per unit velocity of each actuated joint, by least squares."""
         plan, freedoms = self._plan, len(self._plan.independent)
         tangent = run.tangent()
@@ -117,81 +118,58 @@ class _ActuatedInertia:
             self.controlled = select(left, self.controlled, 0.0)
         self._rates = [solve_triangle(triangle, row) for row in zip(*basis, strict=True)]
 
-    def _per_actuator(self, by_freedom: Sequence[Vector]) -> PerActuator:
-        """A vector that is linear in velocities, known per unit independent velocity."""
-        components = [*zip(*by_freedom, strict=True)]
-        return [vec.apply(components, rates) for rates in self._rates]
+    def _of_loops(self, free: Sequence[int]) -> list[list[Any]]:
+        """Mass matrix of some bodies, and of all joints without motors, moving as loops say."""
+        bodies = {self._plan.body(j) for j in free}
+        idle = {joint for joint in self._plan.joints if not joint.actuator}
+        return self._run.mass_of(bodies, idle)
 
-    def _only(self, actuator: int, vector: Vector) -> PerActuator:
-        """A vector that depends on one actuator alone."""
-        return [vector if a == actuator else vec.ZERO for a in range(len(self._rates))]
+    def _add_driven_link(self, actuator: int, joint: int) -> None:
+        """A link that moves with its actuator only."""
+        body = self._plan.body(joint)
+        twist = _own_twist(body)
+        force, moment = self._run.forces.inertial_wrench(body.joint, twist, vec.ZERO)
+        self._own[actuator] += vec.dot(force, twist[0]) + vec.dot(moment, twist[1])
 
-    def _of_armatures(self, tangent: list[Any]) -> Iterator[Square]:
-        """Of joints without motors; all of these move as the loops say."""
-        description, freedoms = self._plan.description, len(self._plan.independent)
-        for j, joint in enumerate(self._plan.tree.joints):
-            armature = description.joint_inertia(joint.name)
-            if armature and joint.name not in description.actuated:
-                rates = tangent[j * freedoms : (j + 1) * freedoms]
-                yield armature, self._per_actuator([[rate] for rate in rates])
-
-    # Bodies
-
-    def _of_body(self, joint: int) -> list[Square]:
-        """Of a body that moves as the loops say."""
-        return self._of_twists(joint, self._plan.body(joint).twists, self._per_actuator)
-
-    def _of_driven_link(self, actuator: int, joint: int) -> list[Square]:
-        """Of a link that moves with its actuator only."""
-        twist = _own_twist(self._plan.body(joint))
-        return self._of_twists(joint, [twist], lambda found: self._only(actuator, found[0]))
-
-    def _of_twists(self, joint: int, twists: Sequence[Any], per_actuator: Any) -> list[Square]:
-        """Of a body with these twists: its mass at its centre, and its spin about that."""
-        body, inertia = self._plan.body(joint), self._plan.tree.inertias[joint]
-        if not (inertia.mass > 0.0 or inertia.about_center.any()):
-            return []
-        center = body.point(inertia.center_of_mass.tolist())
-        root = _root(inertia.about_center)
-        moving = [_velocity(body, twist, center) for twist in twists]
-        spin = [vec.apply(root, vec.rotate_back(body.rotation, turning)) for _, turning in twists]
-        return [(inertia.mass, per_actuator(moving)), (1.0, per_actuator(spin))]
-
-    def _of_rod(self, actuator: int, block: Block) -> list[Square]:
-        """Of a rod that follows its ends, stretching if it must.
+    def _add_rod(self, actuator: int, block: Block) -> None:
+        """A rod that follows its ends, stretching if it must.
 
         Foot and tip with the velocities V_f and V_t: m/2 |(1 - s) V_f + s V_t|^2 and
-        I/(2 L^2) |V_t - V_f|^2, the centre being at the part s of the length L.
+        I/(2 L^2) |V_t - V_f|^2, the centre being at the part s of the length L, and I the mean of
+        the moments of inertia across it.
         """
         plan, structure = self._plan, self._plan.structure
         driven, rod = plan.body(block.joints[0]), block.joints[-1]
-        closure, inertia = structure.constraints[block.constraints[0]], plan.tree.inertias[rod]
+        closure, body = structure.constraints[block.constraints[0]], plan.body(rod)
         ends = (closure.body_a, closure.point_a), (closure.body_b, closure.point_b)
         (_, tip_in_rod), (seat, _) = ends if closure.body_a == rod else ends[::-1]
-        foot = plan.body(block.joints[1]).position
-        tip = plan.body(rod).point(tip_in_rod.tolist())
-        center = plan.body(rod).point(inertia.center_of_mass.tolist())
-        square, share = self._check_line(actuator, foot, tip, center)
-        foot_moving = self._only(actuator, _velocity(driven, _own_twist(driven), foot))
-        carrier = plan.body(seat)
-        tip_moving = self._per_actuator([_velocity(carrier, t, tip) for t in carrier.twists])
-        stretching: PerActuator = [*map(vec.subtract, tip_moving, foot_moving)]
-        center_moving = [
-            vec.add(at_foot, vec.scale(change, share))
-            for at_foot, change in zip(foot_moving, stretching, strict=True)
-        ]
-        transverse = max(float(np.linalg.eigvalsh(inertia.about_center)[-1]), 0.0)
-        return [(inertia.mass, center_moving), (transverse / square, stretching)]
-
-    def _check_line(self, actuator: int, foot: Vector, tip: Vector, center: Vector) -> Any:
-        """Square of a rod's length, and where along it its centre of mass is, from 0 to 1."""
-        line, out = vec.subtract(tip, foot), vec.subtract(center, foot)
+        foot, tip = plan.body(block.joints[1]).position, body.point([*tip_in_rod])
+        mass, center, about = _central(plan.tree.inertias[rod])
+        line = vec.subtract(tip, foot)
         square = vec.dot(line, line)
+        share = self._check_line(actuator, line, square, vec.subtract(body.point(center), foot))
+        along = vec.rotate_back(body.rotation, line)
+        trace = about[0][0] + about[1][1] + about[2][2]
+        tilting = (trace - vec.dot(along, vec.apply(about, along)) / square) * (0.5 / square)
+        carrier = plan.body(seat)
+        tips = [_velocity(carrier, twist, tip) for twist in carrier.twists]
+        foot_moving = _velocity(driven, _own_twist(driven), foot)
+        rest = 1.0 - share
+        both = mass * share * rest - tilting
+        self._own[actuator] += (mass * rest * rest + tilting) * vec.dot(foot_moving, foot_moving)
+        self._mixed[actuator] = [both * vec.dot(foot_moving, moving) for moving in tips]
+        far = mass * share * share + tilting
+        for row, one in zip(self._shared, tips, strict=True):
+            for k, other in enumerate(tips):
+                row[k] = row[k] + far * vec.dot(one, other)
+
+    def _check_line(self, actuator: int, line: Vector, square: Any, out: Vector) -> Any:
+        """Where along a rod its centre of mass is, from 0 to 1."""
         share = vec.dot(out, line) / square
         off = vec.subtract(out, vec.scale(line, share))
         beyond = vec.dot(off, off) - ON_THE_LINE**2 * square
         self.fault = select(beyond, float(actuator), self.fault)
-        return square, share
+        return share
 
 
 def _own_twist(body: Body) -> Twist:
@@ -204,8 +182,17 @@ def _velocity(body: Body, twist: Twist, point: Vector) -> Vector:
     return vec.add(twist[0], vec.cross(twist[1], vec.subtract(point, body.position)))
 
 
-def _root(inertia: FloatArray) -> list[list[float]]:
-    """A matrix F (3, 3) with F^T F = inertia."""
-    values, vectors = np.linalg.eigh(inertia)
-    root: list[list[float]] = (np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T).tolist()
-    return root
+def _central(inertia: Any) -> tuple[Any, Vector, Matrix]:
+    """Mass, centre of mass and inertia about it, of which some numbers may be recorded."""
+    if not isinstance(inertia, Moments):
+        return inertia.mass, [*inertia.center_of_mass], [[*row] for row in inertia.about_center]
+    center = [x * reciprocal(inertia.mass) for x in inertia.first]
+    square = vec.dot(center, center)
+    about = [
+        [
+            moment - inertia.mass * ((square if i == j else 0.0) - center[i] * center[j])
+            for j, moment in enumerate(row)
+        ]
+        for i, row in enumerate(inertia.second)
+    ]
+    return inertia.mass, center, about

@@ -11,7 +11,7 @@ much as velocities do with y, angular ones by w x W_k besides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
@@ -137,7 +137,15 @@ def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
 
     With dependent joints held, parameters open gaps; these joints close them (implicit functions).
     """
+    return _closed_by_parameters(run, inputs)[0]
+
+
+def _closed_by_parameters(
+    run: Evaluation, inputs: Sequence[int]
+) -> tuple[Rules, dict[Joint, dict[int, Any]]]:
+    """Rules, and the derivatives of the positions themselves by joint."""
     rules: Rules = {}
+    slopes: dict[Joint, dict[int, Any]] = {}
     for stage in run.plan.stages:
         if not stage.unknowns:
             continue
@@ -146,8 +154,29 @@ def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
         opened = forward([equation.gap for equation in stage.equations], inputs, rules)
         for joint, row in zip(stage.unknowns, stage.inverse, strict=True):
             columns = zip(inputs, zip(*opened, strict=True), strict=True)
-            _joint_rule(rules, joint, {k: -vec.dot(row, column) for k, column in columns})
-    return rules
+            slopes[joint] = {k: -vec.dot(row, column) for k, column in columns}
+            _joint_rule(rules, joint, slopes[joint])
+    return rules, slopes
+
+
+def positions_by_parameters(run: Evaluation, inputs: Sequence[int]) -> list[Scalar]:
+    """Actuated positions, their rates per independent velocity, and derivatives by parameters.
+
+    Independent positions are held.
+    """
+    _, slopes = _closed_by_parameters(run, inputs)
+    none = dict.fromkeys(inputs, 0.0)
+
+    def actuated(of: Callable[[Joint], list[Any]], count: int) -> list[Any]:
+        flat = run.per_joint(of)
+        return [x for j in run.plan.actuated for x in flat[count * j : count * (j + 1)]]
+
+    return [
+        run.valid(),
+        *actuated(lambda joint: [joint.unwound()], 1),
+        *actuated(lambda joint: joint.tangent, len(run.plan.independent)),
+        *actuated(lambda joint: list(slopes.get(joint, none).values()), len(inputs)),
+    ]
 
 
 def by_parameters(run: InverseDynamics, inputs: Sequence[int]) -> list[Scalar]:

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import Any
 
-from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import consecutive
-from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Stage
+from masticator_dynamics.traced.bodies import Body, Joint, Stage
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.forces import Efforts
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity
 from masticator_dynamics.traced.motion import Rates, Twists
 from masticator_dynamics.traced.numbers import lane_sum, per_lane, stacked
-from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.vectors import Vector
 
 
@@ -52,7 +48,7 @@ class Load:
 
 
 class EquationsOfMotion(Evaluation):
-    """An evaluation without independent accelerations, whose loads work in virtual motions."""
+    """An evaluation whose loads work in virtual motions."""
 
     @functools.cached_property
     def tangents(self) -> list[Virtual]:
@@ -99,15 +95,30 @@ class EquationsOfMotion(Evaluation):
     @functools.cached_property
     def mass(self) -> list[list[Any]]:
         """Mass matrix of the independent coordinates, rotors included."""
-        size = len(self.tangents)
-        lower = [
-            [self.work(self.unit_loads[i], self.tangents[j]) for j in range(i + 1)]
-            for i in range(size)
-        ]
-        return [[lower[max(i, j)][min(i, j)] for j in range(size)] for i in range(size)]
+        return self._mass(self.unit_loads)
+
+    def mass_of(self, bodies: Collection[Body], joints: Collection[Joint]) -> list[list[Any]]:
+        """The part of some bodies, and of the rotors and armatures of some joints."""
+        return self._mass(
+            [
+                Load(
+                    {body: wrench for body, wrench in load.bodies.items() if body in bodies},
+                    {joint: effort for joint, effort in load.joints.items() if joint in joints},
+                )
+                for load in self.unit_loads
+            ]
+        )
+
+    def _mass(self, loads: list[Load]) -> list[list[Any]]:
+        size = range(len(self.tangents))
+        lower = [[self.work(loads[i], self.tangents[j]) for j in size if j <= i] for i in size]
+        return [[lower[max(i, j)][min(i, j)] for j in size] for i in size]
 
     def bias(self) -> list[Any]:
-        """Generalised forces that it takes not to accelerate, without friction."""
+        """Generalised forces that the motion takes, without friction.
+
+        Those that it takes not to accelerate, in an evaluation without independent accelerations.
+        """
         forces = self.forces
         forces.inertial()
         return self._generalised(
@@ -132,13 +143,21 @@ class EquationsOfMotion(Evaluation):
         potential: Any = 0.0
         for joint in self.plan.joints:
             own = self.forces.spring_energy(joint)
-            inertias = [self.plan.tree.inertias[j] for j in joint.joints]
-            if any(i.mass > 0.0 for i in inertias):
-                center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
-                mass = per_lane(i.mass for i in inertias)
-                own = own + mass * vec.dot(self.plan.base.acceleration, center)
+            lifted = self._first_moments(joint)
+            own = own + vec.dot(self.plan.base.acceleration, lifted)
             potential = potential + lane_sum(own, joint.stage.lanes)
         return 0.5 * vec.dot(vec.apply(self.mass, y_dot), y_dot), potential
+
+    def _first_moments(self, joint: Joint) -> Vector:
+        """Of mass of a joint's body about the base's origin, base axes, kg m."""
+        inertias = [self.plan.tree.inertias[j] for j in joint.joints]
+        if isinstance(recorded := inertias[0], Moments):
+            turned = vec.apply(joint.body.rotation, recorded.first)
+            return vec.add(vec.scale(joint.body.position, recorded.mass), turned)
+        if not any(i.mass > 0.0 for i in inertias):
+            return vec.ZERO
+        center = joint.body.point(stacked([i.center_of_mass for i in inertias]))
+        return vec.scale(center, per_lane(i.mass for i in inertias))
 
     def current_forces(self) -> dict[Body, tuple[Vector, Vector]]:
         """Force and moment that all bodies currently need."""
@@ -146,57 +165,3 @@ class EquationsOfMotion(Evaluation):
 
     def _generalised(self, load: Load) -> list[Any]:
         return [self.work(load, tangent) for tangent in self.tangents]
-
-
-def parts(freedoms: int) -> dict[str, slice]:
-    """Slice of each output of :func:`equations_code`, after its first four numbers."""
-    return consecutive(
-        {'mass': freedoms * freedoms, 'bias': freedoms, 'gravity': freedoms, 'energy': 2}
-    )
-
-
-def equations_code(description: MechanismDescription, structure: Structure) -> RowCode:
-    """From y_dot and the tree positions of a closed mechanism: its equations of motion.
-
-    Outputs are whether they are valid, status, block and amount of a failure, then :func:`parts`.
-    """
-    freedoms = len(description.independent)
-
-    def found(run: EquationsOfMotion, y_dot: Vector) -> list[Any]:
-        mass = [x for row in run.mass for x in row]
-        return [*mass, *run.bias(), *run.gravity(), *run.energy(y_dot)]
-
-    outputs = parts(freedoms)['energy'].stop
-    return _code('equations of motion', description, structure, outputs, found)
-
-
-def tree_accelerations_code(description: MechanismDescription, structure: Structure) -> RowCode:
-    """The same, with the accelerations of all joints where the independent ones have none."""
-    outputs = len(structure.tree.joints)
-    return _code(
-        'tree accelerations', description, structure, outputs, lambda run, _: run.accelerations()
-    )
-
-
-def _code(
-    kind: str,
-    description: MechanismDescription,
-    structure: Structure,
-    outputs: int,
-    found: Callable[[EquationsOfMotion, Vector], list[Any]],
-) -> RowCode:
-    freedoms = len(description.independent)
-
-    def function(given: Vector, share: bool) -> list[Any]:
-        y_dot, q = given[:freedoms], given[freedoms:]
-        y = [q[structure.index(name)] for name in description.independent]
-        motion, wrench = (y, y_dot, [0.0] * freedoms), [0.0] * 6
-        run = EquationsOfMotion(description, structure, given, motion, wrench, (), False, q)
-        numbers = found(run, y_dot)
-        return [run.valid(), 0.0, -1.0, 0.0, *numbers]
-
-    return RowCode(
-        kind, freedoms + len(structure.tree.joints), 4 + outputs, function,
-        lambda: identity(description, structure), largest=MOST_OPERATIONS,
-        impossible='' if freedoms else 'it has no freedoms',
-    )  # fmt: skip

@@ -9,12 +9,14 @@ from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.traced.evaluation import LARGEST_SQUARE, Evaluation
+from masticator_dynamics.traced.bodies import Stage
+from masticator_dynamics.traced.equations_of_motion import EquationsOfMotion
+from masticator_dynamics.traced.evaluation import LARGEST_SQUARE
 from masticator_dynamics.traced.numbers import lane_sum, largest, total
 from masticator_dynamics.traced.vectors import Vector
 
 
-class InverseDynamics(Evaluation):
+class InverseDynamics(EquationsOfMotion):
     """One evaluation, with the motors' rates factored.
 
     Parameters
@@ -70,6 +72,11 @@ class LeastNorm:
     def efforts(self) -> list[Any]:
         """Of the actuators, in their order."""
         return self._run.per_actuator(self._efforts)
+
+    @property
+    def by_stage(self) -> dict[Stage, list[Any]]:
+        """Multipliers per stage and equation."""
+        return self._balance.multipliers
 
     def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""

@@ -46,7 +46,7 @@ class Kernels:
         driving: Sequence[str],
         variable: Variable | None = None,
     ):
-        self._description, self._structure, self.variable = description, structure, variable
+        self.description, self._structure, self.variable = description, structure, variable
         self.constants = NONE if variable is None else variable.numbers
         self._driving = tuple(driving)
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
@@ -164,7 +164,7 @@ class Kernels:
             Search every sign pattern to the end.
         """
         kind = f'{sorted(goals.items())}, friction {friction}, exhaustive {exhaustive}'
-        width = 1 + 4 * self.actuators + 3 * len(self._description.contacts) + self.freedoms
+        width = 1 + 4 * self.actuators + 3 * len(self.description.contacts) + self.freedoms
         return Code(
             self, kind, lambda run: _outputs().distributed(goals, friction, exhaustive, run),
             self.everything.outputs + width,
@@ -252,6 +252,26 @@ class Kernels:
         """
         return self._by_parameters('gradient', places, at_positions, self.actuators)
 
+    @functools.cache  # noqa: B019
+    def position_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, actuated positions, and their derivatives (n_u, n_y) and (n_u, n_p).
+
+        By the independent positions, and by some of the constants.
+        """
+        first = self.inputs + self.tree * at_positions
+        inputs = [first + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[first:])
+            return list(_derivatives().positions_by_parameters(run, inputs))
+
+        return RowCode(
+            'positions by parameters',
+            first, 1 + self.actuators * (1 + self.freedoms + len(places)), function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
     def _by_parameters(
         self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
     ) -> RowCode:
@@ -278,7 +298,7 @@ class Kernels:
         Inputs are followed by positions of all joints and, with friction, by loads.
         """
         first = self.inputs + self.tree
-        contacts = len(self._description.contacts)
+        contacts = len(self.description.contacts)
         inputs = first + (2 * self.actuators + contacts) * friction
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
@@ -302,14 +322,14 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        of = self.variable.identity if self.variable else [self._description, self._structure]
+        of = self.variable.identity if self.variable else [self.description, self._structure]
         return [*identity(*of[:2]), *of[2:], self._driving]
 
     def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
         """Description and structure, with some numbers recorded where there are such."""
         if self.variable and any(isinstance(x, Number) for x in constants):
             return self.variable.recorded(constants)
-        return self._description, self._structure
+        return self.description, self._structure
 
     def run(
         self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()

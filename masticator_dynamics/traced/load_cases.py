@@ -106,11 +106,11 @@ class LoadCases:
         balance = self._balance(efforts, inertial)
         found = balance.multipliers
         bearing = [
-            vec.rotate_back(m.joint.body.rotation, _transmitted(m.joint, found))
+            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, found))
             for m in self._forces.motors
         ]
         observed: list[Vector] = [
-            [lane_pick(x, lane) for x in _transmitted(joint, found)]
+            [lane_pick(x, lane) for x in transmitted(joint, found)]
             for joint, lane in self._observed
         ]
         contacts = [lane_pick(found[c.stage][c.row], c.lane) for c in self.contacts]
@@ -168,7 +168,7 @@ class LoadCases:
         return chosen
 
 
-def _transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
+def transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
     """Force of a joint on its child, base axes, after the balance."""
     stage, force = joint.stage, joint.body.force
     for equation, multiplier in zip(stage.equations, multipliers[stage], strict=True):

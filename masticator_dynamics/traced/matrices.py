@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.numbers import is_known, reciprocal, square_root, total
+from masticator_dynamics.traced.numbers import is_known, reciprocal, sign_of, square_root, total
 from masticator_dynamics.traced.vectors import Matrix, Vector
 
 
@@ -163,3 +163,26 @@ def solve_triangle(upper: Matrix, right: Vector) -> list[Any]:
     for i in reversed(range(len(right))):
         x[i] = (right[i] - vec.dot(upper[i][i + 1 :], x[i + 1 :])) * reciprocal(upper[i][i])
     return x
+
+
+_SWEEPS = 7  # Jacobi's method converges quadratically
+
+
+def singular_squares(columns: Matrix) -> list[Any]:
+    """Squares of the singular values of a matrix of given columns, in no order.
+
+    By rotations that make pairs of columns orthogonal (Hestenes, SIAM J. 6, 1958).
+    """
+    _, triangle = orthogonal(columns)
+    work: list[Vector] = [vec.column(triangle, j) for j in range(len(columns))]
+    pairs = [(p, q) for q in range(len(work)) for p in range(q)]
+    for p, q in _SWEEPS * pairs:
+        a, b = work[p], work[q]
+        apart, twice = vec.dot(b, b) - vec.dot(a, a), 2.0 * vec.dot(a, b)
+        root = square_root(apart * apart + twice * twice) + 1e-300  # of equal ones, too
+        tangent = twice / (apart + sign_of(apart) * root)
+        cosine = reciprocal(square_root(tangent * tangent + 1.0))
+        sine = tangent * cosine
+        work[p] = vec.subtract(vec.scale(a, cosine), vec.scale(b, sine))
+        work[q] = vec.add(vec.scale(a, sine), vec.scale(b, cosine))
+    return [vec.dot(column, column) for column in work]

@@ -185,9 +185,13 @@ class RowCode:
     def one_by_one(self, given: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
         code = self._for(given)
-        given = np.ascontiguousarray(code._complete(given))
+        return code.complete_one_by_one(code._complete(given))
+
+    def complete_one_by_one(self, given: FloatArray) -> FloatArray:
+        """The same for rows that constants follow already."""
+        given = np.ascontiguousarray(given)
         out = np.empty((len(given), self.outputs))
-        row, source, target = code.row.row, address(given), address(out)
+        row, source, target = self.row.row, address(given), address(out)
         for i in range(len(given)):
             row(source + i * given.strides[0], target + i * out.strides[0])
         return out
@@ -195,8 +199,6 @@ class RowCode:
     def __call__(self, given: FloatArray) -> FloatArray:
         """One row by itself; many side by side, the last group padded with its last row."""
         code = self._for(given)
-        if given.ndim > 1 and code.rows is None:
-            return code.one_by_one(given)
         return code.of_complete(code._complete(given))
 
     def of_complete(self, given: FloatArray) -> FloatArray:
@@ -206,7 +208,8 @@ class RowCode:
             out = np.empty(self.outputs)
             code.row.row(address(given), address(out))
             return out
-        assert code.rows is not None
+        if code.rows is None:
+            return code.complete_one_by_one(given)
         width = this_processor().rows
         out = _aligned(len(given), padded(self.outputs, width), width)
         function, rest = code.rows.rows, len(given) % width

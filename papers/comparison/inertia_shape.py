@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import load_inertia
+from masticator_dynamics.analysis.load_inertia.sampling import load_inertia
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.mechanism import Mechanism
 from papers.comparison.comparison_table import ComparisonTable, rows_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import load_inertia
+from masticator_dynamics.analysis.load_inertia.sampling import load_inertia
 from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism

@@ -10,7 +10,7 @@ import samples
 from oracles import trimule_oracle
 
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import (
+from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia,
     load_inertia_where_possible,
 )

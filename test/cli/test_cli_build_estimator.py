@@ -7,9 +7,9 @@ import pathlib
 
 import pytest
 import samples
-from masticator_dynamics.estimation.storage import read_estimator
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.load_inertia.storage import read_estimator
 
 FIVE_BAR = samples.file_of('five_bar')
 QUICK = (

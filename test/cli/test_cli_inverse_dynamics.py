@@ -3,6 +3,7 @@
 """inverse-dynamics: input, output and refusals."""
 
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -407,3 +408,30 @@ def test_rcid_has_its_own_columns(inverse, write, read) -> None:
     words = ('position', 'velocity', 'acceleration', 'effort')
     sliders = [f'{word}_slider_{i}' for i in range(1, 7) for word in words]
     assert list(read(out)) == ['time', *sliders, 'closure_residual']
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'meant'),
+    [
+        ('_dot$', ' dot [m/s]', "is 'x_dot' meant?"),
+        ('_ddot$', 'DDot', "is 'x_ddot' meant?"),
+        ('^f', 'F', "is 'fx' meant?"),
+        ('^([ft][xyz])$', r'\1 @mandible', 'is fx@LINK meant?'),
+    ],
+)
+def test_columns_with_other_marks(inverse, write, old, new, meant) -> None:
+    """Rates and wrenches that would be left out without a word."""
+    names = [re.sub(old, new, name) for name in ['time', *Y, *RATES, *WRENCH]]
+    answer, out = inverse(write(names, states(3)))
+    assert answer.status == 2 and meant in answer.err
+    assert not out.exists()
+
+
+def test_a_table_does_not_replace_a_robot(run, write, tmp_path) -> None:
+    """The URDF of a mechanism, which it reads, among others."""
+    target = tmp_path / 'robot.urdf.xacro'
+    target.write_text('<robot/>')
+    motion = write(['time', *Y], [[0.0] * 5])
+    answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', target)
+    assert answer.status == 2 and 'robot.urdf.xacro is there, and no table' in answer.err
+    assert target.read_text() == '<robot/>'

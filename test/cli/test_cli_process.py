@@ -3,9 +3,11 @@
 """The program as a shell sees it: exit status, pipes, Ctrl-C, help, import time."""
 
 import errno
+import importlib.metadata
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 import pytest
+import samples
 
 from masticator_dynamics import cli
 from masticator_dynamics.evaluation.goals import GOALS
@@ -42,6 +45,38 @@ def test_help_lists_every_command_with_its_own_summary(run) -> None:
         assert group.get_command(context, name).name == name
         assert run(name, '--help').status == 0
         assert summary.endswith('.')
+
+
+def documented() -> list[str]:
+    """Commands of README, the documentation and the examples of the help, without comments."""
+    pages = [samples.ROOT / 'README.md', *sorted((samples.ROOT / 'docs').glob('*.md'))]
+    texts = [page.read_text(encoding='utf-8').replace('\\\n', '') for page in pages]
+    lines = [line for text in texts for line in text.splitlines()]
+    found = [line[2:].split('  #')[0] for line in lines if line.startswith('$ masticator ')]
+    found += [f'masticator {name} {words}' for name, words in cli.EXAMPLES.items()]
+    return sorted({re.split('[<>|]', line)[0].strip() for line in found})
+
+
+@pytest.mark.parametrize('line', documented())
+def test_documented_commands_have_these_options(line, tmp_path, monkeypatch) -> None:
+    """Every documented command parses where the files that it names are there."""
+    monkeypatch.chdir(tmp_path)
+    for word in shlex.split(line)[1:]:
+        if '.' in word or word.endswith('/'):
+            file = tmp_path / word
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.mkdir(exist_ok=True) if word.endswith('/') else file.touch()
+    group = cli.commands
+    name, command, words = group.resolve_command(click.Context(group), shlex.split(line)[1:])
+    command.make_context(name, words)
+
+
+def test_every_help_has_an_example_and_there_is_a_version(run) -> None:
+    for name in cli.SUMMARIES:
+        assert f'Example: masticator {name}' in ' '.join(run(name, '--help').out.split())
+    answer = run('--version')
+    assert answer.status == 0
+    assert answer.out.split() == ['masticator', importlib.metadata.version('masticator_dynamics')]
 
 
 def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
@@ -262,10 +297,10 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_demo_is_run_with_its_options(run, tmp_path, monkeypatch) -> None:
-    import masticator_dynamics.commands.demo as command
+    import masticator_dynamics.robot.demo as module
 
     asked = []
-    monkeypatch.setattr(command, 'run_demo', lambda *words: asked.append(words) or 3)
+    monkeypatch.setattr(module, 'run_demo', lambda *words: asked.append(words) or 3)
     incisor = tmp_path / 'incisor.csv'
     incisor.touch()
     answer = run('demo', '--output', tmp_path / 'results', '--incisor', incisor)

@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
+from masticator_dynamics.analysis.load_inertia.storage import fingerprint
 from masticator_dynamics.description import load_description, shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.ros.ros2_control import HARDWARE, controlled_joints, description_for

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A record as a faultless node would leave it, without ROS."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.health import Counts
 from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.robot.recording.script import Script
 
@@ -34,26 +37,37 @@ def perfect_record(mechanism: Mechanism, script: Script) -> Record:
     )
     visual = slice(None, None, 5)
     count = np.arange(1.0, len(stamps) + 1.0)
+    state = JointSeries(
+        mechanism.actuated, stamps, stamps + DELAY, count,
+        effort.position.copy(), effort.velocity.copy(), effort.actuated.copy(),
+    )  # fmt: skip
+    joints = JointSeries(
+        mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY, count[visual],
+        effort.q[visual].copy(), effort.v[visual].copy(), np.zeros((len(stamps[visual]), 0)),
+    )  # fmt: skip
+    multipliers = JointSeries(
+        mechanism.contacts, stamps, stamps + DELAY, count,
+        np.zeros((len(stamps), 0)), np.zeros((len(stamps), 0)), effort.contact.copy(),
+    )  # fmt: skip
     return Record(
         start=1.8e9,
-        state=JointSeries(
-            mechanism.actuated, stamps, stamps + DELAY, count,
-            effort.position.copy(), effort.velocity.copy(), effort.actuated.copy(),
-        ),
-        joints=JointSeries(
-            mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY, count[visual],
-            effort.q[visual].copy(), effort.v[visual].copy(), np.zeros((len(stamps[visual]), 0)),
-        ),
-        multipliers=JointSeries(
-            mechanism.contacts, stamps, stamps + DELAY, count,
-            np.zeros((len(stamps), 0)), np.zeros((len(stamps), 0)), effort.contact.copy(),
-        ),
+        series={
+            topics.STATE: state, topics.JOINT_STATES: joints, topics.CONTACTS: multipliers,
+        },
+        bite=ForceSeries(frame, sent, force),
+        delays=Counts(),
+        faults=(),
+        stalls=np.empty((0, 2)),
         effort=effort.actuated.copy(),
         effort_sequence=count.copy(),
-        bite=ForceSeries(frame, sent, force),
-        actuated_trajectory=[_controller_message(mechanism, script)],
-        faults=(),
+        actuated_trajectory=(_controller_message(mechanism, script),),
     )  # fmt: skip
+
+
+def with_series(record, topic, **changes):
+    """The record with a changed topic."""
+    series = dataclasses.replace(record[topic], **changes)
+    return dataclasses.replace(record, series={**record.series, topic: series})
 
 
 def _controller_message(mechanism, script):

@@ -23,22 +23,23 @@ from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.robot.acceptance.checks import TIMING, Check, closed_loop_checks, gain
-from masticator_dynamics.robot.acceptance.summary import Summary, summarise_closed_loop
-from masticator_dynamics.robot.acceptance.tracking import LoopRun, Pass, Tracking
-from masticator_dynamics.robot.demo.output import leave_results
-from masticator_dynamics.robot.demo.run import (
+from masticator_dynamics.robot.acceptance.checks import TIMING, Check, gain, judge
+from masticator_dynamics.robot.acceptance.passes import Pass, Run, Tracking
+from masticator_dynamics.robot.acceptance.summary import Summary, summarise
+from masticator_dynamics.robot.demo import (
     CLOSED_LOOP_PACKAGES,
     CLOSED_LOOP_RESULTS,
     COMPARISONS,
+    leave_results,
     run_closed_loop,
 )
-from masticator_dynamics.robot.recording.closed_loop import ClosedLoop
+from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Counts
+from masticator_dynamics.robot.recording.nodes import ClosedLoop
 from masticator_dynamics.robot.recording.processes import Child
-from masticator_dynamics.robot.recording.record import ClosedLoopRecord, ForceSeries, JointSeries
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.robot.recording.script import built_in_script
-from masticator_dynamics.robot.recording.stages import Progress
+from masticator_dynamics.robot.recording.session import Progress
 from masticator_dynamics.robot.recording.stalls import read_stalls, stalls_file
 
 MISSING = [
@@ -190,36 +191,55 @@ def faultless(mechanism, script):
     force = np.zeros((len(stamps), 3))
     force[100] = [0.0, 0.0, -25.0]
     bite = ForceSeries('molar_left', stamps, force)
-    record = ClosedLoopRecord(0.0, series, series, series, bite, Counts(), (), np.empty((0, 2)))
+    record = Record(
+        start=0.0, series=dict.fromkeys((topics.STATE, topics.DRIVES, topics.TRUTH), series),
+        bite=bite, delays=Counts(), faults=(), stalls=np.empty((0, 2)), effort=none,
+        effort_sequence=none[:, 0], actuated_trajectory=(),
+    )  # fmt: skip
     time = np.arange(0.0, script.duration, 0.002)
     away = np.zeros((len(time), 3))
     passes = []
     for size in (5e-5, 1.5e-4):
         error = np.zeros_like(away)
         error[1:-1, 0] = size
-        passes.append(
-            Pass(record, Tracking(time, away, error, time, np.full(len(time), 1e-5), 0.0))
-        )
+        tracking = Tracking(time, away, error, time, np.full(len(time), 1e-5))
+        passes.append(judged(mechanism, script, record, tracking))
     return passes
 
 
-def failing(script, forward, alone):
-    checks = closed_loop_checks(LoopRun(None, script, ClosedLoop(), forward, alone))
-    return {check.name for check in checks if not check.passed}
+def judged(mechanism, script, record, tracking, effort_error=0.0):
+    """A pass whose derived numbers are these."""
+    one = Pass(mechanism, script, record)
+    vars(one).update(tracking=tracking, effort_error=effort_error)
+    return one
+
+
+def changed(one, tracking=None, effort_error=0.0, **changes):
+    """The pass with another record or other numbers."""
+    record = dataclasses.replace(one.record, **changes)
+    return judged(one.mechanism, one.script, record, tracking or one.tracking, effort_error)
+
+
+def closed_loop(forward, alone):
+    return Run(forward, 250.0, 'soft', alone)
+
+
+def failing(forward, alone):
+    return {check.name for check in judge(closed_loop(forward, alone)) if not check.passed}
 
 
 def test_faultless_run_passes(mechanism, played):
-    assert failing(played, *faultless(mechanism, played)) == set()
+    assert failing(*faultless(mechanism, played)) == set()
 
 
 @pytest.mark.parametrize(
     ('name', 'where', 'change'),
     [
-        ('cycle rate', 'drives', lambda s: thinned(s, 100)),
+        ('cycle rate', topics.DRIVES, lambda s: thinned(s, 100)),
         ('PDOs in time', 'delays', lambda d: dataclasses.replace(d, missed=100)),
         ('real time', 'delays', lambda d: dataclasses.replace(d, given_up=0.06)),
         ('real time', 'delays', lambda d: dataclasses.replace(d, skipped=1)),
-        ('whole motion recorded', 'truth', lambda s: from_row(s, 40)),
+        ('whole motion recorded', topics.TRUTH, lambda s: s.rows(slice(40, None))),
         ('food bitten', 'bite', lambda b: dataclasses.replace(b, force=0.5 * b.force)),
         ('no fault reported', 'faults', lambda f: ('twin: simulation: broken',)),
         ('torques as expected', 'effort_error', lambda e: 2e-5),
@@ -230,64 +250,69 @@ def test_faultless_run_passes(mechanism, played):
 )
 def test_each_check_fails_alone(mechanism, played, name, where, change):
     forward, alone = faultless(mechanism, played)
-    part = 'record' if hasattr(forward.record, where) else 'tracking'
-    old = getattr(forward, part)
-    new = dataclasses.replace(old, **{where: change(getattr(old, where))})
-    assert failing(played, dataclasses.replace(forward, **{part: new}), alone) == {name}
+    if where in forward.record.series:
+        series = {**forward.record.series, where: change(forward.record[where])}
+        forward = changed(forward, series=series)
+    elif where == 'effort_error':
+        forward = changed(forward, effort_error=change(0.0))
+    elif hasattr(forward.record, where):
+        forward = changed(forward, **{where: change(getattr(forward.record, where))})
+    else:
+        part = {where: change(getattr(forward.tracking, where))}
+        forward = changed(forward, dataclasses.replace(forward.tracking, **part))
+    assert failing(forward, alone) == {name}
 
 
 def test_feedforward_that_does_not_pay(mechanism, played):
     forward, _ = faultless(mechanism, played)
-    assert failing(played, forward, forward) == {'feedforward pays'}
+    assert failing(forward, forward) == {'feedforward pays'}
 
 
 def test_gap_in_a_cycle_with_a_late_pdo_is_left_out_but_no_other(mechanism, played):
     forward, alone = faultless(mechanism, played)
     closure = forward.tracking.closure.copy()
     closure[100] = 2e-4
-    record = dataclasses.replace(forward.record, delays=Counts(missed=1))
     tracking = dataclasses.replace(forward.tracking, closure=closure)
-    assert failing(played, Pass(record, tracking), alone) == set()
+    forward = changed(forward, tracking, delays=Counts(missed=1))
+    assert failing(forward, alone) == set()
     closure[200] = 2e-4
-    assert failing(played, Pass(record, tracking), alone) == {'loops closed'}
+    assert failing(forward, alone) == {'loops closed'}
 
 
 def test_what_happens_while_the_computer_stands_still_does_not_count(mechanism, played):
     forward, alone = faultless(mechanism, played)
     record, tracking = forward.record, forward.tracking
-    drives = record.drives
+    drives = record[topics.DRIVES]
     begin = np.searchsorted(drives.stamps, 0.4)
     left = np.delete(np.arange(len(drives.stamps)), [begin + 1, begin + 2, begin + 3])
-    fields = ('stamps', 'received', 'sequence', 'position', 'velocity', 'effort')
-    gap = dataclasses.replace(drives, **{f: getattr(drives, f)[left] for f in fields})
-    late = dataclasses.replace(record, drives=gap, delays=Counts(left_out=3, missed=20))
     off = dataclasses.replace(tracking, actual=tracking.actual + bump(tracking.actual, 6e-4, 240))
+    series = {**record.series, topics.DRIVES: drives.rows(left)}
+    late = changed(forward, off, series=series, delays=Counts(left_out=3, missed=20))
     timing = {'cycle rate', 'PDOs in time', 'incisor tracked'}
-    assert failing(played, Pass(late, off), alone) == timing
+    assert failing(late, alone) == timing
     since = drives.stamps[begin] + 0.001
 
     def with_stall(since, until):
-        return Pass(dataclasses.replace(late, stalls=np.array([[since, until]])), off)
+        return changed(late, stalls=np.array([[since, until]]))
 
-    assert failing(played, with_stall(since, since + 0.011), alone) == set()
+    assert failing(with_stall(since, since + 0.011), alone) == set()
     # At another time it is no excuse for cycles and error; PDOs are only counted.
-    assert failing(played, with_stall(0.7, 0.711), alone) == timing - {'PDOs in time'}
+    assert failing(with_stall(0.7, 0.711), alone) == timing - {'PDOs in time'}
 
 
 def test_a_computer_that_stood_still_for_most_of_it_makes_no_verdict(mechanism, played):
     forward, alone = faultless(mechanism, played)
     begin = np.arange(0.05, played.duration, 0.07)[:14]
     stalls = np.stack([begin, begin + 0.035], axis=1)
-    worse = dataclasses.replace(
-        forward.tracking, actual=10.0 * forward.tracking.actual, effort_error=1e-3
-    )
-    record = dataclasses.replace(forward.record, stalls=stalls, delays=Counts(given_up=0.5))
+    worse = dataclasses.replace(forward.tracking, actual=10.0 * forward.tracking.actual)
+    delayed = Counts(given_up=0.5)
+    spoiled = changed(forward, worse, effort_error=1e-3, stalls=stalls, delays=delayed)
 
-    def judged(one, other):
-        run = LoopRun(mechanism, played, ClosedLoop(), one, other)
-        return {check.name: check for check in closed_loop_checks(run)}, run
+    def verdicts(one, other):
+        run = closed_loop(one, other)
+        return {check.name: check for check in judge(run)}, run
 
-    checks, run = judged(Pass(record, worse), alone)
+    checks, run = verdicts(spoiled, alone)
     unknown = {name for name, check in checks.items() if check.passed is None}
     assert unknown == {'incisor tracked', 'feedforward pays', 'real time'}
     assert 'this computer stood still 14 times, 35.0 ms at most' in checks['real time'].detail
@@ -295,22 +320,20 @@ def test_a_computer_that_stood_still_for_most_of_it_makes_no_verdict(mechanism, 
     assert checks['torques as expected'].passed is False
     assert all(c.passed for n, c in checks.items() if n not in unknown | {'torques as expected'})
     assert gain(run) is None
-    summary = summarise_closed_loop(run, tuple(checks.values()))
+    summary = summarise(run, tuple(checks.values()))
     text = summary.as_text()
     assert 'not compared, this computer stood still 14 times' in text and 'better' not in text
     assert re.search(r'not judged +real time +this computer stood still', text)
-    assert (
-        json.loads(summarise_closed_loop(run, tuple(checks.values())).as_json())['passed'] is False
-    )
+    assert json.loads(summary.as_json())['passed'] is False
 
     # The pass with PD alone may have been the one that was disturbed.
-    checks, _ = judged(forward, Pass(record, worse))
+    checks, _ = verdicts(forward, spoiled)
     assert checks['feedforward pays'].passed is None
     # The same without stalls is a failure, and told as what it is.
-    checks, run = judged(Pass(dataclasses.replace(record, stalls=np.empty((0, 2))), worse), alone)
+    checks, run = verdicts(changed(spoiled, stalls=np.empty((0, 2))), alone)
     assert checks['real time'].passed is checks['feedforward pays'].passed is False
     assert gain(run) == pytest.approx(0.3)
-    text = summarise_closed_loop(run, tuple(checks.values())).as_text()
+    text = summarise(run, tuple(checks.values())).as_text()
     assert 'feedforward is 3.3 times worse' in text and 'not judged' not in text
 
 
@@ -319,11 +342,9 @@ def test_passes_are_compared_where_neither_was_disturbed(mechanism, played):
     actual = forward.tracking.actual.copy()
     actual[100:120] += 1e-2  # from 0.2 s to 0.24 s
     tracking = dataclasses.replace(forward.tracking, actual=actual)
-    record = dataclasses.replace(forward.record, stalls=np.array([[0.195, 0.2]]))
-    run = LoopRun(mechanism, played, ClosedLoop(), Pass(record, tracking), alone)
-    assert gain(run) == pytest.approx(3.0, rel=1e-2)
-    free = dataclasses.replace(record, stalls=np.empty((0, 2)))
-    assert gain(dataclasses.replace(run, forward=Pass(free, tracking))) < 0.1
+    paused = changed(forward, tracking, stalls=np.array([[0.195, 0.2]]))
+    assert gain(closed_loop(paused, alone)) == pytest.approx(3.0, rel=1e-2)
+    assert gain(closed_loop(changed(forward, tracking), alone)) < 0.1
 
 
 @pytest.mark.parametrize('verdict', [True, False, None])
@@ -349,7 +370,7 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
     watch = Child(
-        'watch', ['-m', 'masticator_dynamics.robot.recording.stall_watch'], dict(os.environ), file
+        'watch', ['-m', 'masticator_dynamics.robot.recording.stalls'], dict(os.environ), file
     )
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:
@@ -372,16 +393,9 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
     assert len(found) == 1
 
 
-def from_row(series, first):
-    fields = ('stamps', 'received', 'sequence', 'position', 'velocity', 'effort')
-    return dataclasses.replace(series, **{f: getattr(series, f)[first:] for f in fields})
-
-
 def thinned(series, every):
     """A topic without some of its messages."""
-    fields = ('stamps', 'received', 'sequence', 'position', 'velocity', 'effort')
-    left = np.arange(len(series.stamps)) % every != every // 2
-    return dataclasses.replace(series, **{f: getattr(series, f)[left] for f in fields})
+    return series.rows(np.arange(len(series.stamps)) % every != every // 2)
 
 
 def bump(array, size, row=50):

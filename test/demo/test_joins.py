@@ -18,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from nodes.test_middleware_joins import LONGEST, Guests  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 
-from masticator_dynamics.robot.demo.run import run_closed_loop, run_demo  # noqa: E402
+from masticator_dynamics.robot.demo import run_closed_loop, run_demo  # noqa: E402
 from masticator_dynamics.robot.recording import processes  # noqa: E402
 
 pytestmark = pytest.mark.skipif('JOINS' not in os.environ, reason='slow: JOINS=200 runs it')

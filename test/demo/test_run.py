@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 from by_the_clock import by_the_clock
 
-from demo.perfect_run import perfect_record
+from demo.perfect_run import perfect_record, with_series
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
-from masticator_dynamics.robot.demo import run, run_demo
-from masticator_dynamics.robot.recording import processes, session
+from masticator_dynamics.robot.demo import run_demo
+from masticator_dynamics.robot.recording import nodes, processes, session, topics
 from masticator_dynamics.robot.recording.script import script_for
 
-NEEDED = [name for names in run.PACKAGES.values() for name in names]
+NEEDED = [name for names in demo.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}'),
@@ -51,10 +52,10 @@ def assert_passed(code, output):
 def test_built_in_motion(tmp_path, capsys):
     output = tmp_path / 'results'
     code = run_demo(output, strokes=2, rate=RATE)
-    names = [*run.RESULTS, *([run.PAGE] if importlib.util.find_spec('viser') else [])]
+    names = [*demo.RESULTS, *([demo.PAGE] if importlib.util.find_spec('viser') else [])]
     assert sorted(path.name for path in output.iterdir()) == sorted(names)
-    if run.PAGE in names:
-        page = (output / run.PAGE).read_text(encoding='utf-8')
+    if demo.PAGE in names:
+        page = (output / demo.PAGE).read_text(encoding='utf-8')
         assert 100_000 < len(page) < 5e6 and 'crank_1' in page  # the robot, and curves of efforts
     printed = capsys.readouterr()
     assert (output / 'summary.txt').read_text() in printed.out
@@ -118,7 +119,7 @@ def test_node_that_dies(tmp_path, capsys, monkeypatch):
     (tmp_path / 'dying_node.py').write_text('raise SystemExit("dynamics: out of luck")\n')
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
     output = tmp_path / 'results'
-    monkeypatch.setattr(session, 'NODE_MODULE', 'dying_node')
+    monkeypatch.setattr(nodes, 'module_of', lambda executable: 'dying_node')
     assert run_demo(output, strokes=1) == 1
     shown = capsys.readouterr()
     assert 'dynamics node ended with exit code 1' in shown.err
@@ -129,7 +130,9 @@ def test_node_that_dies(tmp_path, capsys, monkeypatch):
 
 
 def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
-    (tmp_path / 'deaf_node.py').write_text('import time; time.sleep(600)\n')
+    (tmp_path / 'deaf_node.py').write_text(
+        'import time; print("efforts of none"); time.sleep(600)\n'
+    )
     (tmp_path / 'waiting_player.py').write_text(
         'import json, time\n'
         "print(json.dumps({'phase': 'waiting', 'lacking': ['nobody listens']}), flush=True)\n"
@@ -138,7 +141,7 @@ def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
     monkeypatch.setattr(session, 'PLAYER_MODULE', 'waiting_player')
     monkeypatch.setitem(session._PATIENCE, 'waiting', 4.0)
-    monkeypatch.setattr(session, 'NODE_MODULE', 'deaf_node')
+    monkeypatch.setattr(nodes, 'module_of', lambda executable: 'deaf_node')
     assert run_demo(tmp_path / 'results', strokes=1) == 1
     assert 'not there after 4 s: nobody listens' in capsys.readouterr().err
 
@@ -147,17 +150,16 @@ def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
     """From a faultless record with wrong efforts."""
     mechanism = Mechanism.load('masticator')
     record = perfect_record(mechanism, script_for(mechanism, None, 1))
-    state = dataclasses.replace(record.state, effort=record.state.effort * 1.1)
-    tampered = dataclasses.replace(record, state=state, effort=record.effort * 1.1)
+    tampered = with_series(record, topics.STATE, effort=record[topics.STATE].effort * 1.1)
+    tampered = dataclasses.replace(tampered, effort=record.effort * 1.1)
 
     def recorded(work, *_):
-        for name in ('run.mcap', 'node.log'):
-            (work / name).touch()
+        (work / 'run.mcap').touch()
 
-    monkeypatch.setattr(run, 'record_session', recorded)
-    monkeypatch.setattr(run, 'read_record', lambda *_: tampered)
-    monkeypatch.setattr(run, 'load_run', lambda *_: None)
-    monkeypatch.setattr(run, 'page_of', lambda runs: ('', len(runs)))
+    monkeypatch.setattr(demo, 'record_session', recorded)
+    monkeypatch.setattr(demo, 'read_record', lambda *_: tampered)
+    monkeypatch.setattr(demo, 'load_run', lambda *_: None)
+    monkeypatch.setattr(demo, 'page_of', lambda runs: ('', len(runs)))
     output = tmp_path / 'results'
     assert run_demo(output, strokes=1) == 1
     shown = capsys.readouterr()

@@ -29,13 +29,13 @@ def test_it_is_a_schema() -> None:
     not NEW_ENOUGH, reason='pydantic before 2.10 writes the same schema in other words'
 )
 def test_it_is_up_to_date() -> None:
-    """To update it: python -m masticator_dynamics.description > config/mechanism.schema.json."""
+    """To update it: python -m tools.mechanism_schema > config/mechanism.schema.json."""
     assert json.loads(json.dumps(json_schema())) == SCHEMA
 
 
 def test_the_command_prints_it() -> None:
     run = subprocess.run(
-        [sys.executable, '-m', 'masticator_dynamics.description'],
+        [sys.executable, '-m', 'tools.mechanism_schema'],
         capture_output=True, text=True, check=True, cwd=samples.ROOT,
     )  # fmt: skip
     assert json.loads(run.stdout) == json.loads(json.dumps(json_schema()))

@@ -103,6 +103,33 @@ def test_vendors_elements_are_passed_over_with_a_warning() -> None:
     assert [joint.name for joint in tree.joints] == ['slide', 'tilt', 'top']
 
 
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        (SLIDE_AXIS, '<axis xyz="1 0 0" frame="top"/>', 'frame of <axis> is not one of xyz'),
+        (
+            SLIDE_AXIS, SLIDE_AXIS + '<origin xyz="0 0 0" quat_xyzw="0 0 0 1"/>',
+            'quat_xyzw of <origin> is not one of rpy, xyz',
+        ),
+        (
+            TILT_AXIS, TILT_AXIS + '<mimic joint="slide" ratio="2"/>',
+            'ratio of <mimic> is not one of joint, multiplier, offset',
+        ),
+    ],
+)  # fmt: skip
+def test_attributes_that_would_make_another_robot(old: str, new: str, reason: str) -> None:
+    with pytest.raises(DescriptionError, match=reason):
+        urdf.parse(LADDER.replace(old, new), FILE)
+
+
+def test_what_looks_like_degrees_or_is_not_read_is_told() -> None:
+    more = '<origin xyz="0 0 0" rpy="0 90 0"/><dynamics armature="3"/>'
+    assert urdf.parse(LADDER.replace(SLIDE_AXIS, SLIDE_AXIS + more), FILE).warnings == (
+        '<dynamics armature> in joint slide is not read',
+        'rpy beyond a full turn, though in radians: joint slide',
+    )
+
+
 def test_a_limit_without_bounds_is_unlimited_with_a_warning() -> None:
     tree = urdf.parse(LADDER.replace('lower="0.1" upper="1.5" ', ''), FILE)
     assert (tree.joints[1].lower, tree.joints[1].upper) == (-np.inf, np.inf)

@@ -6,9 +6,8 @@ import shutil
 import pytest
 import yaml
 
-from masticator_dynamics.drives.configuration import Drives, bus_load, load_drives
+from masticator_dynamics.drives.configuration import RANGES, Drives, bus_load, load_drives
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.plausible_ranges import RANGES
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.share import share_directory
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from masticator_dynamics.drives.emergency import words
+from masticator_dynamics.drives.signs_of_life import emergency_words
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from masticator_dynamics.drives.emergency import words
     ],
 )
 def test_codes_of_the_standards(code, text):
-    assert words(code) == text
+    assert emergency_words(code) == text
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_codes_of_the_standards(code, text):
     ],
 )
 def test_codes_of_manufacturers_are_named_by_group(code, text):
-    assert words(code) == text
+    assert emergency_words(code) == text
 
 
 def test_every_code_says_something():
     for code in range(0x10000):
-        assert words(code).endswith(f' (0x{code:04X})')
+        assert emergency_words(code).endswith(f' (0x{code:04X})')

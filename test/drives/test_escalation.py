@@ -16,12 +16,11 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Action, Goal
 from masticator_dynamics.drives.drive_report import Phase
-from masticator_dynamics.drives.escalation import ramp_time, silence_time, step_time
+from masticator_dynamics.drives.escalation import ramp_time, reaction_times, silence_time, step_time
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.objects import Object
-from masticator_dynamics.drives.reaction_times import reaction_times
-from masticator_dynamics.drives.status_words import powered
+from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Supervisor
 
 ON, OFF, SLOWING = 0x1237, 0x0250, 0x0217

@@ -6,7 +6,7 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
 from masticator_dynamics.drives.configuration import Drives, load_drives
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import DescriptionError
 
 DRIVES = load_drives('drives.yaml')

@@ -15,8 +15,8 @@ from drives import real_motions
 from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.closure_checks import CommandedClosure
 from masticator_dynamics.drives.command import Command
-from masticator_dynamics.drives.commanded_closure import CommandedClosure
 from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.setpoint_gate import SetpointGate

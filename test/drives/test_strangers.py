@@ -16,13 +16,11 @@ from by_the_clock import by_the_clock
 from drives.robot import Robot, connected, content, exchanging, wait_for
 from drives.simulated import drives
 from masticator_dynamics.drives import bring_up, objects
-from masticator_dynamics.drives.alterations import Alterations
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import Nmt, Object
-from masticator_dynamics.drives.other_master import OtherMaster
-from masticator_dynamics.drives.sdo_answers import Answer, SdoAnswers
+from masticator_dynamics.drives.other_master import Alterations, Answer, OtherMaster, SdoAnswers
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 

@@ -11,10 +11,9 @@ import pytest
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives.drive_cycle import Emergency, Goal
-from masticator_dynamics.drives.loop_check import LoopCheck
-from masticator_dynamics.drives.state_machine import State
-from masticator_dynamics.drives.status_words import LOST_AFTER, all_heard
+from masticator_dynamics.drives.state_machine import LOST_AFTER, State, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watching_threads import LoopCheck
 
 NAN = float('nan')
 
@@ -225,16 +224,16 @@ def test_heat_stops_all_and_keeps_them_from_being_enabled(following):
 
 def test_a_slipped_encoder_stops_all_when_all_have_told_where_they_are(following, mechanism):
     check = LoopCheck(following.supervisor, mechanism, DRIVES.closure_tolerance, 20.0)
-    check.check()
+    check.look()
     assert not following.report.text
     slipped = {'position': following.off(3, 0.19)}  # less than the following error
     following.drives.once = slipped | {'fresh': array(5, False, True, bool)}
     following.drives.cycle()
-    check.check()
+    check.look()
     assert not following.report.text  # of different instants
     following.drives.once = slipped
     following.drives.cycle()
-    check.check()
+    check.look()
     cause = following.report.causes[0]
     assert (cause.drive, cause.kind, cause.goal) == ('crank_3', 'loops', Goal.TORQUE_FREE)
 
@@ -243,7 +242,7 @@ def test_loops_are_checked_as_often_as_asked_for(following, mechanism):
     times = []
 
     class Counted(LoopCheck):
-        def check(self):
+        def look(self):
             times.append(time.monotonic())
 
     never = Counted(following.supervisor, mechanism, 0.001, 0.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masticator_dynamics.drives.trend import Trend
+from masticator_dynamics.drives.command import Trend
 
 NUMBERS = st.floats(-10.0, 10.0)
 LEAD = 0.004

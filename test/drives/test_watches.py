@@ -6,6 +6,7 @@ import contextlib
 import struct
 import threading
 import time
+import types
 
 import can
 import numpy as np
@@ -20,10 +21,14 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_faults import WatchDeadlines
 from masticator_dynamics.drives.other_master import OtherMaster
-from masticator_dynamics.drives.slow_reading import SlowReading
-from masticator_dynamics.drives.status_words import powered
-from masticator_dynamics.drives.watching_threads import PATIENCE, WatchDeadlines, WatchingThread
+from masticator_dynamics.drives.state_machine import powered
+from masticator_dynamics.drives.watching_threads import (
+    PATIENCE,
+    SlowReading,
+    WatchingThread,
+)
 from masticator_dynamics.errors import DriveError
 
 # Threads that watch
@@ -65,12 +70,13 @@ def test_a_watch_that_has_ended_is_not_missed(following):
 def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
     found, looked, watches = [], threading.Event(), WatchDeadlines()
 
-    def look():
-        if not found:
-            raise RuntimeError('no eyes')
-        looked.set()
+    class Eye(WatchingThread):
+        def look(self):
+            if not found:
+                raise RuntimeError('no eyes')
+            looked.set()
 
-    watcher = WatchingThread('eye', look, 0.001, watches, found.append)
+    watcher = Eye('eye', 0.001, types.SimpleNamespace(deadlines=watches, stop=found.append))
     watcher.start()
     try:
         assert looked.wait(30.0)

@@ -9,16 +9,16 @@ import dataclasses
 import numpy as np
 import pytest
 import samples
+from forward import Forward
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
+from masticator_dynamics.analysis.load_inertia.storage import fingerprint
 from masticator_dynamics.commands.check import _massless
 from masticator_dynamics.description import description_from_text, load_description
 from masticator_dynamics.description.data import JointPhysics
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.flexible.flexible_model import FlexibleModel
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 from papers.formulations.pus_geometry import _PusReader
 
 NAMES = ('five_bar', 'boom', 'masticator', 'rcid', 'trimule')
@@ -67,7 +67,7 @@ def test_motors_accelerate_it(name: str) -> None:
 @pytest.mark.parametrize('name', ['five_bar', 'boom', 'masticator'])
 def test_power_becomes_kinetic_energy_in_the_twin(name: str) -> None:
     mechanism, bare = heavy(name), samples.mechanism(name)
-    twin, plain = ForwardDynamics(mechanism), ForwardDynamics(bare)
+    twin, plain = Forward(mechanism), Forward(bare)
     for state in samples.states(name, 2, seed=62):
         effort = mechanism.feedforward(state.y, state.y_dot, state.y_ddot)
         found = twin(state.y, state.y_dot, effort.actuated).y_ddot

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 import samples
+from forward import Forward
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import description_from_text, load_description
@@ -17,7 +18,6 @@ from masticator_dynamics.description.data import JointPhysics
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 
 NAMES = ('five_bar', 'boom', 'masticator')
 
@@ -107,7 +107,7 @@ def test_losses_are_paid_for_by_the_motors_and_only_with_friction(name: str) -> 
 @pytest.mark.parametrize('name', ['five_bar', 'boom'])
 def test_motors_power_becomes_energy_and_heat(name: str) -> None:
     mechanism = sprung(name)
-    twin = ForwardDynamics(mechanism, friction=True)
+    twin = Forward(mechanism, friction=True)
     idle = np.zeros((1, len(mechanism.actuated)))
 
     def energy(y: samples.Array, y_dot: samples.Array) -> float:

@@ -369,3 +369,38 @@ def test_the_platform_is_what_a_user_would_name(write, name: str) -> None:
     *robot, platform = PLATFORMS[name]
     made = import_robot(write(mjcf(*robot)), 'a')
     assert f'platform: {platform}' in made.yaml
+
+
+HUNG = {
+    'a pendulum': ('axis="0 1 0"', '0.1 0 -0.02', 'bob'),
+    'a slide': ('type="slide" axis="0 0 1"', '0 0 0', 'bob'),
+    'a ball': ('type="ball"', '0 0 -0.3', 'bob_x, bob_y'),
+}
+
+
+@pytest.mark.parametrize('what', HUNG)
+def test_what_hangs_is_not_held(tmp_path: pathlib.Path, what: str) -> None:
+    """Its weight and inertia act on the motor, though no motor moves it; a wheel may be held."""
+    joint, centre, free = HUNG[what]
+    tool = body('tool', 'pos="0.5 0 0"', '', mass=0.2)
+    file = tmp_path / 'a.xml'
+
+    def arm(joint: str, centre: str) -> str:
+        bob = body('bob', 'pos="0.3 0 0"', f'<joint name="bob" {joint}/>', centre, 0.5)
+        return mjcf(body('arm', '', f'<joint name="arm" axis="0 1 0"/>{bob}{tool}'), '', 'arm')
+
+    file.write_text(arm(joint, centre), encoding='utf-8')
+    made = import_robot(file, 'a')
+    assert f'without: {free}. Kinematics work, efforts are refused' in made.notes[-1]
+    file.write_text(arm('axis="0 1 0"', '0 0.1 0'), encoding='utf-8')
+    assert any('joint bob is held' in note for note in import_robot(file, 'a').notes)
+
+
+def test_a_load_on_a_rope_swings(tmp_path: pathlib.Path) -> None:
+    sites = '<site name="{}" pos="{}"/>'
+    arm = body('arm', '', '<joint name="arm" axis="0 1 0"/>' + sites.format('s', '0.5 0 0'))
+    load = body('load', 'pos="0.5 0 -0.6"', FREE + sites.format('t', '0 0 0'))
+    rope = '<tendon><spatial name="r"><site site="s"/><site site="t"/></spatial></tendon>'
+    file = tmp_path / 'a.xml'
+    file.write_text(mjcf(arm + load, '<tendon tendon1="r"/>', 'arm', rope), encoding='utf-8')
+    assert 'without: load_x, load_y.' in import_robot(file, 'a', platform='arm').notes[-1]

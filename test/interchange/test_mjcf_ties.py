@@ -14,7 +14,7 @@ from interchange.mujoco_oracle import MujocoOracle, assert_as_in_mujoco
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.robot_import import import_description, import_robot
 
 mujoco = pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
 HINGE, SLIDE = 'axis="0 1 0"', 'type="slide" axis="0 0 1"'
@@ -244,6 +244,31 @@ REFUSED = {
     'a spring': (PAIR, SPRING.format('stiffness') + '</fixed></tendon>', 'tendon one', 'one'),
     'a damper': (PAIR, SPRING.format('damping') + '</fixed></tendon>', 'tendon one', 'tendon'),
     'friction': (PAIR, SPRING.format('frictionloss') + '</fixed></tendon>', 'tendon one', 'one'),
+    'a joint whose damping is a curve': (
+        body('a', HINGE + ' damping="1 2"', 1), '', 'joint a', 'a',
+    ),
+    'a ball with a spring': (
+        PAIR + body('e', 'type="ball" stiffness="5"', 1), '', 'joint stiffness e', 'stiffness',
+    ),
+    'a ball with a flywheel': (
+        PAIR + body('e', 'type="ball" armature="0.1"', 1), '', 'joint armature e', 'e',
+    ),
+    'a taut cable': (
+        REACHER, straight('wall', 'far').replace('"rope"', '"rope" range="0 1"'), 'tendon rope',
+        'rope',
+    ),
+    'a tendon without play': (
+        PAIR, fixed(one='a:1 b:-1').replace('"one"', '"one" range="-1e-4 1e-4"'), 'tendon one',
+        'one',
+    ),
+    'a damper beside a motor': (
+        PAIR, driven('joint="a"', 'joint="b"')[:-11] + '<damper name="d" joint="a" kv="3" '
+        'ctrlrange="0 1"/></actuator>', 'actuator d', 'd',
+    ),
+    'a spring that is called an actuator': (
+        PAIR, driven('joint="b"')[:-11] + '<general name="g" joint="a" gainprm="0" '
+        'biastype="affine" biasprm="0 -30 0"/></actuator>', 'actuator g', 'g',
+    ),
     'a flexible body': (
         PAIR + '<flexcomp name="skin" type="grid" count="3 3 1" dim="2" spacing="0.1 0.1 0.1" '
         'mass="1"/>', '', 'flex skin', 'flex',
@@ -283,6 +308,66 @@ def test_what_is_harmless(tmp_path: pathlib.Path) -> None:
         'actuator pad is left out: adhesion acts on contacts only',
         'tendon one: its range is left out',
     ]
+
+
+SPRUNG = body('a', HINGE + ' stiffness="9" springref="0.6" frictionloss="2"', 1) + body(
+    'b', HINGE, 2, '0 1 0'
+)
+BELT = equal('<joint joint1="b" joint2="a" polycoef="0 2 0 0 0"/>')
+
+
+@pytest.mark.parametrize(
+    ('flag', 'freedoms'), [('equality', 2), ('constraint', 2), ('spring', 1), ('gravity', 1)]
+)
+def test_what_flags_disable(tmp_path: pathlib.Path, flag: str, freedoms: int) -> None:
+    motors = driven('joint="a"', 'joint="b"') if freedoms == 2 else driven('joint="a"')
+    path = robot(tmp_path, SPRUNG, BELT + motors)
+    disabled = f'<worldbody/><option><flag {flag}="disable"/></option>'
+    path.write_text(path.read_text(encoding='utf-8').replace('</mujoco>', f'{disabled}</mujoco>'))
+    assert_as_in_mujoco(path, freedoms)
+    assert f'its flags disable {flag}: so it is here' in import_robot(path, 'a').notes
+
+
+@pytest.mark.parametrize(('flag', 'friction'), [('frictionloss', 0.0), ('damper', 2.0)])
+def test_losses_that_flags_disable(tmp_path: pathlib.Path, flag: str, friction: float) -> None:
+    world = SPRUNG.replace('frictionloss', 'damping="3" frictionloss')
+    path = robot(tmp_path, world, f'<option><flag {flag}="disable"/></option>')
+    joint = import_description(path).joints['a']
+    assert (joint.friction, joint.damping) == (friction, 0.0 if friction else 3.0)
+
+
+@pytest.mark.parametrize(
+    ('joint', 'motor', 'expected'),
+    [
+        ('actuatorfrcrange="-3 4"', '<motor joint="a" gear="2"/>', (-1.5, 2.0)),
+        ('', '<motor joint="a" gear="2" ctrlrange="-3 4"/>', (-3.0, 4.0)),
+        ('', '<muscle joint="a" lengthrange="0 1"/>', (-np.inf, np.inf)),
+        ('actuatorfrcrange="-5 5"', '<motor joint="a" forcerange="-7 2"/>', (-5.0, 2.0)),
+    ],
+)
+def test_ranges_of_force(
+    tmp_path: pathlib.Path, joint: str, motor: str, expected: tuple[float, float]
+) -> None:
+    """The narrowest of those of actuator, control and joint; a muscle's control is no force."""
+    world = body('a', f'{HINGE} {joint}', 1)
+    mechanism = Mechanism.load(robot(tmp_path, world, f'<actuator>{motor}</actuator>'))
+    limits = mechanism.load_limits
+    low = -limits.effort if limits.effort_low is None else limits.effort_low
+    assert (low[0], limits.effort[0]) == pytest.approx(expected)
+
+
+def test_a_mesh_that_is_missing_and_had_the_mass(tmp_path: pathlib.Path) -> None:
+    shape = '<geom type="mesh" mesh="m"/><geom size="0.1"/>'
+    world = f'<body name="a"><joint name="a" {HINGE}/>{shape}</body>'
+    path = robot(tmp_path, world, '<asset><mesh name="m" file="m.stl"/></asset>')
+    with pytest.raises(DescriptionError, match='mesh m: the mass of body a follows from it'):
+        import_robot(path, 'a')
+    path = robot(
+        tmp_path,
+        world.replace('"m"/>', '"m" mass="0"/>'),
+        '<asset><mesh name="m" file="m.stl"/></asset>',
+    )
+    assert import_robot(path, 'a').urdf
 
 
 def test_two_actuators_of_one_joint_are_told(tmp_path: pathlib.Path) -> None:

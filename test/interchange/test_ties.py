@@ -15,7 +15,7 @@ from interchange.test_five_bar import MOTORS, Write, assert_the_same, effort_at_
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import commands
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.robot_import import import_description, import_robot
 
 __all__ = ['write']
 LEFT, RIGHT = five_bars.ENDS
@@ -44,6 +44,43 @@ POSES = {
     f'<pose>{LEFT} 0 0 0</pose></frame></gazebo>'
     + gazebo('<pose relative_to="mark"/>', 'revolute', 'mark'),
 }
+
+
+LOOP_JOINT = (
+    '<{0} name="l" type="spherical"><{1} link="rod_1">{3}</{1}><{2} link="rod_2"/>{4}</{0}>'
+)
+ORIGIN = f'<origin xyz="{LEFT}"/>'
+MISPLACED = {
+    'nested': LOOP_JOINT.format('loop_joint', 'link1', 'link2', ORIGIN, ''),
+    'of no end': LOOP_JOINT.format('constraint', 'parent', 'child', '', ORIGIN),
+    'of other words': LOOP_JOINT.format(
+        'constraint', 'parent', 'child', '', ORIGIN.replace('origin', 'link1_origin')
+    ),
+    'of URDF': gazebo(ORIGIN),
+}
+
+
+@pytest.mark.parametrize('where', MISPLACED)
+def test_origins_that_are_not_read(write: Write, where: str) -> None:
+    """Another loop would be closed, at the origins of the links."""
+    path = write('a.urdf', five_bars.urdf(MISPLACED[where] + five_bars.TRANSMISSIONS))
+    with pytest.raises(DescriptionError, match=r'<(link1_)?origin> is '):
+        import_robot(path, 'a')
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('<mass>0.3</mass>', '<mass value="0.3"/>'),
+        ('<axis><xyz>0 0 1</xyz></axis>', '<axis xyz="0 0 1"/>'),
+        ('<inertia>', '<inertia ixx="1">'),
+    ],
+)
+def test_sdf_that_is_written_as_urdf(write: Write, old: str, new: str) -> None:
+    text = five_bars.sdf()
+    assert old in text
+    with pytest.raises(DescriptionError, match='is as in URDF; SDF has <pose>, and numbers as'):
+        import_robot(write('a.sdf', text.replace(old, new)), 'a')
 
 
 @pytest.mark.parametrize('frame', POSES)
@@ -206,6 +243,7 @@ def test_ros2_control_may_say_that_a_mimic_is_none(write: Write) -> None:
         '<actuator name="a"><mechanicalReduction>-50</mechanicalReduction></actuator>',
         '<mechanicalReduction>-50</mechanicalReduction>',
         '<actuator name="a"/><mechanicalReduction>-50.0</mechanicalReduction>',
+        '<actuator name="a" mechanicalReduction="-50"/>',
     ],
 )
 def test_reductions_of_transmissions(write: Write, where: str) -> None:
@@ -223,6 +261,89 @@ def test_rotors_that_drake_describes(write: Write) -> None:
     rotor = '<drake:rotor_inertia value="0.0005"/><drake:gear_ratio value="2"/></actuator></trans'
     loop = LOOP.replace('</trans', f'<actuator name="a">{rotor}')
     assert_the_same(write('a.urdf', five_bars.urdf(loop)), rotors=0.002)
+
+
+def test_rotors_that_drake_describes_in_sdf(write: Write) -> None:
+    plain = five_bars.sdf().replace('<sdf', '<sdf xmlns:drake="http://drake.mit.edu"')
+    rotor = (
+        '<drake:rotor_inertia>0.0005</drake:rotor_inertia><drake:gear_ratio>2</drake:gear_ratio>'
+    )
+    for motor in MOTORS:
+        start = plain.index('<axis>', plain.index(f'name="{motor}"'))
+        plain = plain[:start] + rotor + plain[start:]
+    assert_the_same(write('a.sdf', plain), rotors=0.002)
+
+
+@pytest.mark.parametrize(('word', 'turned'), [('1', True), ('True', True), ('0', False)])
+def test_booleans_of_sdf(write: Write, word: str, turned: bool) -> None:
+    """As sdformat reads them: true or 1, in any case."""
+    angle, scale = 40.0 if turned else 0.7, np.pi / 180 if turned else 1.0
+    text = ARM.replace('0.4 0 0.5 0 0 0</pose>', f'0.4 0 0.5 0 {angle!r} 0</pose>')
+    expected = effort_at_home(
+        write('a.sdf', ARM.replace('0.4 0 0.5 0 0 0<', f'0.4 0 0.5 0 {angle * scale!r} 0<'))
+    )
+    found = effort_at_home(write('b.sdf', text.replace('<pose>', f'<pose degrees="{word}">')))
+    assert found == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(DescriptionError, match="pose degrees: 'yes' is neither true nor false"):
+        import_robot(write('c.sdf', text.replace('<pose>', '<pose degrees="yes">')), 'c')
+
+
+LINK = (
+    '<link name="{}"><pose>{} 0 0 0</pose><inertial><pose>0.1 0.02 0.03 0 0 0</pose><mass>1</mass>'
+    '<inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.03</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>'
+    '</inertia></inertial></link>'
+)
+TURNS = '<joint name="{}" type="{}"><parent>{}</parent><child>{}</child><axis><xyz>0 1 0</xyz>{}'
+ARM = (
+    '<sdf version="1.9"><model name="arm">' + LINK.format('a', '0 0 0.5')
+    + LINK.format('b', '0.4 0 0.5') + TURNS.format('ja', 'revolute', 'world', 'a', '')
+    + '</axis></joint>' + TURNS.format('jb', 'revolute', 'a', 'b', '')
+    + '</axis></joint></model></sdf>'
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('turned', [False, True])
+def test_both_axes_of_a_universal(write: Write, turned: bool) -> None:
+    """Each has its own spring, losses and limits, whichever link is nearer to the base."""
+    acts = (
+        '<dynamics><spring_stiffness>{}</spring_stiffness><damping>{}</damping></dynamics>'
+        '<limit><lower>-{}</lower><upper>1</upper></limit></axis>'
+    )
+    second = '<axis2><xyz>0 0 1</xyz>' + acts.format(0, 3, 0.4).replace('axis>', 'axis2>')
+    ends = ('b', 'a') if turned else ('a', 'b')
+    old = TURNS.format('jb', 'revolute', 'a', 'b', '') + '</axis>'
+    assert old in ARM
+    new = TURNS.format('jb', 'universal', *ends, acts.format(0, 2, 0.3)) + second
+    found = import_description(write('a.sdf', ARM.replace(old, new)))
+    names = ('jb_y', 'jb_x') if turned else ('jb_x', 'jb_y')
+    assert [found.joints[name].damping for name in names] == [2.0, 3.0]
+    lower = {joint.name: joint.lower for joint in found.tree.joints}
+    assert [lower[name] for name in names] == [-0.3, -0.4]
+
+
+def test_links_that_a_file_makes_weightless(write: Write) -> None:
+    text = ARM.replace('<link name="b">', '<link name="b"><gravity>false</gravity>')
+    made = import_robot(write('a.sdf', text), 'a')
+    told = 'link b has no weight in the file, and has it here: motors carry it'
+    assert made.warnings == (told,)
+    more = '<gazebo reference="rod_1"><turnGravityOff>1</turnGravityOff></gazebo>'
+    warned = import_robot(write('a.urdf', five_bars.urdf(LOOP + more)), 'a').warnings
+    assert warned == (told.replace('link b', 'link rod_1'),)
+
+
+@pytest.mark.parametrize(('said', 'motors'), [('true', ['motor_1']), ('False', [*MOTORS])])
+def test_mimics_that_ros2_control_confirms_or_undoes(
+    write: Write, said: str, motors: list[str]
+) -> None:
+    """A joint that follows another has no motor, whatever interfaces it has."""
+    both_told = ''.join(
+        f'<joint name="{name}" {more}><command_interface name="position"/></joint>'
+        for name, more in (('motor_1', ''), ('motor_2', f'mimic="{said}"'))
+    )
+    text = five_bars.urdf(five_bars.DIALECTS['gazebo'] + R2.format(both_told))
+    at = text.index('<limit', text.index('name="motor_2"'))
+    text = f'{text[:at]}<mimic joint="motor_1" multiplier="-1"/>{text[at:]}'
+    assert import_description(write('a.urdf', text)).actuated == tuple(motors)
 
 
 def drake(tag: str, *names: str) -> str:
@@ -246,6 +367,10 @@ URDF = {  # by the label of the error
     + PLUGIN.format('jaw_control', 'libtie.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
     'plugin held': '<gazebo reference="rod_1">'
     + PLUGIN.format('held', 'libhold.so', named(other='rod_2')) + '</gazebo>',
+    'plugin strut': '<gazebo>'
+    + PLUGIN.format('strut', 'libgas_force.so', named(a='rod_1', b='rod_2')) + '</gazebo>',
+    'plugin loops': '<gazebo>'
+    + PLUGIN.format('loops', 'libclosed_loops.so', named(file='loops.yaml')) + '</gazebo>',
     'loop l': '<loop name="l"><predecessor link="rod_1"/><successor link="rod_2"/></loop>',
     'coupling': five_bars._fixed('tag', 'rod_1', LEFT).replace(
         '<origin', '<coupling joint="motor_2" ratio="2"/><origin'
@@ -315,6 +440,8 @@ SDF = {
     'drake:linear_bushing_rpy': '<frame name="f" attached_to="rod_1"/><drake:linear_bushing_rpy>'
     '<drake:bushing_frameA>f</drake:bushing_frameA><drake:bushing_frameC>rod_2'
     '</drake:bushing_frameC></drake:linear_bushing_rpy>',
+    'drake:revolute_spring': '<drake:revolute_spring><drake:joint>motor_1</drake:joint>'
+    '</drake:revolute_spring>',
     'drake:joint flat': '<link name="bob"/><drake:joint name="flat" type="planar"><drake:parent>'
     'rod_1</drake:parent><drake:child>bob</drake:child></drake:joint>',
     'plugin loop': PLUGIN.format(*CLOSED_LOOP, named(parent='rod_1', child='rod_2')),
@@ -422,6 +549,39 @@ def test_a_payload_that_is_another_model_is_told(write: Write) -> None:
     plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
     notes = import_robot(write('a.sdf', sdf_with(plugin)), 'a').notes
     assert 'plugin hold: the model that it holds is left out' in notes
+
+
+def test_a_payload_that_the_world_has_is_refused(write: Write) -> None:
+    """Its weight is known to the file, and acts on the motors."""
+    held = named(parent_link='rod_1', child_model='parcel', child_link='box')
+    robot = sdf_with(PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held))
+    text = robot.replace('<model', '<world name="w"><model', 1).replace(
+        '</sdf>', '{}</world></sdf>'
+    )
+    parcel = '<model name="parcel"><link name="box"/></model>'
+    with pytest.raises(DescriptionError, match='plugin hold: it names rod_1 and parcel'):
+        import_robot(write('a.sdf', text.format(parcel)), 'a')
+    made = import_robot(write('a.sdf', text.format(parcel)), 'a', ignore=['hold'])
+    assert 'plugin hold is left out, as asked' in made.notes
+
+
+def test_what_an_include_changes(write: Write) -> None:
+    """Elements: refused. ``<static>`` takes the place of the model's own."""
+    write('robot.sdf', five_bars.sdf())
+    params = (
+        '<e:params xmlns:e="experimental"><link element_id="rod_1" action="remove"/></e:params>'
+    )
+    text = '<sdf version="1.9"><model name="m">{}<link name="a"/><joint name="j" type="revolute">'
+    text += (
+        '<parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint></model></sdf>'
+    )
+    inside = '<include><uri>robot.sdf</uri>{}</include>'
+    path = write('a.sdf', text.format(inside.format(params)))
+    with pytest.raises(DescriptionError, match=r'e.*:params: it changes elements of robot\.sdf'):
+        import_robot(path, 'a')
+    path = write('b.sdf', text.format(inside.format('<static>true</static>')))
+    with pytest.raises(DescriptionError, match='nothing with mass moves in it'):
+        import_robot(path, 'a')
 
 
 def test_plugins_that_name_no_joint_of_the_robot(write: Write) -> None:

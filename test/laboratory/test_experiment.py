@@ -3,6 +3,7 @@
 """Experiments from protocol to report, on the twin."""
 
 import csv
+import importlib.metadata
 import math
 import os
 import re
@@ -10,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -24,7 +27,9 @@ from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
 from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page, write_report
+from masticator_dynamics.robot.laboratory.report_figures import mean_bite
 from masticator_dynamics.robot.laboratory.result_tables import summary
+from masticator_dynamics.robot.laboratory.table_files import Formats
 
 PROTOCOL = """
 schema: 1
@@ -37,6 +42,7 @@ repetitions: 2
 variation: {yield_force: 0.1}
 order: random
 seed: 4
+metadata: {product: 'Nut & co', batch: 7}
 """
 
 
@@ -125,7 +131,7 @@ def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
 
 def test_the_report_is_one_page_that_loads_nothing(chewed) -> None:
     page = (chewed.folder / 'report.html').read_text()
-    assert 'Nut &amp; soft' in page and 'hardness' in page and 'data:image/png' in page
+    assert 'Nut &amp; soft' in page and 'hardness' in page and page.count('data:image/svg+xml') == 2
     assert 'http' not in page.split('<pre>')[0].replace('https://doi.org', '')
 
 
@@ -331,11 +337,116 @@ def test_statistics_are_students() -> None:
 
 def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    write_report(chewed, parquet=True)
+    write_report(chewed, Formats(parquet=True))
     for name in TABLES:
         file = chewed.folder / f'{name}.csv'
         rows = parquet.read_table(file.with_suffix('.parquet')).to_pylist()
         assert [{k: str(v) for k, v in row.items()} for row in rows] == rows_of(file), name
+
+
+def test_a_workbook_holds_what_the_csv_files_hold(chewed) -> None:
+    """Read back without the library that wrote it: a workbook is XML in a zip."""
+    pytest.importorskip('xlsxwriter', reason='xlsxwriter is not installed')
+    write_report(chewed, Formats(xlsx=True))
+    space = '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}'
+    with zipfile.ZipFile(chewed.folder / 'results.xlsx') as book:
+        shared = [
+            ''.join(text.itertext())
+            for text in ElementTree.fromstring(book.read('xl/sharedStrings.xml'))
+        ]
+        for number, name in enumerate(TABLES, start=1):
+            sheet = ElementTree.fromstring(book.read(f'xl/worksheets/sheet{number}.xml'))
+            rows = []
+            for row in sheet.iter(f'{space}row'):
+                cells = {}
+                for cell in row:
+                    value = cell.findtext(f'{space}v')
+                    column = re.match('[A-Z]+', cell.get('r'))[0]
+                    is_text = cell.get('t') == 's'
+                    cells[column] = shared[int(value)] if is_text else float(value or 'nan')
+                rows.append(cells)
+            header, *body = rows
+            expected = rows_of(chewed.folder / f'{name}.csv')
+            assert len(body) == len(expected) and list(header.values()) == list(expected[0])
+            for cells, wanted in zip(body, expected, strict=True):
+                for column, key in header.items():
+                    found, want = cells.get(column, ''), wanted[key]
+                    try:
+                        number = float(want)
+                    except ValueError:
+                        assert found == want
+                        continue
+                    if math.isfinite(number):
+                        assert found == pytest.approx(number, rel=1e-14)  # a number, not its text
+                    else:
+                        assert found == '' or math.isnan(found)
+
+
+def test_raw_curves_are_the_recordings(chewed) -> None:
+    parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
+    write_report(chewed, Formats(parquet=True, curves=True))
+    whole = parquet.read_table(chewed.folder / 'curves.parquet').to_pydict()
+    assert set(whole['food']) == {'nut', 'soft'}
+    for mouthful in chewed.mouthfuls:
+        series = recording.read_recording(chewed.recording(mouthful))
+        rows = rows_of(chewed.folder / 'curves' / f'{mouthful.name}.csv')
+        for name in ('time', 'gap', 'force'):
+            values = getattr(series, name)
+            assert [float(row[name]) for row in rows] == values.tolist()
+            kept = [
+                v for v, n in zip(whole[name], whole['mouthful'], strict=True)
+                if n == mouthful.number
+            ]  # fmt: skip
+            assert kept == values.tolist()
+
+
+def test_the_report_can_be_published(chewed) -> None:
+    """Samples, methods and citation, figures as files, and intervals that do not break."""
+    files = write_report(chewed)
+    figures = chewed.folder / 'figures'
+    assert {f.name for f in files if f.parent == figures} == {
+        'force.svg', 'force.pdf', 'texture.svg', 'texture.pdf'
+    }  # fmt: skip
+    kept = {file: file.read_bytes() for file in figures.iterdir()}
+    assert all(content.startswith((b'%PDF', b'<?xml')) for content in kept.values())
+    write_report(chewed)
+    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
+    page = (chewed.folder / 'report.html').read_text()
+    samples_part = page.split('<h2>Samples', 1)[1].split('<h2>Force', 1)[0]
+    assert 'Nut &amp; co' in samples_part and '<td>7</td>' in samples_part
+    methods = page.split('<h2>Methods', 1)[1].split('<h2>Protocol', 1)[0]
+    version = importlib.metadata.version('masticator_dynamics')
+    for told in (
+        'the simulated robot', '2 strokes per mouthful', 'a period of 0.6\u00a0s',
+        'food (nut, soft)', '2 repetitions', 'seed 4', 'yield force 0.1',
+        f'masticator_dynamics {version}', 'To cite',
+    ):  # fmt: skip
+        assert told in methods, told
+    table = page.split('95 % confidence interval of the mean', 1)[1].split('</table>', 1)[0]
+    cells = re.findall(r'<td>([^<]*)<br>\(([^<]*)\)</td>', table)
+    assert len(cells) > 10 and all(' ' not in part for cell in cells for part in cell)
+    for told, reach in cells:  # mean, deviation and bounds end at the same decimal
+        numbers = re.findall(r'[\d.]+', f'{told} {reach}')
+        assert len({len(number.partition('.')[2]) for number in numbers}) == 1, (told, reach)
+    (row,) = [
+        r for r in rows_of(chewed.folder / 'conditions.csv')
+        if r['figure'] == 'hardness' and r['food'] == 'nut'
+    ]  # fmt: skip
+    told, reach = next(c for c in re.findall(r'hardness, N</td><td>([^<]*)<br>\(([^<]*)\)', table))
+    half = 0.5 * (float(row['ci_high']) - float(row['ci_low']))
+    assert abs(float(told.split('\u00a0')[0]) - float(row['mean'])) < 0.06 * half
+    assert abs(float(reach.split('\u00a0')[0]) - float(row['ci_low'])) < 0.06 * half
+
+
+def test_the_mean_bite_is_over_gaps_that_all_reached() -> None:
+    gap = np.concatenate([np.linspace(0.01, 0.002, 81), np.linspace(0.002, 0.01, 81)])
+    other = np.concatenate([np.linspace(0.009, 0.001, 81), np.linspace(0.001, 0.009, 81)])
+    first, second = np.array([gap, 1000.0 * gap]), np.array([other, 3000.0 * other])
+    second[1, 81:] = -1e6  # the way back does not count
+    along, mean, spread = mean_bite([first, second])
+    assert along[[0, -1]] == pytest.approx([0.002, 0.009])
+    assert mean == pytest.approx(2000.0 * along)
+    assert spread == pytest.approx(2000.0 * along / math.sqrt(2.0))
 
 
 def test_parquet_without_pyarrow_is_refused_before_anything_moves(

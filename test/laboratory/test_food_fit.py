@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.laboratory.food_fit import fit_food
+from masticator_dynamics.robot.laboratory.food_fit import fit_figure, fit_food
 from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)
@@ -72,3 +72,26 @@ def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
         assert refusal in said and said.count('\n') == 1
     assert main([*arguments, '--thickness', '0.001']) == 2
     assert 'its thickness is said to be 1 mm' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('suffix', ['png', 'svg', 'pdf'])
+def test_the_fit_is_drawn_over_the_curve(suffix, tmp_path, capsys) -> None:
+    source, plot = tmp_path / 'curve.csv', tmp_path / f'fit.{suffix}'
+    rows = np.column_stack([DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3)])
+    np.savetxt(source, rows, delimiter=',', header='displacement,force', comments='')
+    asked = ['fit-food', str(source), '--thickness', '8mm', '--output', str(tmp_path / 'f.yaml')]
+    assert main([*asked, '--plot', str(plot)]) == 0
+    heads = {'png': b'\x89PNG', 'svg': b'<?xml', 'pdf': b'%PDF'}
+    assert plot.read_bytes().startswith(heads[suffix])
+    assert main([*asked, '--plot', str(tmp_path / 'fit.docx')]) == 2
+    assert 'pictures are .png, .svg or .pdf' in capsys.readouterr().err
+
+
+def test_the_drawn_law_lies_on_the_drawn_curve() -> None:
+    fit = fit_food(DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3), thickness=0.008)
+    assert fit.touch == pytest.approx(START, abs=1e-6)
+    figure = fit_figure(fit, DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3))
+    measured, fitted = figure.axes[0].lines
+    away = np.abs(measured.get_ydata() - fitted.get_ydata())
+    assert np.median(away) < 0.01 and np.count_nonzero(away > 1.0) <= 2  # at the break itself
+    assert fitted.get_xdata()[-1] == pytest.approx(1e3 * (0.007 - START), abs=1e-3)

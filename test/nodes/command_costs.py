@@ -14,7 +14,7 @@ from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.common.guard import Guard
-from masticator_dynamics.ros.pieces import refuse_pieces
+from masticator_dynamics.ros.middleware import refuse_pieces
 from masticator_dynamics.ros.servo_drives.drive_topics import DriveTopics
 
 CRANKS = tuple(f'crank_{k}' for k in range(1, 7))

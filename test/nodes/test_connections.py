@@ -23,7 +23,14 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from masticator_dynamics.ros.common.connections import Connections  # noqa: E402
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN  # noqa: E402
-from nodes.drives_harness import FOLLOWING, POWERED, Robot, has_multicast, told  # noqa: E402
+from nodes.drives_harness import (  # noqa: E402
+    FOLLOWING,
+    POWERED,
+    Robot,
+    has_multicast,
+    told,
+    write_drives,
+)
 from nodes.harness import NodeProcess, Peer, wait_for  # noqa: E402
 
 BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -205,3 +212,16 @@ def check_planners(node, peer):
         assert peer.set_parameter('publish_joint_states', True)[0]
         peer.wait_for_status('connections', 'ERROR', '/alone/joint_states is also published by')
         wait_for(lambda: states, 'joint states')
+
+
+@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no CAN bus for the twin')
+@pytest.mark.parametrize(('food', 'publishers'), [({}, 0), ({'food': 'soft'}, 1)])
+def test_a_twin_without_food_leaves_its_force_to_others(ros_domain, tmp_path, food, publishers):
+    """A publisher that never sends is no sensor of the food's force."""
+    twin = NodeProcess('twin', namespace='mouth', drives=write_drives(tmp_path), **food)
+    try:
+        with a_node('listener') as listener:
+            wait_for(lambda: listener.count_publishers('/mouth/twin/joint_states'), 'the twin')
+            assert listener.count_publishers('/mouth/bite_force') == publishers
+    finally:
+        assert twin.end() == 0, twin.lines

@@ -3,19 +3,22 @@
 """The control cycle within limits, and the forces it reports, without ROS."""
 
 import dataclasses
+import types
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import samples
+from rclpy.serialization import deserialize_message
+from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.dynamics import trajectory_preparation
-from masticator_dynamics.ros.dynamics.bite_force import BiteForce
-from masticator_dynamics.ros.dynamics.cycle import EffortClamp, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import FeedforwardCycle
+from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
 from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 
 S = 10**9
@@ -141,17 +144,27 @@ def prepare(mechanism, scale, limits, seconds=0.06):
     )
 
 
+def told(prepared):
+    """Positions and efforts (N, n_u) in the message."""
+    points = deserialize_message(prepared.message, JointTrajectory).points
+    return types.SimpleNamespace(
+        position=np.array([point.positions for point in points]),
+        effort=np.array([point.effort for point in points]),
+    )
+
+
 def test_trajectories_use_what_limits_allow_and_no_more(tight):
-    free = prepare(tight, 1.0, False).samples
+    free = told(prepare(tight, 1.0, False))
     largest = np.abs(free.effort).max() / 0.4
     with pytest.raises(LimitError, match=r'^at 0\.\d+ s: crank_\d effort .* is outside'):
         prepare(tight, 0.97 * largest, False)
     prepared = prepare(tight, 0.97 * largest, True)
-    kept = prepared.samples
+    kept = told(prepared)
     assert np.abs(kept.effort).max() <= 0.97 * largest * 0.4 * (1.0 + 1e-8)
     # The same motion, by two evaluations that round differently.
     assert np.allclose(kept.position, free.position, rtol=0.0, atol=1e-12)
-    poses = prepared.piece.path.sample(kept.times)[0]
+    path = prepared.piece.path
+    poses = path.sample(path.start + prepared.joints.times)[0]
     for y, one, other in zip(poses, kept.effort, free.effort, strict=True):  # the same motion
         jacobian = tight.jacobian_actuated_from_independent(tight.solve(y))
         assert jacobian.T @ one == pytest.approx(jacobian.T @ other, abs=1e-7)

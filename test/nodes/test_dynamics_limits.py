@@ -18,9 +18,9 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
 from masticator_dynamics.ros.common.parameters import declare  # noqa: E402
-from masticator_dynamics.ros.dynamics.publishers import Publishers  # noqa: E402
 from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime  # noqa: E402
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
+from masticator_dynamics.ros.dynamics.topics import Publishers  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
 
 

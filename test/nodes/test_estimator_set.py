@@ -10,8 +10,8 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia import storage
+from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.inertia_estimator.estimator_set import EstimatorSet
 
 
 def doubled(mechanism: Mechanism, kind: str, file: pathlib.Path) -> None:

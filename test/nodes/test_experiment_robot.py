@@ -16,13 +16,13 @@ import yaml
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_report import Phase
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
 from masticator_dynamics.robot.recording import processes, topics
-from masticator_dynamics.robot.recording.closed_loop import ClosedLoop, logs, running_nodes
+from masticator_dynamics.robot.recording.nodes import ClosedLoop, logs, running_nodes
 
 PROTOCOL = """
 schema: 1
@@ -52,7 +52,8 @@ def robot(ros_domain, tmp_path_factory):
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(processes, '_START', 480.0)  # s; a cold cache compiles
-            with running_nodes(work, dict(os.environ), 'robot', mechanism, loop):
+            nodes = loop.nodes(work, mechanism)
+            with running_nodes(work, dict(os.environ), 'robot', nodes):
                 yield mechanism
     finally:
         print(logs(work, ('robot',)))
@@ -91,7 +92,7 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
     try:
         for topic in (topics.BITE_FORCE, topics.DIAGNOSTICS):
             for content in (b'', b'\x00\x01\x00\x00\x07'):
-                robot.taken(topic, content)
+                robot.on_message(topic, content)
         whole = serialize_message(JointState(name=['crank_1']))
         robot.events = [Event(topics.DRIVES, 1, 1, 0, part) for part in (whole[:9], whole, b'')]
         assert [event.content.name for event in robot._events(topics.DRIVES)] == [['crank_1']]

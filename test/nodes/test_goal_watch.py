@@ -9,7 +9,7 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.ros.dynamics.goal_watch import AT_THE_END, Tolerances, Wanted
+from masticator_dynamics.ros.dynamics.goal_watch import AT_THE_END, Tolerances
 from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare
 
@@ -59,7 +59,7 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
     points = TrajectoryPoints(mechanism.independent, times, rows)
     at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
     prepared = prepare(mechanism, points, at_home, at_home, 10**9, 10**9, 1.0)
-    wanted = Wanted(prepared)
+    wanted = prepared.joints
     for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
         motion = mechanism.solve(*prepared.piece.path(seconds))
         position, velocity = wanted(seconds)
@@ -67,4 +67,4 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
         assert np.abs(velocity - motion.v).max() < 1e-2 * max(1.0, np.abs(motion.v).max())
     for seconds, end in ((-1.0, 0), (9.0, -1)):
         position, velocity = wanted(seconds)
-        assert np.array_equal(position, prepared.samples.q[end]) and not velocity.any()
+        assert np.array_equal(position, wanted.q[end]) and not velocity.any()

@@ -19,7 +19,7 @@ from std_msgs.msg import String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.errors import InputError  # noqa: E402
-from masticator_dynamics.ros.common.askers import who_asks, who_publishes  # noqa: E402
+from masticator_dynamics.ros.common.connections import who_asks, who_publishes  # noqa: E402
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription  # noqa: E402
 from masticator_dynamics.ros.common.guard import Guard, GuardedExecutor  # noqa: E402
 from nodes.harness import wait_for  # noqa: E402

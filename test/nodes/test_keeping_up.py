@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import keeping_up  # noqa: E402
+from masticator_dynamics.ros.common import diagnostics  # noqa: E402
 from nodes.drives_harness import Robot, has_multicast, told, write_drives  # noqa: E402
 from nodes.harness import NodeProcess  # noqa: E402
 
@@ -21,8 +21,8 @@ needs_bus = pytest.mark.skipif(
 
 def test_it_is_told_once_of_each_and_again_after_a_quiet_minute(monkeypatch):
     now, lines = [100.0], []
-    monkeypatch.setattr(keeping_up.time, 'monotonic', lambda: now[0])
-    watch = keeping_up.KeepingUp(lines.append)
+    monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now[0])
+    watch = diagnostics.KeepingUp(lines.append)
 
     def look(who, stood):
         watch.look(who, stood, 0.02, 'drives stop')
@@ -44,7 +44,7 @@ def test_it_is_told_once_of_each_and_again_after_a_quiet_minute(monkeypatch):
 
 def test_a_thread_that_the_kernel_held_back_is_told_as_such():
     lines = []
-    watch = keeping_up.KeepingUp(lines.append)
+    watch = diagnostics.KeepingUp(lines.append)
     watch.look('A stood still', 0.03, 0.05, 'drives stop', 0.01)
     assert not lines
     watch.look('A stood still', 0.048, 0.05, 'drives stop', 0.046)

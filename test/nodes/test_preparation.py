@@ -81,13 +81,17 @@ def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanis
     for seconds in np.linspace(-1.0, 61.0, 50):
         for one, other in zip(there.piece.path(seconds), here.piece.path(seconds), strict=True):
             assert np.abs(one - other).max() < 1e-6  # times have whole ns in a message
-    assert np.abs(there.samples.effort - here.samples.effort).max() < 1e-6
-    told = deserialize_message(there.message, JointTrajectory)
+    told, known = (deserialize_message(one.message, JointTrajectory) for one in (there, here))
+    for field in ('positions', 'effort'):
+        rows_of = [[getattr(point, field) for point in one.points] for one in (told, known)]
+        assert np.abs(np.subtract(*rows_of)).max() < 1e-6
     assert tuple(told.joint_names) == mechanism.actuated
     assert nanoseconds(told.header.stamp) == 5 * S
-    assert np.array_equal([point.effort for point in told.points], there.samples.effort)
+    motions = there.piece.path.sample(there.joints.times + there.piece.path.start)
+    effort = mechanism.feedforward_batch(*motions).actuated
+    assert np.abs([point.effort for point in told.points] - effort).max() < 1e-9
     after = [nanoseconds(point.time_from_start) * 1e-9 for point in told.points]
-    assert np.abs(after - there.samples.times).max() < 1e-9
+    assert np.abs(after - there.joints.times).max() < 1e-9
 
 
 def test_refusals_keep_their_kind_and_words_and_the_next_is_read(preparer, mechanism, lines):

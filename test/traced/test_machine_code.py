@@ -15,12 +15,12 @@ import weakref
 import numpy as np
 import pytest
 import samples
+from forward import Forward
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.evaluation.results import QuickEffort
-from masticator_dynamics.robot.twin import ForwardDynamics
 from masticator_dynamics.traced import kernels as traced
 from masticator_dynamics.traced import outputs
 from masticator_dynamics.traced.bodies import Plan
@@ -129,7 +129,7 @@ def test_limbs_of_several_kinds_each_go_into_lanes_of_their_own() -> None:
     )
     plan = Plan(mechanism.description, mechanism.structure, share=True)
     assert [stage.lanes for stage in plan.stages][2:] == [2, 1, 3]
-    forward, rubbing, floats = (ForwardDynamics(mechanism, friction=f) for f in (False, True, True))
+    forward, rubbing, floats = (Forward(mechanism, friction=f) for f in (False, True, True))
     floats._code.code = floats._code.code_at_positions = None
     for state in samples.states('masticator', 5, seed=910):
         for choice in ({}, {'friction': True}, {'goal': 'power'}):

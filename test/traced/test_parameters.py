@@ -23,11 +23,13 @@ import yaml
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes
 from masticator_dynamics.errors import (
+    ActuationError,
     DescriptionWarning,
     InputError,
     MasticatorError,
     ReachError,
 )
+from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
 
 GEOMETRIES = int(os.environ.get('GEOMETRIES', '2'))
 PARAMETERS = int(os.environ.get('PARAMETERS', '12'))
@@ -354,3 +356,104 @@ def test_states_outside_ranges_are_valid_all_the_same() -> None:
     found = batch.feedforward(batch.values[None], Y)
     assert found.valid.all()
     assert np.abs(found.actuated[0] - expected.actuated).max() < 1e-12
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rrr4', 'rcid', 'trimule', 'archetype jaw_6pus'])
+def test_positions_of_encoders_by_parameters(name) -> None:
+    found = mechanism(name)
+    zeros = [f'{joint}.zero' for joint in found.actuated[:2]]
+    names = [*zeros, *free_to_change(name)]
+    batch = found.parameter_batch(names)
+    chosen = name.removeprefix('archetype ')
+    Y = np.array(states(name, 4, 3217), dtype=object)[:, 0].tolist()
+    positions = batch.positions(batch.values[None], Y)
+    assert positions.valid.all(), chosen
+    motion = found.solve_batch(Y)
+    tangent = motion.tangent[:, found.actuated_rows]
+    assert samples.relative_error(positions.position[0], motion.position) < 1e-11
+    assert samples.relative_error(positions.by_y[0], tangent) < 1e-11
+    assert positions.by_parameters is not None
+    largest = np.abs(positions.by_parameters).max()
+    for k, step in enumerate(np.eye(len(names)) * 1e-5):
+        slope = samples.five_point(
+            lambda t, step=step: batch.positions(batch.values[None] + t * step, Y).position, 1.0
+        )
+        error = np.abs(positions.by_parameters[..., k] - slope / 1e-5).max()
+        assert error < 1e-7 * largest, names[k]
+
+
+QUANTITIES = (
+    'actuated', 'power', 'contact', 'joint_force', 'bearing_force', 'loop_force', 'position',
+    'velocity', 'q', 'jacobian', 'condition', 'mass', 'actuated_inertia', 'load_inertia',
+    'inertia_coupling',
+)  # fmt: skip
+
+
+def of_one_mechanism(found: Mechanism, state: tuple[samples.Array, ...]) -> dict[str, object]:
+    """The same quantities by the calls for single states."""
+    effort, motion = found.feedforward(*state), found.solve(*state[:3])
+    inertia = actuated_inertia(found, motion)
+    reactions = dict(zip(found.tree_joints, effort.joint_reaction, strict=True))
+    bearing = []
+    for joint in found.actuated:
+        k = found.tree_joints.index(joint)
+        axes = found.structure.tree.poses(motion.q).rotations[k]
+        bearing.append(axes.T @ reactions[joint][:3])
+    return {
+        'actuated': effort.actuated,
+        'power': effort.actuated * effort.velocity * found.transmission_ratios,
+        'contact': effort.contact,
+        'joint_force': [reactions[joint][:3] for joint in found.description.force_joints],
+        'bearing_force': bearing,
+        'loop_force': effort.loop_force,
+        'position': motion.position,
+        'velocity': motion.velocity,
+        'q': motion.q,
+        'jacobian': found.jacobian_actuated_from_independent(motion),
+        'condition': motion.condition_number_actuation,
+        'mass': found.mass_matrix(motion),
+        'actuated_inertia': inertia,
+        'load_inertia': np.diagonal(inertia),
+        'inertia_coupling': inertia_coupling(inertia),
+    }
+
+
+@pytest.mark.parametrize('name', ['masticator', 'five_bar', 'rss6'])
+def test_quantities_of_a_batch_against_files(name: str, tmp_path: pathlib.Path) -> None:
+    """Each quantity against a mechanism loaded from a file written with that geometry."""
+    old = mechanism(name)
+    # Others move the ends of rods away from their lines.
+    names = [key for key in free_to_change(name) if not key.startswith('universal')]
+    batch = old.parameter_batch(names)
+    geometries = [random_geometry(name, seed) for seed in range(GEOMETRIES - 1)]
+    numbers = np.array([[changed[key] for key in names] for changed in geometries])
+    chosen = states(name, 3, 3215)
+    Y, V, A, W = (np.array(part) for part in zip(*chosen, strict=True))
+    known = [key for key in QUANTITIES if key != 'loop_force' or old.structure.least_norm]
+    found = batch.quantities(known, numbers, Y, V, A, W)
+    assert found.valid.all() and not found.status.any() and found.closed.all()
+    assert (found.closure_residual < 1e-12).all()
+    for g, row in enumerate(numbers):
+        changed = dict(zip(names, row, strict=True))
+        expected = written(tmp_path, old, old.with_parameters(changed), changed)
+        for n, state in enumerate(chosen):
+            right = of_one_mechanism(expected, state)
+            for key in known:
+                value = np.reshape(right[key], found[key].shape[2:])
+                assert samples.relative_error(found[key][g, n], value) < 1e-10, key
+
+
+def test_quantities_of_what_does_not_close() -> None:
+    found = mechanism('masticator')
+    batch = found.parameter_batch(['crank_1.x'])
+    Y = np.array([found.home.y, found.home.y + 1.0])
+    result = batch.quantities(['load_inertia'], batch.values[None], Y)
+    assert result.valid.tolist() == [[True, False]] and result.status.tolist() == [[0, 1]]
+    assert not result['load_inertia'][0, 1].any()
+    bent = found.parameter_batch(['coupler_4_tip_fixed.y', 'coupler_4_tip_fixed.z'])
+    with pytest.raises(ActuationError, match='row 2: .*_4: the rod has its centre of mass off'):
+        bent.quantities(['load_inertia'], [bent.values, bent.values + 0.001], Y)
+    with pytest.raises(InputError, match="no quantity 'mas'; there are: actuated, power"):
+        batch.quantities(['mas'], batch.values[None], Y)
+    with pytest.raises(InputError, match='named twice'):
+        batch.quantities(['mass', 'mass'], batch.values[None], Y)

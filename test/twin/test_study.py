@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction
-from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.plant import FreeMotors
+from masticator_dynamics.drives.simulator.axes import Axes, FreeMotors
 from masticator_dynamics.drives.simulator.servo import ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.motion import chewing_stroke
@@ -31,7 +30,7 @@ def setting() -> study.StudySetting:
 
 @pytest.fixture(scope='module')
 def result(setting: study.StudySetting) -> study.Study:
-    return study.study_feedforward(setting, GAINS)
+    return study.study_feedforward(setting, GAINS, processes=1)
 
 
 def changed(model: Any, **values: Any) -> Any:
@@ -126,7 +125,7 @@ def test_all_runs_have_the_same_gains(
 
     monkeypatch.setattr(chain, '_servos', spied)
     short = dataclasses.replace(setting, path=chewing_stroke(strokes=1, period=0.5))
-    study.study_feedforward(short, GAINS)
+    study.study_feedforward(short, GAINS, processes=1)
     assert seen == [{(16.0, 0.08)}] * len(Kind)
 
 

@@ -270,7 +270,7 @@ def test_a_page_that_would_take_hours_is_refused(tmp_path, capsys) -> None:
 
 def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) -> None:
     page = str(tmp_path / 'x.html')
-    assert main(['view', 'masticator', '--html', page]) == 2
+    assert main(['view', 'masticator', '--ros', '--html', page]) == 2
     assert main(['view', 'masticator', 'rss6']) == 2
     assert main(['view', 'masticator', str(motion)]) == 2
     assert not pathlib.Path(page).exists()

@@ -16,7 +16,6 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     FittedEstimator,
     MeasuredError,
 )
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellipses
 from masticator_dynamics.analysis.load_inertia.maps import GridMap
 from masticator_dynamics.analysis.load_inertia.region import Region
@@ -25,7 +24,7 @@ from masticator_dynamics.analysis.load_inertia.sampling import (
     inertia_at,
     reachable_poses,
 )
-from masticator_dynamics.analysis.load_inertia.storage import rounded
+from masticator_dynamics.analysis.load_inertia.storage import fingerprint, rounded
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism

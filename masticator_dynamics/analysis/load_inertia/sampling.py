@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.analysis.load_inertia.inertia_of_poses import inertia_where_possible
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.inertia_coupling import ActuatedInertia
 from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:
@@ -123,3 +123,31 @@ def _drawn(
         found, tried = np.concatenate([found, reached]), tried + _CHUNK
         progress(len(reached))
     return found
+
+
+def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Load inertia (N, n_u) at poses (N, n_y): kg m^2 at motors that turn, kg at those that slide.
+
+    Raises
+    ------
+    ReachError, SingularityError
+        When the loops do not close at a pose or the actuators lose control there; the error's
+        ``row`` says which.
+    ActuationError
+        As :func:`masticator_dynamics.evaluation.inertia_coupling.actuated_inertia`.
+    """
+    inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
+    return np.diagonal(inertia, axis1=1, axis2=2).copy()
+
+
+def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """:func:`load_inertia`, NaN at poses out of reach or singular."""
+    return np.diagonal(inertia_where_possible(mechanism, poses), axis1=1, axis2=2).copy()
+
+
+def inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Inertia matrices (N, n_u, n_u) in actuated space, NaN at poses out of reach or singular."""
+    attempts, count = mechanism.attempt(poses), len(mechanism.actuated)
+    inertia = np.full((len(poses), count, count), np.nan)
+    inertia[attempts.closed] = mechanism.made(ActuatedInertia)(attempts.motions.q)
+    return inertia

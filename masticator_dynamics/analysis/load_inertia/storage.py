@@ -1,24 +1,29 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators as files: JSON, version 1, numbers to seven digits."""
+"""Estimators as files (JSON, version 1, numbers to seven digits), and all those that are there."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import pathlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.analysis.load_inertia.estimator import (
     FITTED,
+    MODEL,
+    Estimator,
     FittedEstimator,
     MeasuredError,
+    ModelEstimator,
 )
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.analysis.load_inertia.region import Region
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices
+from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
@@ -171,3 +176,98 @@ def _dumped(value: Any) -> str:
         parts = [f'    {json.dumps(key)}: {_dumped(part)}' for key, part in value.items()]
         return '{\n' + ',\n'.join(parts) + '\n  }'
     return json.dumps(value, separators=(',', ':'), allow_nan=False)
+
+
+class EstimatorSet:
+    """Estimators of one mechanism by kind: the model, shipped files, the user's files.
+
+    A shipped file built for another mechanism of the same name is left out; such a file of the
+    user is refused.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Used by the model, and therefore only in one thread.
+    files : sequence of str
+        The user's files, which replace shipped ones of the same kind; empty names are ignored.
+
+    Raises
+    ------
+    InputError
+        If a user's file cannot be read or does not fit the mechanism, or two have the same kind.
+    """
+
+    def __init__(self, mechanism: Mechanism, files: Sequence[str] = ()):
+        self._mechanism = mechanism.name
+        self._estimators: dict[str, Estimator] = {MODEL: ModelEstimator(mechanism)}
+        self._refused: dict[str, str] = {}
+        for file in filter(None, files):
+            found = read_estimator(file, mechanism)
+            if found.kind in self._estimators:
+                raise InputError(f'{file}: there are two files of kind {found.kind!r}')
+            self._estimators[found.kind] = found
+        for kind in FITTED:
+            shipped = shipped_file(mechanism.name, kind)
+            if kind in self._estimators or not shipped.is_file():
+                continue
+            try:
+                self._estimators[kind] = read_estimator(shipped, mechanism)
+            except InputError as error:
+                self._refused[kind] = str(error)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The available kinds."""
+        return tuple(self._estimators)
+
+    def __getitem__(self, kind: str) -> Estimator:
+        """The estimator of a kind.
+
+        Raises
+        ------
+        InputError
+            If there is no such estimator; says how to get one, or which kinds there are.
+        """
+        if kind in self._refused:
+            raise InputError(self._refused[kind])
+        if kind in FITTED and kind not in self._estimators:
+            raise InputError(
+                f'there is no {kind} estimator of {self._mechanism}: build one with masticator '
+                'build-estimator and name its file in parameter estimator_files'
+            )
+        if kind not in self._estimators:
+            raise InputError(f'no estimator {kind!r}; there are: {", ".join(self.kinds)}')
+        return self._estimators[kind]
+
+
+_COMPARED, _ZERO = 9, 1e-12
+
+
+def fingerprint(description: MechanismDescription) -> str:
+    """Digest of joints, bodies, loops, contacts, actuators and home.
+
+    Shapes, ranges, friction and gravity do not affect inertia. Numbers are compared to nine digits:
+    the last ones of an expanded xacro differ from machine to machine.
+    """
+    lines = [f'{description.independent} {description.actuated}']
+    for joint in description.tree.joints:
+        names = f'{joint.name} {joint.type} {joint.parent} {joint.child}'
+        placed = [*joint.position, *np.ravel(joint.rotation), *joint.axis]
+        lines.append(f'{names} {_text(placed)}')
+    for name, inertia in sorted(description.tree.links.items()):
+        numbers = [inertia.mass, *inertia.center_of_mass, *np.ravel(inertia.about_center)]
+        lines.append(f'{name} {_text(numbers)}')
+    lines += [f'{c.name} {c.frames}' for c in description.closures]
+    lines += [f'{c.frame} {_text([*c.normal, c.offset])}' for c in description.contacts]
+    actuators = [description.actuators[name] for name in description.actuated]
+    lines.append(_text([number for a in actuators for number in (a.rotor_inertia, a.ratio)]))
+    lines += [f'{j} {_text([p.armature])}' for j, p in description.joints.items() if p.armature]
+    lines += [f'{name} {_text([value])}' for name, value in sorted(description.home.items())]
+    return hashlib.sha256('\n'.join(lines).encode()).hexdigest()
+
+
+def _text(numbers: Iterable[float]) -> str:
+    """Numbers with the digits that count."""
+    return ' '.join(
+        '0' if abs(n) < _ZERO else f'{n:.{_COMPARED - 1}e}' for n in map(float, numbers)
+    )

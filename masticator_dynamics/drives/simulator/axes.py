@@ -1,20 +1,75 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""All simulated servos on their plant, without a bus, as stepped by the simulator and studies."""
+"""Simulated servos and the plant they drive, without a bus, for the simulator and studies."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
-from masticator_dynamics.drives.simulator.plant import FreeMotors, Plant
 from masticator_dynamics.drives.simulator.servo import Servo
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.traced.machine_code import this_processor
 from masticator_dynamics.traced.row_code import address
+
+
+class Plant(Protocol):
+    """A machine that moves in fixed steps under the efforts of its motors.
+
+    The plant includes the inertia of the motors' rotors, as reflected to the joints.
+
+    Attributes
+    ----------
+    joints : tuple of str
+        Actuated joints, in the order of all arrays.
+    step : float
+        Time by which :meth:`advance` advances, s.
+    """
+
+    joints: tuple[str, ...]
+    step: float
+
+    @property
+    def position(self) -> FloatArray:
+        """Positions of the joints, (n,), rad."""
+
+    @property
+    def velocity(self) -> FloatArray:
+        """Velocities of the joints, (n,), rad/s."""
+
+    def advance(self, efforts: FloatArray) -> None:
+        """Move on by a step under constant efforts at the joints, (n,), N m."""
+
+
+class FreeMotors:
+    """Motors that each drive only an inertia; exact for constant efforts.
+
+    Parameters
+    ----------
+    joints : tuple of str
+    inertia : (n,) array
+        kg m^2 at the joints.
+    step : float
+        s.
+    """
+
+    def __init__(self, joints: tuple[str, ...], inertia: FloatArray, step: float):
+        self.joints, self.step = joints, step
+        self._inertia = np.array(inertia, dtype=float)
+        self.position = np.zeros(len(joints))
+        self.velocity = np.zeros(len(joints))
+
+    def advance(self, efforts: FloatArray) -> None:
+        """Move on by a step under constant efforts at the joints, (n,), N m."""
+        acceleration = efforts / self._inertia
+        self.position = self.position + (self.velocity + 0.5 * self.step * acceleration) * self.step
+        self.velocity = self.velocity + self.step * acceleration
+
 
 _OUTPUTS = servo_step.OUTPUTS
 

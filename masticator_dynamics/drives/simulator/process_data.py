@@ -1,18 +1,155 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Process data of a simulated drive, sent and taken with SYNC (CiA 301)."""
+"""PDOs of a simulated drive: their mapping, and data sent and taken with SYNC (CiA 301)."""
 
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.objects import EVERY_SYNC, PDO_INVALID
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.error_log import ErrorLog
-from masticator_dynamics.drives.simulator.link import Link
-from masticator_dynamics.drives.simulator.pdo import Pdo
-from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, Value
+from masticator_dynamics.drives.simulator.error_control import ErrorLog
+from masticator_dynamics.drives.simulator.simulated_dictionary import (
+    BAD_VALUE,
+    NOT_MAPPABLE,
+    NOT_NOW,
+    PDO_TOO_LONG,
+    AbortError,
+    Key,
+    ObjectDictionary,
+    Value,
+    format_of,
+    size_of,
+)
+
+_COB_ID, _TYPE = 1, 2
+_MOST_MAPPED = 8
+
+
+class Pdo:
+    """Parameters and mapping of a PDO as objects that follow the rules of CiA 301.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    parameters, mapping : int
+        Indices of the two records.
+    transmit : bool
+        TPDO or RPDO.
+    changed : callable
+        Called after the PDO became valid or invalid.
+
+    Attributes
+    ----------
+    valid : bool
+    cob_id : int
+    keys : list of (index, subindex)
+        Mapped objects.
+    waiting : bytes or None
+        Data of an RPDO that waits for SYNC.
+    """
+
+    def __init__(
+        self,
+        objects: ObjectDictionary,
+        parameters: int,
+        mapping: int,
+        transmit: bool,
+        changed: Callable[[], None],
+    ):
+        self._objects, self.transmit, self._changed = objects, transmit, changed
+        self._parameters, self._mapping = parameters, mapping
+        writers = objects.writers
+        writers[parameters, _COB_ID] = self._set_cob_id
+        writers[parameters, _TYPE] = self._set_type
+        writers[mapping, 0] = self._set_count
+        for number in range(1, _MOST_MAPPED + 1):
+            writers[mapping, number] = self._set_mapped
+        self.restart()
+
+    def restart(self) -> None:
+        """Take the stored parameters."""
+        stored = self._objects.get(self._parameters, _COB_ID, PDO_INVALID)
+        self.cob_id = stored & 0x7FF
+        try:
+            self._packing, self.keys = self._pack(self._objects.get(self._mapping, 0))
+        except AbortError:  # an EDS may map by default what it does not allow to be mapped
+            self._packing, self.keys = self._pack(0)
+        self.valid = not stored & PDO_INVALID and bool(self.keys)
+        self.waiting: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the mapped objects."""
+        return self._packing.size
+
+    def values(self) -> bytes:
+        """Present data of a TPDO."""
+        return self._packing.pack(*[read() for read in self._readers])
+
+    def deliver(self, data: bytes) -> None:
+        """Write the data of an RPDO to the mapped objects, except for values they refuse."""
+        put = self._objects.put
+        for key, value in zip(self.keys, self._packing.unpack_from(data), strict=True):
+            try:
+                put(key, value)
+            except AbortError:
+                continue
+
+    @property
+    def _exists(self) -> bool:
+        return not self._objects.get(self._parameters, _COB_ID, PDO_INVALID) & PDO_INVALID
+
+    def _set_cob_id(self, value: Value) -> None:
+        assert isinstance(value, int)
+        wanted = not value & PDO_INVALID
+        identifier = value & 0x3FFFFFFF
+        if identifier > 0x7FF or (self._exists and wanted and identifier != self.cob_id):
+            raise AbortError(BAD_VALUE)
+        self.cob_id = identifier
+        self.valid = wanted and bool(self.keys)
+        self.waiting = None
+        self._objects.values[self._parameters, _COB_ID] = value  # whoever is notified sees it
+        self._changed()
+
+    def _set_type(self, value: Value) -> None:
+        if value != EVERY_SYNC:
+            raise AbortError(BAD_VALUE)
+
+    def _set_mapped(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if self._exists or self._objects.get(self._mapping, 0):
+            raise AbortError(NOT_NOW)
+        self._check(value)
+
+    def _set_count(self, value: Value) -> None:
+        assert isinstance(value, int)
+        if self._exists:
+            raise AbortError(NOT_NOW)
+        if value > _MOST_MAPPED:
+            raise AbortError(BAD_VALUE)
+        self._packing, self.keys = self._pack(value)
+
+    def _check(self, mapped: int) -> Key:
+        key, bits = (mapped >> 16, mapped >> 8 & 0xFF), mapped & 0xFF
+        entry = self._objects.find(key)
+        allowed = entry.readable if self.transmit else entry.writable
+        if not entry.pdo_mappable or not allowed or 8 * size_of(entry) != bits:
+            raise AbortError(NOT_MAPPABLE)
+        return key
+
+    def _pack(self, count: int) -> tuple[struct.Struct, list[Key]]:
+        objects = self._objects
+        keys = [self._check(objects.get(self._mapping, i)) for i in range(1, count + 1)]
+        packing = struct.Struct('<' + ''.join(format_of(objects.find(key)) for key in keys))
+        if packing.size > 8:
+            raise AbortError(PDO_TOO_LONG)
+        self._readers = [objects.reader(key) for key in keys]
+        return packing, keys
+
 
 SYNC_LOST, RPDO_TOO_SHORT = 0x8700, 0x8210
 _MISSED = 50  # missing SYNCs in a row that count as a loss
@@ -30,7 +167,8 @@ class ProcessData:
     objects : ObjectDictionary
     device : Device
     errors : ErrorLog
-    link : Link
+    send : callable
+        Sends a frame: COB-ID and data.
     rerouted : callable
         Called when COB-IDs changed.
 
@@ -45,10 +183,10 @@ class ProcessData:
         objects: ObjectDictionary,
         device: Device,
         errors: ErrorLog,
-        link: Link,
+        send: Callable[[int, bytes], None],
         rerouted: Callable[[], None],
     ):
-        self._objects, self._device, self._errors, self._link = objects, device, errors, link
+        self._objects, self._device, self._errors, self._send = objects, device, errors, send
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
@@ -89,7 +227,7 @@ class ProcessData:
         if SYNC_LOST in self._errors:
             self._device.regain_connection(SYNC_LOST)
         for pdo in self._sending:
-            self._link.send(pdo.cob_id, pdo.values())
+            self._send(pdo.cob_id, pdo.values())
         for pdo in self.receiving:
             if pdo.waiting is not None:
                 pdo.deliver(pdo.waiting)

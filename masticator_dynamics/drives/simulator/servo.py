@@ -13,7 +13,7 @@ import math
 import types
 
 from masticator_dynamics.drives import configuration
-from masticator_dynamics.drives.simulator import motor, servo_step
+from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 
 
@@ -119,7 +119,7 @@ class Servo:
         ambient: float,
         position: float = 0.0,
     ):
-        made_of = motor.constants(drive.motor, simulated, step, ambient) | {
+        made_of = servo_step.motor_constants(drive.motor, simulated, step, ambient) | {
             'step': step,
             'rated': drive.motor.rated_torque,
             'per_count': math.tau / (drive.motor.counts_per_turn * drive.motor.gear_ratio**2),
@@ -135,7 +135,7 @@ class Servo:
         self.max_torque = 1000.0 * drive.motor.peak_torque / drive.motor.rated_torque
         self.following_window, self.following_time = math.inf, 0.0
         self.lowest, self.highest, self.max_rate = -math.inf, math.inf, math.inf
-        self.position = motor.encoder(types.SimpleNamespace(**made_of), position)
+        self.position = servo_step.encoder(types.SimpleNamespace(**made_of), position)
         self.temperature = ambient
         self._control = ServoTask.OFF
         self._rest()

@@ -19,12 +19,10 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.dictionary import read_eds
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.simulator import faults
-from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.link import Link
-from masticator_dynamics.drives.simulator.plant import Plant
+from masticator_dynamics.drives.simulator.axes import Axes, Plant
 from masticator_dynamics.drives.simulator.simulated_dictionary import entries_of
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
-from masticator_dynamics.drives.simulator.slave import Handler, Slave
+from masticator_dynamics.drives.simulator.slave import Handler, Link, Slave
 from masticator_dynamics.drives.timing import Longest
 from masticator_dynamics.errors import DriveError, InputError
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import collections
+import random
 from collections.abc import Callable
 
 from canopen.objectdictionary import ODVariable
@@ -13,21 +15,75 @@ from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Nmt, NmtState
 from masticator_dynamics.drives.simulator import profile
 from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.error_log import ErrorLog
-from masticator_dynamics.drives.simulator.heartbeat import Heartbeats
-from masticator_dynamics.drives.simulator.link import Link
-from masticator_dynamics.drives.simulator.pdo import Pdo
-from masticator_dynamics.drives.simulator.process_data import ProcessData
-from masticator_dynamics.drives.simulator.sdo_server import SdoServer
+from masticator_dynamics.drives.simulator.error_control import ErrorLog, Heartbeats
+from masticator_dynamics.drives.simulator.process_data import Pdo, ProcessData
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     AbortError,
     Key,
     ObjectDictionary,
+    SdoServer,
     Value,
 )
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
+
+Send = Callable[[int, bytes], None]
+
+
+class Link:
+    """Passes on the frames that a drive sends.
+
+    Parameters
+    ----------
+    send : callable
+        Takes COB-ID and data.
+    seed : int
+        Seed of the random numbers that decide which frames are dropped.
+
+    Attributes
+    ----------
+    off : bool
+        Bus-off: nothing goes out or comes in.
+    delay : float
+        Time by which frames are held back, s.
+    drop : float
+        Share of frames lost, 0 to 1.
+    """
+
+    def __init__(self, send: Send, seed: int):
+        self._send = send
+        self._random = random.Random(seed)
+        self._held: collections.deque[tuple[float, int, bytes]] = collections.deque()
+        self.time = 0.0
+        self.clear()
+
+    def clear(self) -> None:
+        """Clear all faults; frames held back go out when due."""
+        self.off, self.delay, self.drop = False, 0.0, 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether frames are held back, to be released by `step`."""
+        return bool(self._held)
+
+    def send(self, cob_id: int, data: bytes) -> None:
+        """Send a frame, hold it back or drop it."""
+        if self.off or (self.drop and self._random.random() < self.drop):
+            return
+        if self.delay or self._held:
+            self._held.append((self.time + self.delay, cob_id, data))
+        else:
+            self._send(cob_id, data)
+
+    def step(self, time: float) -> None:
+        """Release frames that were held back long enough."""
+        self.time = time
+        while self._held and self._held[0][0] <= time:
+            _, cob_id, data = self._held.popleft()
+            if not self.off:
+                self._send(cob_id, data)
+
 
 HEARTBEAT_LOST, BUS_OFF, NMT_STOPPED = 0x8130, 0x8140, 0x8100
 _SYNC_COB_ID = (0x1005, 0)
@@ -87,7 +143,7 @@ class Slave:
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._load()
         self._sdo = SdoServer(objects)
-        self.process_data = ProcessData(objects, self.device, self.errors, link, rerouted)
+        self.process_data = ProcessData(objects, self.device, self.errors, link.send, rerouted)
         self.heartbeats = Heartbeats(
             objects,
             self._send_heartbeat,

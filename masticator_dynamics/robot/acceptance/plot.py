@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +22,10 @@ from masticator_dynamics.analysis.pictures import (
 )
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
+from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.summary import jitter
-from masticator_dynamics.robot.acceptance.tracking import LoopRun
-from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,78 +33,113 @@ if TYPE_CHECKING:
 SIZE = (12.8, 9.6)  # inches: 1600 x 1200 dots
 
 
-def plot_run(file: pathlib.Path, evaluation: RunEvaluation) -> None:
+def plot_run(file: pathlib.Path, run: Run) -> None:
     """Write the figure of a run as PNG."""
-    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
-    title = f'{mechanism.name}, {script.source}: received over ROS 2'
-    with _png_of_run(file, title, script.duration, (1.0, 1.0, 0.8, 1.7, 1.1)) as (paths, axes):
-        _plot_paths(paths, evaluation)
-        _plot_motion(axes[0], axes[1], mechanism, record)
-        _plot_bite(axes[2], record.bite, 'Force')
-        _plot_efforts(axes[3], mechanism, record.state)
-        units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
-        axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
-        _plot_contacts(axes[4], evaluation)
-
-
-def plot_closed_loop(file: pathlib.Path, run: LoopRun) -> None:
-    """Write the figure of a run as PNG."""
-    forward, duration = run.forward, run.script.duration
-    title = (
-        f'{run.mechanism.name}, {run.script.source}, food {run.loop.food}: simulated drives at '
-        f'{run.loop.rate:g} Hz, in real time'
-    )
-    with _png_of_run(file, title, duration, (1.3, 0.8, 1.5, 0.8, 0.9)) as (paths, axes):
-        tracking = forward.tracking
-        start = tracking.commanded[0]
-        commanded = 'commanded', tracking.commanded - start, '-', BLACK
-        _draw_paths(paths, 'Incisor', [commanded, ('true', tracking.actual - start, '--', ORANGE)])
-        paths[1].legend(loc='upper right')
-        _plot_errors(axes[0], run)
-        _plot_bite(axes[1], forward.record.bite, 'Bite force')
-        drives = forward.record.drives.during(duration)
-        _plot_efforts(axes[2], run.mechanism, drives)
-        axes[2].set(title='Torques as the drives measure them', ylabel='torque\n(N m)')
-        axes[3].plot(tracking.closure_time, tracking.closure * 1e6, color=BLUE)
-        axes[3].set(title='Gap of the loops by the measured angles', ylabel='gap\n(µm)')
-        axes[3].set_ylim(bottom=0.0)
-        late = jitter(drives.stamps, run.loop.rate) * 1e3
-        axes[4].plot(drives.stamps[1:], late, color=BLACK, linewidth=0.7)
-        axes[4].set(title='SYNC: interval less a period', ylabel='jitter\n(ms)')
-
-
-@contextlib.contextmanager
-def _png_of_run(
-    file: pathlib.Path, title: str, duration: float, heights: Sequence[float]
-) -> Iterator[tuple[Sequence[Axes], Sequence[Axes]]]:
-    """Two panels of paths and, next to them, panels over time of these relative heights.
-
-    Written when the block ends.
-    """
+    one = run.forward
+    title, heights = 'received over ROS 2', (1.0, 1.0, 0.8, 1.7, 1.1)
+    if run.food:
+        title = f'food {run.food}: simulated drives at {run.rate:g} Hz, in real time'
+        heights = (1.3, 0.8, 1.5, 0.8, 0.9)
     with png_figure(file, SIZE) as figure:
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
         axes = right.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         paths = left.subplots(2, 1)
-        yield paths, axes
+        if run.food:
+            _plot_closed_loop(paths, axes, run)
+        else:
+            _plot_node_alone(paths, axes, one)
         # As a dentist sees the patient: the patient's left is on the right.
         paths[1].invert_xaxis()
         axes[-1].set_xlabel('time from the start of the motion (s)')
-        axes[-1].set_xlim(0.0, duration)
+        axes[-1].set_xlim(0.0, one.script.duration)
         right.align_ylabels(axes)
-        figure.suptitle(title, fontsize=13)
+        separator = ', ' if run.food else ': '
+        figure.suptitle(f'{one.mechanism.name}, {one.script.source}{separator}{title}', fontsize=13)
 
 
-def _plot_paths(axes: Sequence[Axes], evaluation: RunEvaluation) -> None:
+# With the dynamics node alone
+
+
+def _plot_node_alone(paths: Sequence[Axes], axes: Sequence[Axes], one: Pass) -> None:
+    mechanism = one.mechanism
+    _plot_displacement(paths, one)
+    _plot_motion(axes[0], axes[1], mechanism, one.record[topics.JOINT_STATES])
+    _plot_bite(axes[2], one.record.bite, 'Force')
+    _plot_efforts(axes[3], mechanism, one.state)
+    units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
+    axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
+    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
+    names = [name.replace('_', ' ') for name in mechanism.contacts]
+    forces = (one.multipliers * lengths).T
+    _plot_lines(axes[4], one.state.stamps, list(zip(names, forces, strict=True)))
+    axes[4].axhline(0.0, color=BLACK, linewidth=0.6)
+    axes[4].set(title='Contact forces', ylabel='normal force\n(N)')
+
+
+def _plot_displacement(axes: Sequence[Axes], one: Pass) -> None:
     """Displacement of the incisor, or else of the platform, from its start."""
-    chews = 'incisor' in evaluation.links.origin
-    frame = 'incisor' if chews else evaluation.mechanism.description.platform
-    origin = evaluation.links.origin[frame]
+    chews = 'incisor' in one.links.origin
+    frame = 'incisor' if chews else one.mechanism.description.platform
+    origin = one.links.origin[frame]
     name = frame.replace('_', ' ').capitalize()
     _draw_paths(axes, name, [('', origin - origin[0], '-', BLUE)])
     for panel in axes:
         panel.plot(0.0, 0.0, 'o', color=BLACK, markersize=5)
         start = 'occlusion' if chews else 'home'
         panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
+
+
+def _plot_motion(
+    translation: Axes, rotation: Axes, mechanism: Mechanism, joints: JointSeries
+) -> None:
+    """Independent coordinates: those that slide, and those that turn."""
+    columns = dict(zip(joints.names, joints.position.T, strict=True))
+    slides = {j.name: j.unit == 'm' for j in mechanism.structure.tree.joints}
+    lengths = [(n, columns[n] * 1e3) for n in mechanism.independent if slides[n]]
+    angles = [(n, np.degrees(columns[n])) for n in mechanism.independent if not slides[n]]
+    greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
+    _plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
+    _plot_lines(
+        rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles]
+    )
+    translation.set(title='Independent coordinates', ylabel='position\n(mm)')
+    rotation.set(ylabel='rotation\n(°)')
+
+
+# In closed loop
+
+
+def _plot_closed_loop(paths: Sequence[Axes], axes: Sequence[Axes], run: Run) -> None:
+    tracking, record = run.forward.tracking, run.forward.record
+    start = tracking.commanded[0]
+    commanded = 'commanded', tracking.commanded - start, '-', BLACK
+    _draw_paths(paths, 'Incisor', [commanded, ('true', tracking.actual - start, '--', ORANGE)])
+    paths[1].legend(loc='upper right')
+    _plot_errors(axes[0], run)
+    _plot_bite(axes[1], record.bite, 'Bite force')
+    drives = record[topics.DRIVES].during(run.forward.script.duration)
+    _plot_efforts(axes[2], run.forward.mechanism, drives)
+    axes[2].set(title='Torques as the drives measure them', ylabel='torque\n(N m)')
+    axes[3].plot(tracking.closure_time, tracking.closure * 1e6, color=BLUE)
+    axes[3].set(title='Gap of the loops by the measured angles', ylabel='gap\n(µm)')
+    axes[3].set_ylim(bottom=0.0)
+    late = jitter(drives.stamps, run.rate) * 1e3
+    axes[4].plot(drives.stamps[1:], late, color=BLACK, linewidth=0.7)
+    axes[4].set(title='SYNC: interval less a period', ylabel='jitter\n(ms)')
+
+
+def _plot_errors(panel: Axes, run: Run) -> None:
+    names = ('with feedforward', BLUE), ('PD alone', RED)
+    for (name, colour), one in reversed(list(zip(names, run.passes, strict=False))):
+        tracking = one.tracking
+        label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
+        panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
+    _legend(panel)
+    panel.set(title='Incisor: distance from its commanded position', ylabel='error\n(mm)')
+    panel.set_ylim(bottom=0.0)
+
+
+# Panels of both
 
 
 def _draw_paths(
@@ -124,22 +158,6 @@ def _draw_paths(
         panel.set(aspect='equal', adjustable='datalim')
 
 
-def _plot_motion(translation: Axes, rotation: Axes, mechanism: Mechanism, record: Record) -> None:
-    """Independent coordinates: those that slide, and those that turn."""
-    joints = record.joints
-    columns = dict(zip(joints.names, joints.position.T, strict=True))
-    slides = {j.name: j.unit == 'm' for j in mechanism.structure.tree.joints}
-    lengths = [(n, columns[n] * 1e3) for n in mechanism.independent if slides[n]]
-    angles = [(n, np.degrees(columns[n])) for n in mechanism.independent if not slides[n]]
-    greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
-    _plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
-    _plot_lines(
-        rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles]
-    )
-    translation.set(title='Independent coordinates', ylabel='position\n(mm)')
-    rotation.set(ylabel='rotation\n(°)')
-
-
 def _plot_bite(panel: Axes, bite: ForceSeries, what: str) -> None:
     """Magnitude of a force over time; the title begins with ``what``."""
     magnitude = np.linalg.norm(bite.force, axis=1)
@@ -156,16 +174,6 @@ def _plot_efforts(panel: Axes, mechanism: Mechanism, state: JointSeries) -> None
     _plot_lines(panel, state.stamps, list(zip(names, effort.T, strict=True)))
 
 
-def _plot_contacts(panel: Axes, evaluation: RunEvaluation) -> None:
-    lines = []
-    for contact in evaluation.mechanism.description.contacts:
-        length = float(np.linalg.norm(contact.normal))
-        lines.append((contact.name.replace('_', ' '), evaluation.contacts[contact.name] * length))
-    _plot_lines(panel, evaluation.record.state.stamps, lines)
-    panel.axhline(0.0, color=BLACK, linewidth=0.6)
-    panel.set(title='Contact forces', ylabel='normal force\n(N)')
-
-
 def _plot_lines(panel: Axes, times: FloatArray, lines: Sequence[tuple[str, FloatArray]]) -> None:
     """Lines of different colours, every other one dashed, with their legend on the right."""
     colours = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
@@ -178,17 +186,3 @@ def _plot_lines(panel: Axes, times: FloatArray, lines: Sequence[tuple[str, Float
 
 def _legend(panel: Axes) -> None:
     panel.legend(loc='center left', bbox_to_anchor=(1.0, 0.5), handlelength=1.8)
-
-
-# In closed loop
-
-
-def _plot_errors(panel: Axes, run: LoopRun) -> None:
-    shown = [('PD alone', RED, run.alone)] if run.alone is not None else []
-    for name, colour, one in [*shown, ('with feedforward', BLUE, run.forward)]:
-        tracking = one.tracking
-        label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
-        panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
-    _legend(panel)
-    panel.set(title='Incisor: distance from its commanded position', ylabel='error\n(mm)')
-    panel.set_ylim(bottom=0.0)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.acceptance.checks import (
     Check,
     gain,
@@ -21,9 +20,11 @@ from masticator_dynamics.robot.acceptance.checks import (
     reception_rate,
     stood_still,
 )
-from masticator_dynamics.robot.acceptance.run_evaluation import RunEvaluation
-from masticator_dynamics.robot.acceptance.tracking import LoopRun, Tracking
-from masticator_dynamics.robot.recording.script import Script
+from masticator_dynamics.robot.acceptance.passes import Run, Tracking
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.record import JointSeries
+
+Rows = list[tuple[str, str]]
 
 LATENCY = 'from the stamp of a cycle to its reception by the middleware of the player'
 
@@ -80,16 +81,6 @@ def torque_table(numbers: Mapping[str, Any]) -> list[str]:
     return [title, *lines]
 
 
-def _ranges(
-    names: Sequence[str], lowest: FloatArray, highest: FloatArray
-) -> dict[str, tuple[float, float]]:
-    return dict(zip(names, zip(lowest.tolist(), highest.tolist(), strict=True), strict=True))
-
-
-def _range(extent: tuple[float, float]) -> str:
-    return f'{extent[0]:.2f} to {extent[1]:.2f}'
-
-
 def verdicts(checks: Sequence[Check]) -> list[str]:
     """Lines of all checks, with a title."""
     title = max(len(check.name) for check in checks) + 2
@@ -99,125 +90,119 @@ def verdicts(checks: Sequence[Check]) -> list[str]:
     return lines
 
 
-def _played(mechanism: Mechanism, script: Script, start: float) -> dict[str, Any]:
-    """What was played, and when it began (s since 1970)."""
-    began = datetime.datetime.fromtimestamp(start, datetime.UTC)
-    return {
-        'mechanism': mechanism.name,
-        'motion': script.source,
-        'started': began.isoformat(' ', 'seconds'),
-        'duration_s': script.duration,
-    }
-
-
-def _by_motor(mechanism: Mechanism, efforts: FloatArray) -> dict[str, float]:
-    return dict(zip(mechanism.actuated, efforts.tolist(), strict=True))
-
-
-def _spread(values: FloatArray, name: str) -> dict[str, float]:
-    """Median, 99th percentile and largest, by names made from one with a place for the word."""
-    return {
-        name.format('median'): float(np.median(values)),
-        name.format('p99'): float(np.percentile(values, 99.0)),
-        name.format('largest'): float(values.max()),
-    }
-
-
-def summarise(evaluation: RunEvaluation, checks: tuple[Check, ...], rate: float) -> Summary:
+def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
     """Collect the numbers of a run; torques are those of the motion, not of the rest around it.
 
     Parameters
     ----------
-    evaluation : RunEvaluation
-        The run.
+    run : Run
+        What was recorded.
     checks : tuple of Check
         What it was judged by.
-    rate : float
-        Requested rate of node `dynamics`, Hz.
     """
-    mechanism, script, record = evaluation.mechanism, evaluation.script, evaluation.record
-    state, peaks = record.state, evaluation.peaks
-    moving = (state.stamps >= 0.0) & (state.stamps <= script.duration)
-    effort = state.effort[moving][:, state.columns(mechanism.actuated)]
+    one, script, mechanism = run.forward, run.forward.script, run.forward.mechanism
+    series = one.record[topics.DRIVES] if run.food else one.state
+    moving = series.during(script.duration)
+    effort = moving.effort[:, moving.columns(mechanism.actuated)]
+    began = datetime.datetime.fromtimestamp(one.record.start, datetime.UTC)
+    bitten = float(np.linalg.norm(one.record.bite.force, axis=1).max())
+    numbers = {
+        'mechanism': mechanism.name,
+        'motion': script.source,
+        'started': began.isoformat(' ', 'seconds'),
+        'duration_s': script.duration,
+        'bite_force_peak_n': bitten,
+        'torque_peak_nm': _by_name(mechanism.actuated, np.abs(effort).max(axis=0)),
+        'torque_rms_nm': _by_name(mechanism.actuated, np.sqrt((effort**2).mean(axis=0))),
+    }
+    motion = f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}'
+    bite = f'{bitten:.1f} N peak'
+    if run.food:
+        more, rows = _closed_loop(run, moving)
+        rows = [('motion', f'{motion}, food {run.food}'), *rows, ('bite force', bite)]
+    else:
+        more, rows = _node_alone(run, moving)
+        bite += f' on {one.record.bite.frame}, '
+        bite += f'median age when used {more["bite_force_age_median_ms"]:.1f} ms'
+        contacts = _contact_rows(more)
+        rows = [('motion', motion), *rows, ('bite force', bite), *contacts]
+    return Summary(numbers | more, rows, checks)
+
+
+def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
+    """Numbers and rows of a run with the dynamics node alone."""
+    one, mechanism = run.forward, run.forward.mechanism
+    state, peaks = one.state, one.peaks
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    multipliers = np.array(list(evaluation.contacts.values())).reshape(-1, len(state.stamps)).T
-    contacts = multipliers[moving] * lengths
+    contacts = one.multipliers[np.isin(state.stamps, moving.stamps)] * lengths
+    biting = np.linalg.norm(one.bite.force, axis=1) > 0.0
     ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
-    between = _ranges(mechanism.contacts, peaks.lowest * lengths, peaks.highest * lengths)
-    biting = np.linalg.norm(evaluation.bite, axis=1) > 0.0
-    age = float(np.median(evaluation.bite_age[biting]) * 1e3) if biting.any() else 0.0
     n = {
-        **_played(mechanism, script, record.start),
         'cycles': len(state.stamps),
-        'rate_requested_hz': rate,
+        'rate_requested_hz': run.rate,
         'rate_achieved_hz': publish_rate(state),
         'rate_received_hz': reception_rate(state),
         'longest_cycle_ms': float(np.diff(state.stamps).max() * 1e3),
         'latency_definition': LATENCY,
         **_spread((state.received - state.stamps) * 1e3, 'latency_{}_ms'),
-        'torque_peak_nm': _by_motor(mechanism, np.abs(effort).max(axis=0)),
-        'torque_peak_between_cycles_nm': _by_motor(mechanism, peaks.torque),
-        'torque_rms_nm': _by_motor(mechanism, np.sqrt((effort**2).mean(axis=0))),
-        'bite_frame': record.bite.frame,
-        'bite_force_peak_n': float(np.linalg.norm(record.bite.force, axis=1).max()),
+        'torque_peak_between_cycles_nm': _by_name(mechanism.actuated, peaks.torque),
+        'bite_frame': one.record.bite.frame,
         'contact_force_peak_n': {name: max(map(abs, extent)) for name, extent in ranges.items()},
         'contact_force_range_n': ranges,
-        'contact_force_range_between_cycles_n': between,
-        'largest_closure_residual_m': float(evaluation.gap.max()),
-        'largest_torque_error_nm': evaluation.effort_error,
-        'bite_force_age_median_ms': age,
-        'energy_error': evaluation.energy_error,
+        'contact_force_range_between_cycles_n': _ranges(
+            mechanism.contacts, peaks.lowest * lengths, peaks.highest * lengths
+        ),
+        'largest_closure_residual_m': float(one.gap.max()),
+        'largest_torque_error_nm': one.effort_error,
+        'bite_force_age_median_ms': float(np.median(one.bite.age[biting]) * 1e3)
+        if biting.any()
+        else 0.0,
+        'energy_error': one.energy_error,
     }
     rows = [
-        ('motion', f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}'),
-        ('publish rate', f'{n["rate_achieved_hz"]:.1f} Hz of {rate:g} Hz, '
+        ('publish rate', f'{n["rate_achieved_hz"]:.1f} Hz of {run.rate:g} Hz, '
                          f'received at {n["rate_received_hz"]:.1f} Hz, '
                          f'longest cycle {n["longest_cycle_ms"]:.1f} ms'),
         ('latency', f'median {n["latency_median_ms"]:.2f} ms, p99 {n["latency_p99_ms"]:.2f} ms,'
                     f' largest {n["latency_largest_ms"]:.1f} ms'),
         ('', LATENCY),
         ('closure residual', f'{n["largest_closure_residual_m"]:.1e} m at most'),
-        ('bite force', f'{n["bite_force_peak_n"]:.1f} N peak on {record.bite.frame}, '
-                       f'median age when used {age:.1f} ms'),
-        *((f'contact {name}', f'{_range(extent)} N along its normal, '
-                              f'{_range(between[name])} N between cycles')
-          for name, extent in ranges.items()),
     ]  # fmt: skip
-    return Summary(n, rows, checks)
+    return n, rows
 
 
-def summarise_closed_loop(run: LoopRun, checks: tuple[Check, ...]) -> Summary:
-    """Collect the numbers of a run; torques are those of the motors during the motion."""
-    mechanism, script, loop = run.mechanism, run.script, run.loop
-    record, tracking = run.forward.record, run.forward.tracking
+def _contact_rows(numbers: Mapping[str, Any]) -> Rows:
+    between = numbers['contact_force_range_between_cycles_n']
+    return [
+        (f'contact {name}', f'{low:.2f} to {high:.2f} N along its normal, '
+                            f'{between[name][0]:.2f} to {between[name][1]:.2f} N between cycles')
+        for name, (low, high) in numbers['contact_force_range_n'].items()
+    ]  # fmt: skip
+
+
+def _closed_loop(run: Run, drives: JointSeries) -> tuple[dict[str, Any], Rows]:
+    """Numbers and rows of a run in closed loop, with what the drives measured during the motion."""
+    tracking, delays = run.forward.tracking, run.forward.record.delays
     alone = None if run.alone is None else run.alone.tracking
-    drives = record.drives.during(script.duration)
-    effort = drives.effort[:, drives.columns(mechanism.actuated)]
     n = {
-        **_played(mechanism, script, record.start),
-        'food': loop.food,
+        'food': run.food,
         'bus': 'CAN over UDP multicast',
-        'cycle_rate_requested_hz': loop.rate,
+        'cycle_rate_requested_hz': run.rate,
         'cycle_rate_achieved_hz': publish_rate(drives),
-        **_spread(np.abs(jitter(drives.stamps, loop.rate)) * 1e6, 'cycle_jitter_{}_us'),
-        'cycles_left_out': record.delays.left_out,
-        'pdos_missed': record.delays.missed,
-        'mechanism_stood_still_s': record.delays.given_up,
-        'dynamics_cycles_skipped': record.delays.skipped,
+        **_spread(np.abs(jitter(drives.stamps, run.rate)) * 1e6, 'cycle_jitter_{}_us'),
+        'cycles_left_out': delays.left_out,
+        'pdos_missed': delays.missed,
+        'mechanism_stood_still_s': delays.given_up,
+        'dynamics_cycles_skipped': delays.skipped,
         'incisor_error_rms_mm': tracking.rms * 1e3,
         'incisor_error_largest_mm': tracking.largest * 1e3,
         'incisor_error_rms_pd_alone_mm': None if alone is None else alone.rms * 1e3,
         'incisor_error_largest_pd_alone_mm': None if alone is None else alone.largest * 1e3,
         'feedforward_factor': gain(run),
         'closure_largest_mm': float(tracking.closure.max()) * 1e3,
-        'bite_force_peak_n': float(np.linalg.norm(record.bite.force, axis=1).max()),
-        'torque_peak_nm': _by_motor(mechanism, np.abs(effort).max(axis=0)),
-        'torque_rms_nm': _by_motor(mechanism, np.sqrt((effort**2).mean(axis=0))),
     }
     rows = [
-        ('motion', f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}, '
-                   f'food {loop.food}'),
-        ('drive cycle', f'{n["cycle_rate_achieved_hz"]:.2f} Hz of {loop.rate:g} Hz on {n["bus"]}'),
+        ('drive cycle', f'{n["cycle_rate_achieved_hz"]:.2f} Hz of {run.rate:g} Hz on {n["bus"]}'),
         ('SYNC jitter', f'median {n["cycle_jitter_median_us"]:.0f} µs, '
                         f'p99 {n["cycle_jitter_p99_us"]:.0f} µs, '
                         f'largest {n["cycle_jitter_largest_us"]:.0f} µs'),
@@ -225,14 +210,11 @@ def summarise_closed_loop(run: LoopRun, checks: tuple[Check, ...]) -> Summary:
     ]  # fmt: skip
     if alone is not None:
         rows.append(('  with PD alone', f'{_error(alone)}: {_compared(run)}'))
-    rows += [
-        ('loop closure', f'{n["closure_largest_mm"]:.4f} mm at most, by measured angles'),
-        ('bite force', f'{n["bite_force_peak_n"]:.1f} N peak'),
-    ]
-    return Summary(n, rows, checks)
+    closure = f'{n["closure_largest_mm"]:.4f} mm at most, by measured angles'
+    return n, [*rows, ('loop closure', closure)]
 
 
-def _compared(run: LoopRun) -> str:
+def _compared(run: Run) -> str:
     factor = gain(run)
     if factor is None:
         return f'not compared, {stood_still(run)}'
@@ -245,6 +227,25 @@ def _error(tracking: Tracking) -> str:
     return f'{tracking.rms * 1e3:.3f} mm RMS, {tracking.largest * 1e3:.3f} mm at most'
 
 
-def jitter(stamps: np.ndarray, rate: float) -> np.ndarray:
-    """By how much each step between stamps (N,) exceeded a period, (N - 1,), s."""
+def _by_name(names: Sequence[str], values: FloatArray) -> dict[str, float]:
+    return dict(zip(names, values.tolist(), strict=True))
+
+
+def _ranges(
+    names: Sequence[str], lowest: FloatArray, highest: FloatArray
+) -> dict[str, tuple[float, float]]:
+    return dict(zip(names, zip(lowest.tolist(), highest.tolist(), strict=True), strict=True))
+
+
+def _spread(values: FloatArray, name: str) -> dict[str, float]:
+    """Median, 99th percentile and largest, by names made from one with a place for the word."""
+    return {
+        name.format('median'): float(np.median(values)),
+        name.format('p99'): float(np.percentile(values, 99.0)),
+        name.format('largest'): float(values.max()),
+    }
+
+
+def jitter(stamps: FloatArray, rate: float) -> FloatArray:
+    """Excess of each step between stamps (N,) over a period, (N - 1,), s."""
     return np.asarray(np.diff(stamps) - 1.0 / rate)

@@ -4,22 +4,20 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import dataclasses
-import fcntl
 import functools
 import importlib.metadata
-import multiprocessing
 import os
 import pathlib
 import platform
 import shutil
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from masticator_dynamics import workers
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
@@ -29,6 +27,7 @@ from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, 
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
     Protocol,
+    Stop,
     disk_space,
     load_protocol,
     plan,
@@ -114,29 +113,19 @@ class Experiment:
         if self._mine:
             yield
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f'{self.folder}: another experiment is running in this folder; wait for its '
-                    'end, or choose a new folder'
-                ) from None
-            except OSError:
-                pass
+        with locked(self.folder, 'experiment'):
             self._mine = True
-            yield
-        finally:
-            self._mine = False
-            os.close(lock)
+            try:
+                yield
+            finally:
+                self._mine = False
 
     def run(
         self,
         progress: Progress | None = None,
         processes: int | None = None,
         robot: Chewer | None = None,
+        scheduler: str | None = None,
     ) -> None:
         """Chew the missing mouthfuls.
 
@@ -149,6 +138,8 @@ class Experiment:
         robot : callable, optional
             Chews in place of the twin:
             :meth:`masticator_dynamics.robot.laboratory.robot.Robot.chew`.
+        scheduler : str, optional
+            Address of a Dask scheduler whose workers chew instead of processes of this machine.
 
         Raises
         ------
@@ -157,23 +148,40 @@ class Experiment:
             experiment is running in the folder.
         """
         with self.alone():
-            self._run(progress, processes, robot)
-
-    def _run(self, progress: Progress | None, processes: int | None, robot: Chewer | None) -> None:
-        (self.folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-        if not (self.folder / PROTOCOL).exists():
-            write_text(str(self.folder / PROTOCOL), self.text)
-        missing = self.missing()
-        done = len(self.mouthfuls) - len(missing)
-        tell = progress or (lambda done, total: None)
-        tell(done, len(self.mouthfuls))
-        work = [(m, self.protocol, self.recording(m)) for m in missing]
-        count = min(processes or os.cpu_count() or 1, len(work))
-        for mouthful, fault in _results(work, count) if robot is None else _robots(work, robot):
-            done += 1
+            (self.folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
+            if not (self.folder / PROTOCOL).exists():
+                write_text(str(self.folder / PROTOCOL), self.text)
+            missing = self.missing()
+            done = len(self.mouthfuls) - len(missing)
+            tell = progress or (lambda done, total: None)
             tell(done, len(self.mouthfuls))
-            if fault and self.protocol.on_fault == 'end':
-                raise InputError(f'{mouthful.name} ended in a fault: {fault}')
+            for number, series in self._chewed(missing, processes, robot, scheduler):
+                self._keep(missing[number], series)
+                done += 1
+                tell(done, len(self.mouthfuls))
+                if series.fault and self.protocol.on_fault == 'end':
+                    raise InputError(f'{missing[number].name} ended in a fault: {series.end}')
+
+    def _chewed(
+        self,
+        missing: list[Mouthful],
+        processes: int | None,
+        robot: Chewer | None,
+        scheduler: str | None,
+    ) -> Iterator[tuple[int, Series]]:
+        """Yield mouthfuls as they are done, with their numbers in the list."""
+        if robot is not None:
+            yield from enumerate(robot(m, self.protocol.pause) for m in missing)
+            return
+        count = min(processes or os.cpu_count() or 1, len(missing))
+        tasks = ((m, self.protocol.sockets, self.protocol.stop) for m in missing)
+        yield from workers.results(_chew, tasks, count, scheduler)
+
+    def _keep(self, mouthful: Mouthful, series: Series) -> None:
+        """Write the recording of a mouthful."""
+        settings = _settings(mouthful, self.protocol) | {'where': self.where}
+        model = _setting(self.protocol.sockets).model
+        recording.write_recording(self.recording(mouthful), series, model, settings)
 
     def results(self) -> list[Result]:
         """Figures of all existing recordings."""
@@ -231,61 +239,9 @@ def _check_folder(folder: pathlib.Path, text: str) -> None:
         raise InputError(f'{folder} is there already and is no experiment; choose a new folder')
 
 
-def _results(
-    work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], processes: int
-) -> Iterator[tuple[Mouthful, str]]:
-    """Yield mouthfuls as they are done, each with the text of a fault or an empty one."""
-    if processes <= 1:
-        for task in work:
-            yield task[0], _chewed(*task)
-        return
-    # Fresh processes: their own compiled code and model, and no inherited threads.
-    context = multiprocessing.get_context('spawn')
-    with concurrent.futures.ProcessPoolExecutor(
-        processes, mp_context=context, initializer=_end_with_the_parent
-    ) as pool:
-        waiting = {pool.submit(_chewed, *task): task[0] for task in work}
-        try:
-            for future in concurrent.futures.as_completed(waiting):
-                yield waiting[future], future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _end_with_the_parent() -> None:
-    """End a worker with its parent: it must not run alongside an experiment that takes over."""
-
-    def wait() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _robots(
-    work: Sequence[tuple[Mouthful, Protocol, pathlib.Path]], robot: Chewer
-) -> Iterator[tuple[Mouthful, str]]:
-    """Yield mouthfuls as the robot is done with them."""
-    for mouthful, protocol, file in work:
-        series = robot(mouthful, protocol.pause)
-        yield mouthful, _kept(series, mouthful, protocol, file, ROBOT)
-
-
-def _chewed(mouthful: Mouthful, protocol: Protocol, file: pathlib.Path) -> str:
-    """Chew a mouthful on the twin; return the text of a fault, or an empty one."""
-    setting = _setting(protocol.sockets)
-    return _kept(chew(mouthful, setting, protocol.stop), mouthful, protocol, file, TWIN)
-
-
-def _kept(
-    series: Series, mouthful: Mouthful, protocol: Protocol, file: pathlib.Path, where: str
-) -> str:
-    """Write the recording of a mouthful; return the text of a fault, or an empty one."""
-    settings = _settings(mouthful, protocol) | {'where': where}
-    recording.write_recording(file, series, _setting(protocol.sockets).model, settings)
-    return series.end if series.fault else ''
+def _chew(mouthful: Mouthful, sockets: str, stop: Stop) -> Series:
+    """Chew a mouthful on the twin, in whatever process."""
+    return chew(mouthful, _setting(sockets), stop)
 
 
 @functools.cache

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +31,14 @@ class FoodFit:
         RMS of law minus curve while the sample is compressed, over the peak.
     breaks : bool
         Whether the curve shows a fracture.
+    touch : float
+        m, displacement at which the compression begins.
     """
 
     food: Food
     residual: float
     breaks: bool
+    touch: float
 
 
 def fit_food(
@@ -92,13 +96,32 @@ def fit_food(
     )
     food = checked(Food, fitted, 'the fitted food')
     error = predicted(food, depth) - f
-    return FoodFit(food, float(np.sqrt(np.mean(error**2)) / peak), fracture is not None)
+    return FoodFit(food, float(np.sqrt(np.mean(error**2)) / peak), fracture is not None, zero)
 
 
 def predicted(food: Food, depth: FloatArray) -> FloatArray:
     """Force (N,) of a food's law in one slow compression by depth (N,), m."""
     force = np.minimum(food.stiffness * np.maximum(depth, 0.0), food.yield_force)
     return np.where(depth >= food.break_compression, food.broken_force * force, force)
+
+
+def fit_figure(fit: FoodFit, displacement: FloatArray, force: FloatArray) -> Any:
+    """The measured compression, and the law that was fitted to it."""
+    from matplotlib.figure import Figure
+
+    end = int(displacement.argmax()) + 1
+    depth = displacement[:end] - fit.touch
+    figure = Figure(figsize=(5.0, 3.4), layout='constrained')
+    axes = figure.subplots()
+    axes.plot(1e3 * depth, force[:end], '.', color='0.6', ms=3, label='measured')
+    axes.plot(1e3 * depth, predicted(fit.food, depth), color='C3', lw=1.4, label='fitted')
+    axes.set(
+        xlabel='compression, mm', ylabel='force, N',
+        title=f'residual {fit.residual:.1%} of the peak',
+    )  # fmt: skip
+    axes.legend(frameon=False)
+    axes.grid(alpha=0.3)
+    return figure
 
 
 def _check(displacement: FloatArray, force: FloatArray, thickness: float) -> None:

@@ -84,6 +84,9 @@ class Protocol(Strict):
 
     schema_version: Literal[1] = pydantic.Field(alias='schema', description='of this format')
     title: str
+    metadata: dict[str, str | int | float] = pydantic.Field(
+        {}, description='of the samples, for the report: product, batch, temperature or any other'
+    )
     motion: MouthfulMotion = MouthfulMotion()
     food: str = pydantic.Field(description='name of a shipped food, or path of a YAML file')
     strokes: Count | None = pydantic.Field(

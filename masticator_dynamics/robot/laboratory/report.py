@@ -1,40 +1,61 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report of an experiment: tables as CSV, and one HTML file with figures and the protocol."""
+"""The report of an experiment: tables, figures as SVG and PDF, and one HTML file with all."""
 
 from __future__ import annotations
 
+import base64
 import html
-import importlib.util
+import io
 import math
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.html_page import html_image, html_page, html_table
-from masticator_dynamics.files.tables import replacing, write_table, write_text
+from masticator_dynamics.files.tables import write_bytes, write_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.food_sources import DECIDED_BY, remarks
 from masticator_dynamics.robot.laboratory.protocol import food_source
-from masticator_dynamics.robot.laboratory.report_figures import (
-    SHOWN,
-    figures_figure,
-    force_figure,
-    label_of,
+from masticator_dynamics.robot.laboratory.report_figures import SHOWN, figures_figure, force_figure
+from masticator_dynamics.robot.laboratory.report_methods import citation, methods
+from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
+from masticator_dynamics.robot.laboratory.table_files import Formats, write_curves, write_tables
+from masticator_dynamics.robot.laboratory.written_numbers import (
+    condition,
+    decimals_for,
+    fixed,
+    interval,
+    level,
+    mean_and_deviation,
+    named_term,
+    plain,
+    probability,
 )
-from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result
 
-REPORT = 'report.html'
+REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
+td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
+td { white-space: nowrap; } .wide { overflow-x: auto; }
+.words td { white-space: normal; text-align: left; }
+td:first-child, th:first-child { text-align: left; }
+img { max-width: 100%; } figure { margin: 1rem 0; } figcaption { font-size: 13px; color: #444; }
+pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
+.fault { color: #b00020; }
+"""
+_FORCE = (
+    'First bite: mean force while the teeth close, and its standard deviation as a band. Peak of '
+    'every stroke: mean and standard deviation.'
+)
+_TEXTURE = 'Every mouthful (dots), and mean with 95 % confidence interval of each condition.'
 _TEXTURE_NOTE = """
-All figures are computed from the gap between the chewing teeth and the force of the food. The
-two-bite profile treats the first two strokes as the two compressions of a texture analyser
-(Friedman, Whitney and Szczesniak 1963; Bourne 1978), by work and deformation and, where "analyser"
-stands before it, by time and area of force over time as instruments do. A jaw is not a texture
+All figures are computed from the gap between the chewing teeth and the force of the food. Texture
+profile analysis (TPA) takes the first two strokes for the two compressions of a texture analyser,
+by work and deformation and, where "analyser" stands before it, by time and area of force over time
+as instruments do. A jaw is not a texture
 analyser: it closes along a curve, at a varying speed, and always to the same gap rather than to the
 same fraction of the sample's height. Use these figures to compare foods chewed with the same
 motion, not in place of an instrument's values. Wear is an estimate by Archard's law with an assumed
@@ -65,28 +86,17 @@ and bite force, wear with an assumed wear rate.
 """
 
 
-def check_parquet() -> None:
-    """Check that pyarrow is installed, before any long work.
+def write_report(experiment: Experiment, formats: Formats | None = None) -> list[pathlib.Path]:
+    """Write tables, figures and report of all existing recordings; return the files.
 
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
-    if importlib.util.find_spec('pyarrow') is None:
-        raise InputError("--parquet needs pyarrow: pip install 'masticator_dynamics[parquet]'")
-
-
-def write_report(experiment: Experiment, parquet: bool = False) -> list[pathlib.Path]:
-    """Write tables and report of all existing recordings; return the files.
-
-    The same recordings give the same tables, byte for byte.
+    The same recordings give the same tables and figures, byte for byte.
 
     Parameters
     ----------
-    parquet : bool
-        Whether to write tables as Parquet, too.
+    formats : Formats, optional
+        What is written beside CSV files, figures and report; by default nothing.
     """
+    formats = formats or Formats()
     results = experiment.results()
     found = result_tables.analyses(results, experiment.random)
     tables = (
@@ -96,28 +106,47 @@ def write_report(experiment: Experiment, parquet: bool = False) -> list[pathlib.
         result_tables.effects_table(found),
         result_tables.comparisons_table(found),
     )
-    written = []
-    for name, (columns, rows) in zip(TABLES, tables, strict=True):
-        file = experiment.folder / f'{name}.csv'
-        write_table(str(file), columns, np.array(rows, dtype=object).reshape(-1, len(columns)))
-        written.append(file)
-        if parquet:
-            written.append(_write_parquet(file.with_suffix('.parquet'), columns, rows))
+    written = write_tables(
+        experiment.folder, dict(zip(TABLES, tables, strict=True)), formats
+    ) + write_curves(experiment, formats)
+    pictures = {}
+    if results:
+        drawn = {
+            'force': force_figure(experiment),
+            'texture': figures_figure(results, experiment.random),
+        }
+        folder = experiment.folder / FIGURES
+        folder.mkdir(exist_ok=True)
+        for name, figure in drawn.items():
+            for suffix in ('svg', 'pdf'):
+                file = folder / f'{name}.{suffix}'
+                content = _drawn(figure, suffix)
+                write_bytes(str(file), content)
+                written.append(file)
+                if suffix == 'svg':
+                    pictures[name] = content
     file = experiment.folder / REPORT
-    write_text(str(file), _page(experiment, results, found))
+    write_text(str(file), _page(experiment, results, found, pictures))
     return [*written, file]
 
 
-def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]) -> pathlib.Path:
-    import pyarrow.parquet
+def _drawn(figure: Any, suffix: str) -> bytes:
+    """A figure as SVG or PDF, without the time at which it was drawn."""
+    import matplotlib
 
-    content = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
-    with replacing(file, binary=True) as stream:
-        pyarrow.parquet.write_table(pyarrow.table(content), stream)
-    return file
+    stream = io.BytesIO()
+    date = {'Date': None} if suffix == 'svg' else {'CreationDate': None}
+    with matplotlib.rc_context({'svg.hashsalt': 'masticator', 'pdf.fonttype': 42}):
+        figure.savefig(stream, format=suffix, metadata=date)
+    return stream.getvalue()
 
 
-def _page(experiment: Experiment, results: Sequence[Result], found: Analyses) -> str:
+def _page(
+    experiment: Experiment,
+    results: Sequence[Result],
+    found: Analyses,
+    pictures: Mapping[str, bytes],
+) -> str:
     title = html.escape(experiment.protocol.title)
     faults = [r for r in results if r.fault]
     parts = [
@@ -130,22 +159,25 @@ def _page(experiment: Experiment, results: Sequence[Result], found: Analyses) ->
             for r in faults
         ),
     ]
+    parts += _samples(experiment)
     if results:
-        parts += [
-            '<h2>Force</h2>',
-            html_image(force_figure(experiment), 'Force over gap and strokes'),
-        ]
+        parts += ['<h2>Force</h2>', _image(pictures, 'force', _FORCE)]
         parts += ['<h2>Texture</h2>', f'<p>{_TEXTURE_NOTE}</p>']
-        parts += [html_image(figures_figure(results), 'Texture figures of every condition')]
+        parts += [_image(pictures, 'texture', _TEXTURE)]
         parts += [
             _conditions(experiment, results),
             '<h2>Effects of the factors</h2>',
             effects_on_page(experiment, found),
             '<h2>What is put in, and what is computed</h2>',
             _sources(experiment),
+            '<h2>Methods</h2>',
+            f'<p>{html.escape(methods(experiment))}</p>',
+            f'<p>To cite: {html.escape(citation(experiment))}</p>',
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
-    return html_page(experiment.protocol.title, parts)
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    body = '\n'.join(parts)
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
@@ -154,23 +186,37 @@ def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
     found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
-    header = ['mean ± SD (95 % confidence interval of the mean)', *map(label_of, names)]
+    labels = [condition(list(zip(columns[:count], name, strict=True))) for name in names]
+    header = ['mean ± SD (95 % confidence interval of the mean)', *labels]
     body = []
-    for figure, (unit, scale) in SHOWN.items():
-        cells = [_interval(found.get((name, figure)), scale) for name in names]
+    for figure in SHOWN:
+        cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
-            body.append([f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}', *cells])
-    return html_table(header, body)
+            body.append([_named(figure), *cells])
+    return _html_table((header, body))
+
+
+def _named(figure: str) -> str:
+    """A figure and its unit."""
+    unit = SHOWN[figure][0]
+    return f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}'
 
 
 def _interval(row: Sequence[Any] | None, scale: float) -> str:
+    """Two lines: mean and deviation, and the interval of the mean."""
     if row is None or not row[0]:
         return ''
-    _, mean, sd, _, low, high = row
-    text = f'{scale * mean:.3g}'
-    if math.isfinite(low):
-        text += f' ± {scale * sd:.2g} ({scale * low:.3g} … {scale * high:.3g})'
-    return text
+    _, mean, sd, _, low, high = (scale * value for value in row)
+    decimals = decimals_for(0.5 * (high - low), sd, mean)
+    text = mean_and_deviation(mean, sd, decimals)
+    return f'{text}\n({interval(low, high, decimals)})' if math.isfinite(low) else text
+
+
+def _samples(experiment: Experiment) -> list[str]:
+    """What the protocol says of its samples."""
+    about = experiment.protocol.metadata
+    rows = [[name.replace('_', ' '), str(value)] for name, value in about.items()]
+    return ['<h2>Samples</h2>', _html_table((['', ''], rows))] if rows else []
 
 
 def effects_on_page(experiment: Experiment, found: Analyses) -> str:
@@ -182,35 +228,45 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
     for figure, effects, comparisons in found:
         if figure not in SHOWN:
             continue
-        unit, scale = SHOWN[figure]
-        name = f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}'
+        scale, name = SHOWN[figure][1], _named(figure)
         for e in effects:
             if math.isfinite(e.p):
-                size = f'{e.partial_eta_squared:.2f} ({e.low:.2f} … {e.high:.2f})'
-                f = f'{e.f:.3g} ({e.df:g}, {e.df_error:g})'
-                tests.append([name, e.term, e.n, f, _p(e.p), _p(e.p_holm), size])
+                size = f'{e.partial_eta_squared:.2f} ({interval(e.low, e.high, 2)})'
+                f = f'{plain(e.f)} ({e.df:g}, {e.df_error:g})'
+                tests.append(
+                    [
+                        name,
+                        named_term(e.term),
+                        e.n,
+                        f,
+                        probability(e.p),
+                        probability(e.p_holm),
+                        size,
+                    ]
+                )
             elif e.note:
                 notes.setdefault((e.term, e.note), []).append(name)
         for c in comparisons:
-            reach = f'{scale * c.difference:.3g} ({scale * c.low:.3g} … {scale * c.high:.3g})'
-            pairs.append([name, c.factor, f'{c.second} − {c.first}', reach, _p(c.p), f'{c.d:.2f}'])
+            low, difference, high = (scale * v for v in (c.low, c.difference, c.high))
+            decimals = decimals_for(0.5 * (high - low), math.nan, difference)
+            reach = f'{fixed(difference, decimals)} ({interval(low, high, decimals)})'
+            levels = f'{level(c.factor, c.second)} − {level(c.factor, c.first)}'
+            pairs.append(
+                [name, named_term(c.factor), levels, reach, probability(c.p), fixed(c.d, 2)]
+            )
     parts = [f'<p>{_TESTS}{"" if experiment.where == ROBOT else _VARIATION}</p>']
     if tests:
         head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
-        parts.append(html_table(head, tests))
+        parts.append(_html_table((head, tests)))
     if pairs:
         head = ['figure', 'factor', 'levels', 'difference (95 %)', 'p, Tukey', 'd']
-        parts.append(html_table(head, pairs))
+        parts.append(_html_table((head, pairs)))
     parts += [
-        f'<p>Not tested: {html.escape(term)} ({html.escape(note)}): '
+        f'<p>Not tested: {html.escape(named_term(term))} ({html.escape(note)}): '
         f'{html.escape("; ".join(names))}.</p>'
         for (term, note), names in notes.items()
     ]
     return '\n'.join(parts)
-
-
-def _p(p: float) -> str:
-    return '< 0.001' if p < 0.001 else f'{p:.3f}'
 
 
 def _sources(experiment: Experiment) -> str:
@@ -223,4 +279,30 @@ def _sources(experiment: Experiment) -> str:
         f'{html.escape(remarks(food_source(name, experiment.protocol_file)))}</p>'
         for name in foods
     ]
-    return '\n'.join([f'<p>{_PUT_IN}</p>', html_table(['figures', 'origin'], rows), *told])
+    return '\n'.join(
+        [f'<p>{_PUT_IN}</p>', _html_table((['figures', 'origin'], rows), 'words'), *told]
+    )
+
+
+def _html_table(table: Table, kind: str = 'wide') -> str:
+    """A table that scrolls rather than breaks its numbers; a cell's lines are kept."""
+
+    def cell(kind: str, value: Any) -> str:
+        return f'<{kind}>' + html.escape(str(value)).replace('\n', '<br>') + f'</{kind}>'
+
+    columns, rows = table
+    head = ''.join(cell('th', column) for column in columns) if any(columns) else ''
+    body = '\n'.join('<tr>' + ''.join(cell('td', value) for value in row) + '</tr>' for row in rows)
+    return f'<div class="{kind}"><table><tr>{head}</tr>\n{body}</table></div>'
+
+
+def _image(pictures: Mapping[str, bytes], name: str, caption: str) -> str:
+    """A figure inside the page, and where its files are."""
+    content = base64.b64encode(pictures[name]).decode()
+    files = ', '.join(
+        f'<a href="{FIGURES}/{name}.{suffix}">{suffix.upper()}</a>' for suffix in ('svg', 'pdf')
+    )
+    return (
+        f'<figure><img alt="{html.escape(caption)}" src="data:image/svg+xml;base64,{content}">'
+        f'<figcaption>{html.escape(caption)} ({files})</figcaption></figure>'
+    )

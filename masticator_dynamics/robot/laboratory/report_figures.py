@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.result_tables import Result
+from masticator_dynamics.robot.laboratory.written_numbers import condition
 
 # Figures in the report, with their units and the factor to them from SI units.
 SHOWN = {
@@ -35,75 +37,111 @@ SHOWN = {
     'condyle_right_lifts': ('a mouthful', 1.0),
     'largest_effort_rms': ('N m', 1.0),
 }
-
-
-def label_of(levels: Sequence[str]) -> str:
-    """A condition by its levels."""
-    return ', '.join(levels) or 'all'
+_ALONG = 300  # points of a mean curve
+_PANELS = 9
 
 
 def force_figure(experiment: Experiment) -> Any:
-    """First bites over the gap, and peaks from stroke to stroke, one colour per condition."""
+    """First bites over the gap, and peaks from stroke to stroke: mean and standard deviation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.8), layout='constrained')
     first, peaks = figure.subplots(1, 2)
-    keys = {m.number: tuple(map(str, m.levels.values())) for m in experiment.mouthfuls}
-    colours = {key: f'C{k}' for k, key in enumerate(sorted(set(keys.values())))}
-    seen: set[tuple[str, ...]] = set()
-    for mouthful in sorted(experiment.mouthfuls, key=lambda m: keys[m.number]):
-        file, key = experiment.recording(mouthful), keys[mouthful.number]
-        if not file.exists():
-            continue
-        label = None if key in seen else label_of(key)
-        colour = colours[key]
-        seen.add(key)
-        series = recording.read_recording(file)
-        strokes = texture_profile.strokes(series.time, series.gap, series.force)
-        bite = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
-        first.plot(1e3 * series.gap[bite], series.force[bite], color=colour, lw=0.9, label=label)
-        numbers = range(1, len(strokes) + 1)
-        peaks.plot(numbers, [s.peak_force for s in strokes], 'o-', color=colour, ms=3, lw=0.8)
+    for k, (name, chewed) in enumerate(_chewed(experiment).items()):
+        gap, mean, spread = mean_bite([bite for bite, _ in chewed])
+        first.plot(1e3 * gap, mean, color=f'C{k}', lw=1.4, label=name)
+        first.fill_between(1e3 * gap, mean - spread, mean + spread, color=f'C{k}', alpha=0.2, lw=0)
+        count = min(len(found) for _, found in chewed)
+        heights = np.array([found[:count] for _, found in chewed])
+        deviation = heights.std(axis=0, ddof=1) if len(heights) > 1 else None
+        peaks.errorbar(
+            np.arange(1, count + 1), heights.mean(axis=0), deviation, fmt='o-', color=f'C{k}',
+            ms=3, lw=0.9, capsize=2,
+        )  # fmt: skip
     first.set(xlabel='gap of the teeth, mm', ylabel='force of the food, N', title='first bite')
     first.set_xlim(left=0.0, right=first.get_xlim()[1])
     first.invert_xaxis()
     peaks.xaxis.get_major_locator().set_params(integer=True)
     peaks.set(xlabel='stroke', ylabel='peak force, N', title='peak of every stroke', ylim=(0, None))
-    if len(seen) > 1:
-        factors = ', '.join(experiment.mouthfuls[0].levels)
-        first.legend(title=factors, title_fontsize=8, fontsize=8, frameon=False)
+    if len(first.lines) > 1:
+        first.legend(fontsize=8, frameon=False)
     for axes in (first, peaks):
         axes.grid(alpha=0.3)
     return figure
 
 
-def figures_figure(results: Sequence[Result]) -> Any:
-    """A dot per mouthful and a line for the mean of each condition; one panel per figure."""
+def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
+    """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
+    found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
+    for mouthful in sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())]):
+        file = experiment.recording(mouthful)
+        if not file.exists():
+            continue
+        series = recording.read_recording(file)
+        if not texture_profile.openings(series.gap):
+            continue
+        strokes = texture_profile.strokes(series.time, series.gap, series.force)
+        rows = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
+        bite = np.array([series.gap[rows], series.force[rows]])
+        name = condition(mouthful.levels)
+        found.setdefault(name, []).append((bite, [s.peak_force for s in strokes]))
+    return found
+
+
+def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and standard deviation of the force while the teeth close, over gaps that all reached.
+
+    Parameters
+    ----------
+    bites : sequence of (2, N) array
+        Gap (m) and force (N) of each bite.
+
+    Returns
+    -------
+    gap, mean, deviation : array, shape (M,)
+        m, N, N; the deviation of a single bite is 0.
+    """
+    closing = []
+    for gap, force in bites:
+        end = int(gap.argmin()) + 1
+        order = np.argsort(gap[:end], kind='stable')
+        closing.append((gap[:end][order], force[:end][order]))
+    low, high = max(gap[0] for gap, _ in closing), min(gap[-1] for gap, _ in closing)
+    along = np.linspace(low, high, _ALONG)
+    forces = np.array([np.interp(along, gap, force) for gap, force in closing])
+    spread = forces.std(axis=0, ddof=1) if len(forces) > 1 else np.zeros(_ALONG)
+    return along, forces.mean(axis=0), spread
+
+
+def figures_figure(results: Sequence[Result], random: bool) -> Any:
+    """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
     from matplotlib.figure import Figure
 
-    columns, rows = result_tables.mouthfuls_table(results)
-    start = columns.index('repetition')
-    keys = [tuple(map(str, row[1:start])) for row in rows]
-    names = sorted(set(keys))
-    chosen = [name for name in SHOWN if name in columns][:9]
+    columns, rows = result_tables.conditions_table(results, random)
+    count = columns.index('figure')
+    names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
+    stats = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
+    values: dict[tuple[Any, ...], list[Mapping[str, float]]] = {}
+    for result in results:
+        if not result.fault:
+            values.setdefault(tuple(result.levels.values()), []).append(result.figures())
+    chosen = [name for name in SHOWN if any((key, name) in stats for key in names)][:_PANELS]
     figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
-    panels = figure.subplots(math.ceil(len(chosen) / 3), 3, squeeze=False)
+    panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
+    labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
     for axes, name in zip(panels.flat, chosen, strict=False):
         unit, scale = SHOWN[name]
         for place, key in enumerate(names):
-            values = [
-                scale * row[columns.index(name)]
-                for k, row in zip(keys, rows, strict=True)
-                if k == key
-            ]
-            finite = [v for v in values if math.isfinite(v)]
-            axes.plot([place] * len(finite), finite, 'o', color=f'C{place}', ms=4, alpha=0.6)
-            if finite:
-                axes.hlines(np.mean(finite), place - 0.3, place + 0.3, color=f'C{place}', lw=2)
+            dots = [scale * row[name] for row in values.get(key, ()) if math.isfinite(row[name])]
+            axes.plot([place] * len(dots), dots, 'o', color=f'C{place}', ms=4, alpha=0.4)
+            _, mean, _, _, low, high = (scale * v for v in stats[key, name])
+            if math.isfinite(mean):
+                bar = [[mean - low], [high - mean]] if math.isfinite(low) else None
+                axes.errorbar([place + 0.2], [mean], bar, fmt='_', color=f'C{place}', capsize=3)
         axes.set_title(name.replace('_', ' '), fontsize=10)
         axes.set_ylabel(unit)
         axes.set_xlim(-0.6, len(names) - 0.4)
-        axes.set_xticks(range(len(names)), [label_of(key) for key in names], fontsize=8)
+        axes.set_xticks(range(len(names)), labels, fontsize=8)
         if len(names) > 3:
             axes.tick_params(axis='x', rotation=30)
             for label in axes.get_xticklabels():

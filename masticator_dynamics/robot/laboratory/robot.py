@@ -47,7 +47,6 @@ from masticator_dynamics.robot.recording.recorder import (
 )
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
-from masticator_dynamics.ros.common.guard import GuardedExecutor
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
 _SERVICES = (topics.ENABLE, topics.RESET, APPROACH, DISABLE)
@@ -93,13 +92,11 @@ class Robot(Recorder):
         middleware.prepare()
         # Python handles Ctrl-C: ROS must live until the drives are disabled.
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        super().__init__('experiment', _RECEIVED, lambda content: None)
-        self._spinner = GuardedExecutor()
-        self._spinner.add_node(self)
+        super().__init__('experiment', _RECEIVED)
         self._trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
         self._requests = {name: self.create_client(Trigger, name) for name in _SERVICES}
 
-    def taken(self, topic: str, content: bytes) -> None:
+    def on_message(self, topic: str, content: bytes) -> None:
         """Check diagnostics and the food's force."""
         message = _read(topic, content) if topic in _WATCHED else None
         if isinstance(message, DiagnosticArray):
@@ -166,7 +163,7 @@ class Robot(Recorder):
         self._send(times, path.sample(times), sent + round(1e9 * lead))
         end, last = 'done', sent + 1e9 * (lead + path.end + _TAIL)
         while end == 'done' and time.time_ns() < last:
-            self._spinner.spin_once(timeout_sec=_SPIN)
+            self.spinner.spin_once(timeout_sec=_SPIN)
             if self._health.stopped:
                 end = f'the drives stopped: {self._health.stopped}'
             elif self._health.refused[0] != refused:
@@ -272,7 +269,7 @@ class Robot(Recorder):
         """Let time pass; messages are handled meanwhile, and recorded only if ``keep``."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self._spinner.spin_once(timeout_sec=_SPIN)
+            self.spinner.spin_once(timeout_sec=_SPIN)
             if not keep:
                 self.events.clear()
 
@@ -281,10 +278,10 @@ class Robot(Recorder):
         while not condition():
             if time.monotonic() > end:
                 raise InputError(f'the robot, after {_PATIENCE:.0f} s: {failure()}')
-            self._spinner.spin_once(timeout_sec=_SPIN)
+            self.spinner.spin_once(timeout_sec=_SPIN)
 
     def _close(self) -> None:
-        self._spinner.shutdown()
+        self.spinner.shutdown()
         self.destroy_node()
         rclpy.shutdown()
 

@@ -5,56 +5,26 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.mcap_file import Event, write_mcap
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.drives_player import DrivesPlayer
-from masticator_dynamics.robot.recording.player import BitingPlayer
-from masticator_dynamics.robot.recording.recorder import Recorder
+from masticator_dynamics.robot.recording.player import BitingPlayer, DrivesPlayer
+from masticator_dynamics.robot.recording.processes import RunError
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 
 
-def print_report(content: dict[str, Any]) -> None:
+def _report(content: dict[str, Any]) -> None:
     """Report to the parent process."""
     print(json.dumps(content), flush=True)
-
-
-def play(make: Callable[[], Recorder], record: pathlib.Path, datatypes: Mapping[str, str]) -> None:
-    """Run a recorder until it is done, then write its record to an MCAP file.
-
-    Parameters
-    ----------
-    make : callable
-        Creates the recorder once rclpy is ready.
-    record : pathlib.Path
-        The MCAP file.
-    datatypes : mapping
-        Message type of every topic.
-    """
-    middleware.prepare()
-    rclpy.init(args=[])
-    recorder = make()
-    try:
-        # rclpy.spin_once would add and remove the node for every message.
-        executor = SingleThreadedExecutor()
-        executor.add_node(recorder)
-        while not recorder.done:
-            executor.spin_once(timeout_sec=0.1)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        return
-    print_report({'phase': 'writing'})
-    print_report(_written(record, datatypes, recorder.events))
-    rclpy.shutdown()
 
 
 def _written(
@@ -79,14 +49,22 @@ def main() -> None:
     parser.add_argument('--drives', action='store_true', help='enable drives; twin and food bite')
     arguments = parser.parse_args()
     script = Script.load(arguments.script)
-    make: Callable[[], Recorder]
-    if arguments.drives:
-        received = topics.CLOSED_LOOP
-        make = functools.partial(DrivesPlayer, script, print_report)
-    else:
-        received = topics.received_topics(arguments.contacts)
-        make = functools.partial(BitingPlayer, script, arguments.contacts, print_report)
-    play(make, arguments.record, topics.SENT | received)
+    middleware.prepare()
+    rclpy.init(args=[])
+    player = (
+        DrivesPlayer(script, _report)
+        if arguments.drives
+        else BitingPlayer(script, arguments.contacts, _report)
+    )
+    try:
+        player.play()
+        _report({'phase': 'writing'})
+        _report(_written(arguments.record, {**topics.SENT, **player.received}, player.events))
+    except RunError as error:
+        _report({'phase': 'failed', 'reason': str(error)})
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return
+    rclpy.shutdown()
 
 
 if __name__ == '__main__':

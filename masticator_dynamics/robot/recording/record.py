@@ -1,15 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left behind, as arrays."""
+"""What a pass left behind, as arrays."""
 
 from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -41,12 +42,15 @@ class JointSeries:
         """Columns of joints, by name."""
         return [self.names.index(name) for name in names]
 
+    def rows(self, chosen: slice | npt.NDArray[Any]) -> JointSeries:
+        """Some of the messages."""
+        parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        names = parts.pop('names')
+        return JointSeries(names, **{name: part[chosen] for name, part in parts.items()})
+
     def during(self, duration: float) -> JointSeries:
         """The part that belongs to a motion of so many seconds."""
-        moving = (self.stamps >= 0.0) & (self.stamps <= duration)
-        rows = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del rows['names']
-        return JointSeries(self.names, **{name: part[moving] for name, part in rows.items()})
+        return self.rows((self.stamps >= 0.0) & (self.stamps <= duration))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,133 +64,80 @@ class ForceSeries:
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """A recorded run.
-
-    Attributes
-    ----------
-    start : float
-        Start of the motion, s since 1970.
-    state, joints, multipliers : JointSeries
-        `feedforward_state`, `joint_states` and `contact_multipliers`.
-    effort : (K, n_u) array
-        `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
-    bite : ForceSeries
-        As sent; `stamps` are the times of sending.
-    actuated_trajectory : list
-        The `feedforward_trajectory` messages.
-    faults : tuple of str
-        What diagnostics reported as an error.
-    """
-
-    start: float
-    state: JointSeries
-    joints: JointSeries
-    multipliers: JointSeries
-    effort: FloatArray
-    effort_sequence: FloatArray
-    bite: ForceSeries
-    actuated_trajectory: list[Any]
-    faults: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class ClosedLoopRecord:
     """A recorded pass; times in s from the start of the motion.
 
     Attributes
     ----------
     start : float
         Start of the motion, s since 1970.
-    feedforward : JointSeries
-        What the dynamics node commands.
-    drives : JointSeries
-        What the drives measure, stamped with SYNC; efforts are those of their motors.
-    truth : JointSeries
-        How the simulated mechanism moves, all joints.
+    series : mapping of JointSeries
+        Joint states by topic; ``record[topic]`` is short for ``record.series[topic]``.
     bite : ForceSeries
-        Of the food on the mandible.
+        Of the food on the mandible; `stamps` are the times of sending.
     delays : Counts
         Counted from before the motion to the end of the record.
     faults : tuple of str
         What diagnostics reported as an error from the start of the motion on.
     stalls : (M, 2) array
         When the computer itself stood still, from and to.
+    effort : (K, n_u) array
+        `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
+    actuated_trajectory : tuple
+        The `feedforward_trajectory` messages.
     """
 
     start: float
-    feedforward: JointSeries
-    drives: JointSeries
-    truth: JointSeries
+    series: Mapping[str, JointSeries]
     bite: ForceSeries
     delays: Counts
     faults: tuple[str, ...]
     stalls: FloatArray
+    effort: FloatArray
+    effort_sequence: FloatArray
+    actuated_trajectory: tuple[Any, ...]
+
+    def __getitem__(self, topic: str) -> JointSeries:
+        """Joint states of a topic."""
+        return self.series[topic]
 
 
-def read_record(file: pathlib.Path, contacts: Sequence[str]) -> Record:
-    """Read the MCAP file of a run with the dynamics node alone.
-
-    Raises
-    ------
-    InputError
-        When a topic has no message.
-    """
-    needed = {**topics.SENT, **topics.received_topics(contacts)}
-    needed.pop(topics.ACTUATED_TRAJECTORY)
-    events, start, since = _read(file, needed)
-    effort = events[topics.EFFORT]
-    return Record(
-        start=start * 1e-9,
-        state=joint_series(events[topics.STATE], since),
-        joints=joint_series(events[topics.JOINT_STATES], since),
-        multipliers=joint_series(events[topics.CONTACTS], since),
-        effort=np.array([event.content.data for event in effort]),
-        effort_sequence=_sequence(effort),
-        bite=force_series(events[topics.BITE_FORCE], since),
-        actuated_trajectory=[e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])],
-        faults=faults_in(events[topics.DIAGNOSTICS]),
-    )
-
-
-def read_closed_loop(file: pathlib.Path) -> ClosedLoopRecord:
-    """Read the MCAP file of a pass in closed loop.
+def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
+    """Read the MCAP file of a pass.
 
     Raises
     ------
     InputError
-        When a topic has no message.
+        When a needed topic has no message.
     """
-    events, start, since = _read(file, (topics.TRAJECTORY, *topics.CLOSED_LOOP))
-    sent = events[topics.TRAJECTORY][0].log_time
-    health, before = Health(), Counts()
-    for event in events[topics.DIAGNOSTICS]:
-        health.take(event.content.status)
-        if event.log_time < sent:
-            before = health.counts
-    drives = joint_series(events[topics.DRIVES], since)
-    stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
-    return ClosedLoopRecord(
-        start=start * 1e-9,
-        feedforward=joint_series(events[topics.STATE], since),
-        drives=drives,
-        truth=joint_series(events[topics.TRUTH], since),
-        bite=force_series(events[topics.BITE_FORCE], since),
-        delays=health.counts.since(before),
-        faults=faults_in([e for e in events[topics.DIAGNOSTICS] if e.log_time >= sent]),
-        stalls=stalls[stalls[:, 1] >= drives.stamps[0]],  # delays before that are not counted
-    )
-
-
-def _read(
-    file: pathlib.Path, needed: Iterable[str]
-) -> tuple[dict[str, list[Event]], int, Callable[[list[int]], FloatArray]]:
-    """Messages by topic, the start of the motion (ns since 1970), and what turns times into s."""
     events = read_mcap(file).events
     silent = [topic for topic in needed if topic not in events]
     if silent:
         raise InputError(f'nothing was received on {", ".join(silent)}')
-    start = stamp_of(events[topics.TRAJECTORY][0])
-    return events, start, since_start(start)
+    trajectory, diagnostics = events[topics.TRAJECTORY][0], events[topics.DIAGNOSTICS]
+    start, health, before = stamp_of(trajectory), Health(), Counts()
+    for event in diagnostics:
+        health.take(event.content.status)
+        if event.log_time < trajectory.log_time:
+            before = health.counts
+    since = since_start(start)
+    series = {
+        topic: joint_series(found, since)
+        for topic, found in events.items() if topic in topics.JOINT_TOPICS
+    }  # fmt: skip
+    stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
+    effort = events.get(topics.EFFORT, [])
+    return Record(
+        start=start * 1e-9,
+        series=series,
+        bite=force_series(events[topics.BITE_FORCE], since),
+        delays=health.counts.since(before),
+        faults=_faults_in([e for e in diagnostics if e.log_time >= trajectory.log_time]),
+        # Delays before the record are not counted.
+        stalls=stalls[stalls[:, 1] >= series[topics.STATE].stamps[0]],
+        effort=np.array([event.content.data for event in effort]),
+        effort_sequence=_sequence(effort),
+        actuated_trajectory=tuple(e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])),
+    )
 
 
 def since_start(start: int) -> Callable[[list[int]], FloatArray]:
@@ -229,7 +180,7 @@ def force_series(events: list[Event], since: Callable[[list[int]], FloatArray]) 
     )
 
 
-def faults_in(events: list[Event]) -> tuple[str, ...]:
+def _faults_in(events: list[Event]) -> tuple[str, ...]:
     """Distinct error messages, in order."""
     statuses = [status for event in events for status in event.content.status]
     levels = [(_level(status.level), status) for status in statuses]

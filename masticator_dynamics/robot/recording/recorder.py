@@ -18,6 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.guard import GuardedExecutor
 
 LEAD = 0.5  # s, from sending the trajectory to its start, plus this fraction of its duration:
 LEAD_PART = 0.02  # the node checks all of it first
@@ -40,30 +41,36 @@ class Recorder(Node):
         Of the node.
     received : mapping of str
         Message types by topic.
-    report : callable
-        Called with what the parent should know.
 
     Attributes
     ----------
     events : list of Event
+    received : mapping of str
+        Message types by topic.
     heard : set of str
         Topics on which something has arrived.
-    done : bool
-        Set by a subclass when the record is complete.
     """
 
-    def __init__(self, name: str, received: Mapping[str, str], report: Report):
+    def __init__(self, name: str, received: Mapping[str, str]):
         super().__init__(name)
         self.events: list[Event] = []
+        self.received = received
         self.heard: set[str] = set()
-        self.done = False
-        self.report = report
         self.qos = QoSProfile(depth=_DEPTH)
         self._recorded = {
             topic: DirectSubscription(self, message_class(datatype), topic, self.qos)
             for topic, datatype in received.items()
         }
         self.create_timer(_PERIOD, self._record_waiting)
+        # rclpy.spin_once would add and remove the node for every message.
+        self.spinner = GuardedExecutor()
+        self.spinner.add_node(self)
+
+    def spin(self, seconds: float) -> None:
+        """Let time pass; messages are recorded meanwhile."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.spinner.spin_once(timeout_sec=_PERIOD)
 
     def send(self, topic: str, publisher: Any, message: Any) -> None:
         """Publish and record.
@@ -81,7 +88,7 @@ class Recorder(Node):
         publisher.publish(message)
         self.events.append(Event(topic, now, now, 0, serialize_message(message)))
 
-    def taken(self, topic: str, content: bytes) -> None:
+    def on_message(self, topic: str, content: bytes) -> None:
         """Called for every message that is recorded; for subclasses."""
 
     def _record_waiting(self) -> None:
@@ -91,7 +98,7 @@ class Recorder(Node):
                 times = info['received_timestamp'], info['source_timestamp']
                 self.events.append(Event(topic, *times, sequence, content))
                 self.heard.add(topic)
-                self.taken(topic, content)
+                self.on_message(topic, content)
 
 
 def trajectory_message(script: Script, start: int) -> JointTrajectory:

@@ -4,42 +4,57 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import pathlib
 import queue
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.recording.processes import (
-    Child,
-    Parameters,
-    RunError,
-    node_arguments,
-    ros_environment,
-    stopped_at_the_end,
-)
-from masticator_dynamics.robot.recording.script import BITE_TIMEOUT, Script
-from masticator_dynamics.robot.recording.stages import Progress
+import click
 
-NODE_MODULE = 'masticator_dynamics.ros.dynamics_node'
+from masticator_dynamics.robot.recording.nodes import Node, running_nodes
+from masticator_dynamics.robot.recording.processes import Child, RunError, ros_environment
+from masticator_dynamics.robot.recording.script import Script
+
 PLAYER_MODULE = 'masticator_dynamics.robot.recording.play'
-VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
 # s: until everything is there, without a report while it plays, beyond the motion's duration
 _PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}
 _POLL = 0.1  # s
 
-# Runs nodes for a block: folder for logs, environment of processes; the last is stopped first.
-Nodes = Callable[[pathlib.Path, dict[str, str]], contextlib.AbstractContextManager[list[Child]]]
+
+class Progress:
+    """Stages of a run in words, and seconds of the motion as a bar if there is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def stage(self, text: str) -> None:
+        """Say what happens next."""
+        self.close()
+        print(text, file=sys.stderr, flush=True)
+
+    def motion(self, time: float, duration: float) -> None:
+        """Show that so many seconds have been played."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = click.progressbar(length=round(10.0 * duration), file=sys.stderr)
+        self._bar.update(round(10.0 * time) - self._bar.pos)
+
+    def close(self) -> None:
+        """End the bar."""
+        if self._bar is not None:
+            self._bar.render_finish()
+            self._bar = None
 
 
 def record_session(
     work: pathlib.Path,
     name: str,
-    nodes: Nodes,
+    nodes: Sequence[Node],
     script: Script,
     progress: Progress,
     *options: str,
@@ -51,9 +66,9 @@ def record_session(
     work : pathlib.Path
         Folder for logs and the record.
     name : str
-        Name of the record: the names of its file and of the player's log begin with it.
-    nodes : callable
-        Runs the nodes.
+        Name of the pass: the names of its record and of all logs begin with it.
+    nodes : sequence of Node
+        What it is played to.
     script : Script
         What is played.
     progress : Progress
@@ -75,48 +90,13 @@ def record_session(
     script.save(script_file)
     environment = ros_environment(work / 'ros_log')
     arguments = ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)]
-    with nodes(work, environment) as children:
+    with running_nodes(work, environment, name, nodes) as children:
         running = list(reversed(children))
         log = work / f'{name}_player.log'
         player = Child('player', [*arguments, *options], environment, log, reports=True)
         children.append(player)
         supervise(running, player, script.duration, progress)
     return record
-
-
-@contextlib.contextmanager
-def dynamics_alone(
-    work: pathlib.Path, environment: dict[str, str], mechanism: Mechanism, rate: float
-) -> Iterator[list[Child]]:
-    """Node dynamics, with no drives.
-
-    Parameters
-    ----------
-    work : pathlib.Path
-        Folder for its log.
-    environment : dict
-        Of the process.
-    mechanism : Mechanism
-        What moves.
-    rate : float
-        Control cycles per second, Hz.
-
-    Yields
-    ------
-    list of Child
-        Processes added to it are ended, too.
-    """
-    parameters: Parameters = {
-        'mechanism': str(mechanism.description.file),
-        'rate': float(rate),
-        'bite_force.timeout': BITE_TIMEOUT,
-        'visual_rate': min(VISUAL_RATE, float(rate)),
-    }
-    children: list[Child] = []
-    with stopped_at_the_end(children):
-        arguments = node_arguments(NODE_MODULE, parameters)
-        children.append(Child('dynamics node', arguments, environment, work / 'node.log'))
-        yield children
 
 
 def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: Progress) -> None:

@@ -1,15 +1,30 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When the computer itself stood still during a pass, as `stall_watch` saw it."""
+"""When the computer itself stood still during a pass.
+
+The host of a virtual machine takes its processors away for milliseconds, often without counting
+them as stolen. Run as a module, this watches with threads that go before all others, one for each
+processor, and prints a line for each time that one of them woke too late: when it last ran and when
+it woke, s since 1970.
+"""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import signal
+import threading
+import time
 
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.arrays import FloatArray
+
+SHORTEST = 0.001  # s
+_PERIOD = 0.001  # s
+_PRIORITY = 60  # above whatever takes part
 
 
 def stalls_file(folder: pathlib.Path, name: str) -> pathlib.Path:
@@ -51,3 +66,28 @@ def overlapped(
     for since, until in stalls:
         found |= (end >= since) & (begin <= until + after)
     return found
+
+
+def main() -> None:
+    """Watch until the process is ended."""
+    for processor in getattr(os, 'sched_getaffinity', lambda process: ())(0):  # Linux alone
+        threading.Thread(target=_watch, args=(processor,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback among the lines
+    signal.pause()
+
+
+def _watch(processor: int) -> None:
+    os.sched_setaffinity(0, (processor,))
+    if not real_time.request(_PRIORITY):
+        return  # lateness would say how busy the computer is
+    last = time.time()
+    while True:
+        time.sleep(_PERIOD)
+        now = time.time()
+        if now - last > _PERIOD + SHORTEST:
+            os.write(1, f'{last:.6f} {now:.6f}\n'.encode())  # at once, unlike what threads print
+        last = now
+
+
+if __name__ == '__main__':
+    main()

@@ -12,19 +12,19 @@ ACTUATED_TRAJECTORY = '/feedforward_trajectory'
 JOINT_STATES = '/joint_states'
 CONTACTS = '/contact_multipliers'
 DIAGNOSTICS = '/diagnostics'
-# In closed loop:
 DRIVES = '/servo_drives/state'
 TRUTH = '/twin/joint_states'
 ENABLE = '/servo_drives/enable'
 RESET = '/servo_drives/reset'
 
+JOINT_TOPICS = (STATE, JOINT_STATES, CONTACTS, DRIVES, TRUTH)
 _TYPES = {
     TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
     ACTUATED_TRAJECTORY: 'trajectory_msgs/msg/JointTrajectory',
     EFFORT: 'std_msgs/msg/Float64MultiArray',
     BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
     DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
-} | dict.fromkeys((STATE, JOINT_STATES, CONTACTS, DRIVES, TRUTH), 'sensor_msgs/msg/JointState')
+} | dict.fromkeys(JOINT_TOPICS, 'sensor_msgs/msg/JointState')
 
 
 def typed(*topics: str) -> dict[str, str]:

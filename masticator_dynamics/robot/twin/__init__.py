@@ -5,11 +5,10 @@
 from masticator_dynamics.robot.twin.food import Food, load_food, shipped_foods
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops
-from masticator_dynamics.robot.twin.twin_dynamics import Acceleration, ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 from masticator_dynamics.traced.simulation_data import Regularisation
 
 __all__ = [
-    'Acceleration',
     'Food',
     'ForwardDynamics',
     'MechanismPlant',

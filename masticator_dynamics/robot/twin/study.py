@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import (
     changed,
     load_drives,
 )
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings, load_simulation
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError
@@ -35,6 +35,7 @@ from masticator_dynamics.robot.twin.control_chain import (
 from masticator_dynamics.robot.twin.feedforward import Kind, feedforward
 from masticator_dynamics.robot.twin.food import Food, load_food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
+from masticator_dynamics.workers import results
 
 _CLOSURE_STEP = 0.01  # s, between the measured angles that are fitted
 
@@ -274,6 +275,7 @@ def study_feedforward(
     setting: StudySetting,
     gains: Gains | None = None,
     progress: Progress | None = None,
+    processes: int | None = None,
 ) -> Study:
     """Run a motion against food with each kind of feedforward.
 
@@ -285,11 +287,18 @@ def study_feedforward(
         Of all drives in all runs; default: those of the drives file.
     progress : callable, optional
         Called with the fraction that is done.
+    processes : int, optional
+        How many run at once; by default one for each processor.
     """
     chosen = gains or setting.gains
-    runs = []
-    for kind in Kind:
-        runs.append(StudyRun.of(kind, setting.run(kind, chosen), setting))
+    runs: dict[int, StudyRun] = {}
+    tasks = ((setting, kind, chosen) for kind in Kind)
+    for number, run in results(_run, tasks, processes):
+        runs[number] = run
         if progress is not None:
             progress(len(runs) / len(Kind))
-    return Study(setting, chosen, tuple(runs))
+    return Study(setting, chosen, tuple(runs[k] for k in sorted(runs)))
+
+
+def _run(setting: StudySetting, kind: Kind, gains: Gains) -> StudyRun:
+    return StudyRun.of(kind, setting.run(kind, gains), setting)

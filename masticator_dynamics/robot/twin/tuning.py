@@ -15,6 +15,7 @@ from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.robot.twin.feedforward import Kind
 from masticator_dynamics.robot.twin.margins import Margins, least_margins, modal_inertias
 from masticator_dynamics.robot.twin.study import Progress, StudySetting
+from masticator_dynamics.workers import results
 
 # The least that textbooks on servo loops require: 6 dB and 30 degrees.
 NEEDED = Margins(2.0, math.radians(30.0))
@@ -112,12 +113,12 @@ def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
                 pairs.append((gains, found))
     if not any(Trial(*pair, 0.0, 0.0).safe for pair in pairs):
         raise InputError('no gains of the search keep the margins')
-    trials = []
-    for gains, found in pairs:
-        trials.append(_try(setting, gains, found))
+    trials: dict[int, Trial] = {}
+    for number, trial in results(_try, ((setting, *pair) for pair in pairs)):
+        trials[number] = trial
         if progress is not None:
             progress(len(trials) / len(pairs))
-    return Tuning(tuple(trials))
+    return Tuning(tuple(trials[k] for k in sorted(trials)))
 
 
 def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:

@@ -1,19 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forward dynamics of any mechanism: efforts to accelerations."""
+"""Equations of motion with friction, stops and food, evaluated and integrated in machine code."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.accelerations import refusal
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.robot.twin.food import FORCE, GAP
 from masticator_dynamics.traced import simulation
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
@@ -27,34 +24,6 @@ if TYPE_CHECKING:
 
 _NO_WRENCH = np.zeros(6)
 _NO_FOOD = np.zeros(0)
-
-
-@dataclasses.dataclass(frozen=True)
-class Acceleration:
-    """What efforts cause at a state.
-
-    Attributes
-    ----------
-    y_ddot : array, shape (n_y,)
-        Independent accelerations, m/s^2 or rad/s^2.
-    motion : Motion
-        Of the whole tree with these accelerations.
-    contact : array, shape (n_c,)
-        Multipliers of the contacts, N, as :attr:`Effort.contact`.
-    friction : array, shape (n_u,)
-        Part of the efforts that the friction of the actuated joints takes.
-    contact_friction : array, shape (n_c, 3)
-        N, base axes, on each contact's body.
-    balance_residual : float
-        Largest generalised force left unbalanced, N or N m.
-    """
-
-    y_ddot: FloatArray
-    motion: Motion
-    contact: FloatArray
-    friction: FloatArray
-    contact_friction: FloatArray
-    balance_residual: float
 
 
 class ForwardDynamics:
@@ -94,54 +63,6 @@ class ForwardDynamics:
         self._eaten = Bolus.WIDTH if food else 0
         self._idle = np.zeros(self._eaten)
         self._stepped = np.empty(1 + 2 * freedoms + self._state)
-
-    def __call__(
-        self,
-        y: npt.ArrayLike,
-        y_dot: npt.ArrayLike,
-        efforts: npt.ArrayLike,
-        wrench: npt.ArrayLike | None = None,
-    ) -> Acceleration:
-        """Accelerations at a state.
-
-        Parameters
-        ----------
-        y, y_dot : array_like, shape (n_y,)
-            Independent positions and velocities.
-        efforts : array_like, shape (n_u,)
-            In the order of ``mechanism.actuated``, N m or N, of motors where there is a
-            transmission.
-        wrench : array_like, shape (6,), optional
-            Environment on platform: force and torque, base axes, about the platform's origin.
-
-        Raises
-        ------
-        InputError
-            For a wrong shape, NaN or infinity.
-        ReachError, SingularityError
-            As :meth:`Mechanism.solve`.
-        ActuationError
-            If friction of the contacts jams the mechanism.
-        """
-        count = len(self.mechanism.independent)
-        state = np.concatenate(
-            [as_finite_vector(y, 'y', count), as_finite_vector(y_dot, 'y_dot', count)]
-        )
-        given = as_finite_vector(efforts, 'efforts', len(self.mechanism.actuated))
-        load = _NO_WRENCH if wrench is None else as_finite_vector(wrench, 'wrench', 6)
-        self.run(state, given[None], load)
-        row, report = self._row.copy(), self._report.copy()
-        y_ddot = report[self._fields['y_ddot']]
-        motion_inputs = np.concatenate([state, y_ddot, load])
-        motion = Motion(self.mechanism, motion_inputs, row, self.mechanism.slices)
-        return Acceleration(
-            y_ddot,
-            motion,
-            row[self.mechanism.slices['multipliers']][self.mechanism.contact_rows],
-            report[self._fields['joint_friction']],
-            report[self._fields['contact_friction']].reshape(-1, 3),
-            float(report[self._fields['report']][2]),
-        )
 
     def field(self, name: str) -> FloatArray:
         """A view of results of the last run, see ``traced.simulation_data.reported``.

@@ -16,7 +16,8 @@ from std_msgs.msg import String
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.rotors import with_rotors
+from masticator_dynamics.drives.escalation import late_answers
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.state_machine import State
@@ -28,11 +29,11 @@ from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
     WARN,
+    KeepingUp,
     LogLimit,
     Status,
     shortened,
 )
-from masticator_dynamics.ros.common.keeping_up import KeepingUp, late_answers
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic
@@ -85,9 +86,9 @@ class TwinSettings:
 class Twin(Runtime):
     """Drives and mechanism in their own thread, in step with the clock.
 
-    Publishes ``bite_force``, the wrench of the food on the mandible at its tooth, in the tooth's
-    axes, and ``~/joint_states``, the true motion of all joints, which no encoder sees. Faults are
-    injected by topic ``~/fault``.
+    Publishes ``~/joint_states``, the true motion of all joints, which no encoder sees, and if there
+    is food ``bite_force``, its wrench on the mandible at the bitten tooth, in the tooth's axes.
+    Faults are injected by topic ``~/fault``.
 
     Parameters
     ----------
@@ -128,16 +129,17 @@ class Twin(Runtime):
         self._given_up = 0.0  # s, at the last look
         self._on = threading.Event()
         self._thread: threading.Thread | None = None
-        frame = food.frame if food else ''
-        self._tooth = FrameChain(mechanism, frame) if frame else None
-        if self._tooth is not None:
-            self._tooth.poses(mechanism.home.q)  # loads compiled code
         self._states = joint_topic(
             node, '~/joint_states', mechanism.tree_joints, 'position', 'velocity'
         )
-        bite = WrenchStamped()
-        bite.header.frame_id = settings.frame_prefix + frame
-        self._bites = Outgoing(node, 'bite_force', bite, 'wrench.force')
+        # Without food the topic is left to what does publish forces.
+        self._bites: Outgoing | None = None
+        if food:
+            self._tooth = FrameChain(mechanism, food.frame)
+            self._tooth.poses(mechanism.home.q)  # loads compiled code
+            bite = WrenchStamped()
+            bite.header.frame_id = settings.frame_prefix + food.frame
+            self._bites = Outgoing(node, 'bite_force', bite, 'wrench.force')
         self._faults = node.create_subscription(String, '~/fault', self._inject, 10)
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self._answers_late = late_answers(drives)
@@ -173,7 +175,7 @@ class Twin(Runtime):
         self._bus.shutdown()
         self._reporter.destroy()
         self._node.destroy_subscription(self._faults)
-        for topic in (self._states, self._bites):
+        for topic in filter(None, (self._states, self._bites)):
             topic.destroy()
 
     def collect(self) -> list[Status]:
@@ -243,7 +245,7 @@ class Twin(Runtime):
         stamp = now - round(self._simulator.age(steady) * 1e9)
         q = self._plant.tree_positions
         self._states.publish(stamp, q, self._plant.tree_velocities)
-        if self._tooth is not None:
+        if self._bites is not None:
             _, rotation = self._tooth.poses(q)
             self._bites.publish(stamp, rotation.T @ self._plant.food_force)
 

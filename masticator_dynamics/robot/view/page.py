@@ -33,7 +33,7 @@ addEventListener('load', () => {
   panel.id = 'curves-panel';
   panel.style = 'position:fixed;top:8px;right:8px;z-index:9;background:#fffe;padding:6px;' +
     'font:12px sans-serif;color:#222;max-height:85vh;overflow:auto;border-radius:4px';
-  const wide = 320, high = 130;
+  const wide = 320, high = 150, foot = 24;
   const charts = data.map(chart => {
     const title = panel.appendChild(document.createElement('div'));
     title.textContent = chart.title;
@@ -45,13 +45,22 @@ addEventListener('load', () => {
     const low = Math.min(0, ...values), most = Math.max(0, ...values);
     const top = most > low ? most : 1e-9;
     const end = chart.time[chart.time.length - 1];
-    const x = t => 44 + (wide - 48) * t / end, y = v => 6 + (high - 12) * (top - v) / (top - low);
+    const x = t => 44 + (wide - 48) * t / end;
+    const y = v => 6 + (high - 6 - foot) * (top - v) / (top - low);
     const drawn = document.createElement('canvas');
     drawn.width = wide; drawn.height = high;
     const pen = drawn.getContext('2d');
     pen.font = '10px sans-serif';
     pen.textAlign = 'right';
     for (const v of [low, top]) pen.fillText(v.toPrecision(3), 40, y(v) + 4);
+    pen.textAlign = 'center';
+    const rough = 10 ** Math.floor(Math.log10(end / 3)), times = end / 3 / rough;
+    const step = rough * (times >= 5 ? 5 : times >= 2 ? 2 : 1);
+    for (let k = 0; k * step <= end + 1e-9; k++) {
+      pen.fillRect(x(k * step), high - foot, 1, 3);
+      pen.fillText(+(k * step).toPrecision(6), Math.min(x(k * step), wide - 12), high - 11);
+    }
+    pen.fillText('time, s', x(end / 2), high - 1);
     pen.strokeStyle = '#bbb';
     pen.strokeRect(x(0), y(top), x(end) - x(0), y(low) - y(top));
     for (const curve of chart.curves) {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.robot.view.solids import cylinder, rod_pose, solids
 
 if TYPE_CHECKING:
     import viser
@@ -57,15 +57,14 @@ class Scene:
         self._bodies = [
             scene.add_frame(f'/{name}/{joint.name}', show_axes=False) for joint in self._tree.joints
         ]
-        description = mechanism.description
-        found, self.missing = shapes(description.urdf_xml, description.urdf_file.parent)
-        for number, shape in enumerate(found):
-            try:
-                self._draw(shape, number)
-            except ValueError as error:
-                self.missing.append(f'{shape.where}: {error}; it is not shown')
-        if not found:
-            self._draw_skeleton()
+        found, rods, self.missing = solids(mechanism)
+        for solid in found:
+            parent = f'/{name}' if solid.body < 0 else self._bodies[solid.body].name
+            scene.add_mesh_trimesh(f'{parent}/{solid.name}', solid.mesh)
+        self._rods = [
+            (rod, scene.add_mesh_trimesh(f'/{name}/rod_{k}', cylinder(rod.radius, rod.length)))
+            for k, rod in enumerate(rods)
+        ]
         self._arrows: dict[str, Any] = {}
         self.pose(mechanism.home.q)
 
@@ -75,6 +74,10 @@ class Scene:
         turns = self._rotation.from_matrix(poses.rotations[:-1]).wxyz
         for body, turn, origin in zip(self._bodies, turns, poses.origins[:-1], strict=True):
             body.wxyz, body.position = turn, origin
+        for rod, drawn in self._rods:
+            ends = [poses.point(b, p) for b, p in zip(rod.bodies, rod.points, strict=True)]
+            drawn.position, turned = rod_pose(*ends)
+            drawn.wxyz = self._rotation.from_matrix(turned).wxyz
 
     def arrow(self, name: str, start: FloatArray, vector: FloatArray, colour: Any = FORCE) -> None:
         """Draw a vector (3,), with its length in m, from a point (3,); base axes.
@@ -108,53 +111,6 @@ class Scene:
         """Draw a line through points (N, 3), m, base axes."""
         segments = np.stack([points[:-1], points[1:]], axis=1)
         self._scene.add_line_segments(f'/{self._name}/paths/{name}', segments, PATH)
-
-    def _draw(self, shape: Shape, number: int) -> None:
-        placement = self._tree.frames[shape.link]
-        parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
-        where = f'{parent}/{shape.link}_{number}'
-        turn = self._rotation.from_matrix(placement.rotation) @ (
-            self._rotation.from_rpy_radians(*shape.angles)
-        )
-        pose: dict[str, Any] = {
-            'wxyz': turn.wxyz,
-            'position': placement.position + placement.rotation @ shape.position,
-        }
-        size: Any = shape.size
-        if shape.kind == 'box':
-            self._scene.add_box(where, shape.colour, size, **pose)
-        elif shape.kind == 'cylinder':
-            self._scene.add_cylinder(where, size[0], size[1], shape.colour, **pose)
-        elif shape.kind == 'sphere':
-            self._scene.add_icosphere(where, size[0], shape.colour, **pose)
-        else:
-            mesh = _mesh(shape.file)
-            self._scene.add_mesh_trimesh(where, mesh, scale=size, **pose)
-
-    def _draw_skeleton(self) -> None:
-        """Draw lines between joints, and a ball at each, for descriptions without shapes."""
-        radius = 0.015 * self.extent
-        for joint, placement in zip(self._tree.joints, self._tree.placements, strict=True):
-            parent = f'/{self._name}' if placement.body < 0 else self._bodies[placement.body].name
-            ends = np.stack([np.zeros(3), placement.position])[None]
-            self._scene.add_line_segments(f'{parent}/to_{joint.name}', ends, PATH)
-            self._scene.add_icosphere(
-                f'/{self._name}/{joint.name}/ball', radius, (90, 90, 90), subdivisions=2
-            )
-
-
-def _mesh(file: Any) -> Any:
-    """A mesh with faces; raises ValueError naming a file that has none."""
-    import trimesh
-
-    try:
-        mesh = trimesh.load_mesh(file)
-    except Exception as error:  # its readers of damaged files raise all kinds
-        reason = str(error).partition('\n')[0][:200] or type(error).__name__
-        raise ValueError(f'the mesh {file.name!r} cannot be read: {reason}') from error
-    if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
-        raise ValueError(f'the mesh {file.name!r} is empty or damaged: no faces were read')
-    return mesh
 
 
 def _from_z(direction: FloatArray) -> FloatArray:

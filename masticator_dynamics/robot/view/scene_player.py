@@ -16,6 +16,7 @@ from masticator_dynamics.robot.view.page import PALETTE, with_curves
 from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene
 from masticator_dynamics.robot.view.server import serving
+from masticator_dynamics.robot.view.slider_ranges import slider_ranges
 
 if TYPE_CHECKING:
     import viser
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
 LONGEST = 600.0  # s, of a page, which takes minutes to make
-_STEPS = 400  # of a slider over its range
 
 
 class ScenePlayer:
@@ -124,18 +124,17 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
     look_at(server, mechanism)
     readout = server.gui.add_markdown('')
     found = []
-    for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
-        j = mechanism.tree_joints.index(name)
-        low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            slides = mechanism.structure.tree.joints[j].type == 'prismatic'
-            half = 0.2 * scene.extent if slides else 1.0
-            low, high = home - half, home + half
-        found.append(server.gui.add_slider(name, low, high, (high - low) / _STEPS, home))
+    homes = mechanism.home.y.tolist()
+    ranges = slider_ranges(mechanism)
+    for name, home, (unit, per, low, high, step) in zip(
+        mechanism.independent, homes, ranges, strict=True
+    ):
+        at = min(max(round(home / per / step) * step, low), high)
+        found.append((server.gui.add_slider(f'{name}, {unit}', low, high, step, at), per))
 
     def move(event: object) -> None:
         try:
-            effort = mechanism.feedforward([slider.value for slider in found])
+            effort = mechanism.feedforward([slider.value * per for slider, per in found])
         except MasticatorError as error:
             readout.content = f'**{error}**'
             return
@@ -145,7 +144,7 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
         )
         readout.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
 
-    for slider in found:
+    for slider, _ in found:
         slider.on_update(move)
     move(None)
     return scene

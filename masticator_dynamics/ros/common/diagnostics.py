@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Building blocks of what nodes report on ``/diagnostics``."""
+"""Building blocks of what nodes report on ``/diagnostics`` and in the log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
+
+from masticator_dynamics.drives.timing import Spread
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
@@ -158,6 +160,12 @@ class Rejections:
         return Status(what, level, message, values)
 
 
+def microseconds(name: str, spread: Spread) -> dict[str, object]:
+    """Entries of a status for times of which this is the spread."""
+    parts = {'p50': spread.median, 'p99': spread.p99, 'max': spread.largest}
+    return {f'{name} {part} (us)': round(1e6 * seconds, 1) for part, seconds in parts.items()}
+
+
 def _is_number(value: object) -> bool:
     if isinstance(value, bool | int | float):
         return not isinstance(value, bool)
@@ -166,3 +174,57 @@ def _is_number(value: object) -> bool:
     except ValueError:
         return False
     return True
+
+
+_REMEDY = (
+    'this computer does not keep up: end what else computes, allow real-time priorities '
+    '(masticator check-robot says what is missing), or choose a lower rate'
+)
+_THROTTLED = (
+    'real-time threads together wanted more of a processor than kernel.sched_rt_runtime_us grants '
+    '(masticator check-robot tells how much), or a more urgent one ran; end what else is '
+    'real-time, or choose a lower rate'
+)
+_HELD_BACK = 0.02  # s; for less, something more urgent may have run
+_QUIET = 60.0  # s without trouble, after which it is worth reporting again
+
+
+class KeepingUp:
+    """Warns, once for each name, that something stood still.
+
+    Parameters
+    ----------
+    warn : callable
+        Takes a sentence.
+    """
+
+    def __init__(self, warn: Callable[[str], None]):
+        self._warn = warn
+        self._last: dict[str, float] = {}
+
+    def look(
+        self, who: str, stood: float, limit: float, consequence: str, held_back: float = 0.0
+    ) -> None:
+        """Take the longest time for which something stood still since the last look.
+
+        Parameters
+        ----------
+        who : str
+            What is reported to have stood still.
+        stood, limit : float
+            s; up to the limit it is not worth a warning.
+        consequence : str
+            What it leads to.
+        held_back : float
+            s for which the kernel kept its thread from running, although it is a real-time one.
+        """
+        throttled = held_back > _HELD_BACK
+        if stood <= limit and not throttled:
+            return
+        now = time.monotonic()
+        if now - self._last.get(who, -math.inf) > _QUIET:
+            why = _REMEDY
+            if throttled:
+                why = f'the kernel held its thread back for {1e3 * held_back:.0f} ms: {_THROTTLED}'
+            self._warn(f'{who} for {1e3 * max(stood, held_back):.0f} ms ({consequence}); {why}')
+        self._last[who] = now

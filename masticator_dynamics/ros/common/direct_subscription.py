@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -140,20 +139,18 @@ class ReadTopic(DirectSubscription):
         largest: int | None = None,
     ):
         super().__init__(node, kind, topic, qos, largest)
-        self._give, self._ended = take, threading.Event()
-        self._thread = threading.Thread(target=self._run, name=topic, daemon=True)
+        self._give = take
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
         self._thread.start()
 
     def destroy(self) -> None:
         """End the thread and destroy the subscription."""
-        self._ended.set()
-        self._thread.join()
+        self._thread.stop()
         super().destroy()
 
     def _run(self) -> None:
-        # This thread may hold Python's lock when a cycle needs it.
-        real_time.request(real_time.SERVICE)
-        while not self._ended.is_set():
+        while not self._thread.ended.is_set():
             try:
                 self.wait(_POLL)
                 for message, _ in self.take():

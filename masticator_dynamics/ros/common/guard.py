@@ -10,17 +10,59 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
 from rclpy.client import Client
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor, await_or_execute
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 
-from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.ros.common import answers
+from masticator_dynamics.errors import MasticatorError, in_words
 from masticator_dynamics.ros.common.diagnostics import Rejections, shortened
+
+
+async def answer(service: Service, request: Any, failed: Callable[[Exception], None]) -> Any:
+    """Response of a service, a refusal if its callback raises.
+
+    Parameters
+    ----------
+    service : rclpy.service.Service
+    request : Any
+    failed : callable
+        Gets what the callback raised.
+    """
+    kind: Any = service.srv_type
+    if kind is SetParameters and len(request.parameters) > 1:
+        # Each has a result of its own: those before one that cannot be read have been set.
+        single = [SetParameters.Request(parameters=[each]) for each in request.parameters]
+        answers = [await answer(service, each, failed) for each in single]
+        return kind.Response(results=[result for each in answers for result in each.results])
+    try:
+        return await await_or_execute(service.callback, request, kind.Response())
+    except Exception as error:  # whatever it was, an answer is owed
+        failed(error)
+        return refusal(service, error)
+
+
+def refusal(service: Service, error: Exception) -> Any:
+    """A response without success, and with the reason where its type has a field for it."""
+    kind: Any = service.srv_type
+    response, reason = kind.Response(), shortened(in_words(error))
+    result = SetParametersResult(successful=False, reason=reason)
+    values = {
+        ('message', 'string'): reason,
+        ('failure_reason', 'string'): reason,
+        ('result', 'rcl_interfaces/SetParametersResult'): result,
+        ('results', 'sequence<rcl_interfaces/SetParametersResult>'): [result],
+    }
+    for field in response.get_fields_and_field_types().items():
+        if field in values:
+            setattr(response, field[0], values[field])
+    return response
+
 
 # What nonsensical data lead to. Anything else is a bug of ours that they brought to light.
 _OF_DATA = (
@@ -151,12 +193,12 @@ async def _answer(guard: Guard, service: Service, request: Any, header: Any) -> 
     with (
         service.handle
     ):  # stays until it has answered, although the node may be shut down meanwhile
-        response = await answers.answer(service, request, failed)
+        response = await answer(service, request, failed)
         try:
             _send(service, response, header)
         except Exception as error:  # a response that cannot be sent is no answer
             failed(error)
-            _send(service, answers.refusal(service, error), header)
+            _send(service, refusal(service, error), header)
 
 
 def _send(service: Service, response: Any, header: Any) -> None:

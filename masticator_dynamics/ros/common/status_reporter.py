@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
@@ -57,8 +56,9 @@ class StatusReporter:
         # A steady clock: a simulated one may stand still.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._every, self._timer = look, node.create_timer(look, self._look, clock=steady)
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker('diagnostics', self._repeat, real_time.SERVICE)
+        self._wait: Callable[[], None] = lambda: None
 
     def look_when(self, wait: Callable[[], None]) -> None:
         """Look from a thread of its own, whenever ``wait`` returns.
@@ -66,24 +66,18 @@ class StatusReporter:
         The executor holds Python's lock three times as long as a look takes.
         """
         self._timer.cancel()
-        self._thread = threading.Thread(
-            target=self._repeat, args=(wait,), name='diagnostics', daemon=True
-        )
+        self._wait = wait
         self._thread.start()
 
     def destroy(self) -> None:
         """Destroy topic, timer and thread."""
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.stop()
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
-    def _repeat(self, wait: Callable[[], None]) -> None:
-        # This thread may hold Python's lock when a cycle needs it.
-        real_time.request(real_time.SERVICE)
-        while not self._ended.wait(self._every):
-            wait()
+    def _repeat(self) -> None:
+        while not self._thread.ended.wait(self._every):
+            self._wait()
             try:
                 self._look()
             except Exception as error:  # whatever it was, the next look may succeed

@@ -8,7 +8,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
@@ -16,89 +15,14 @@ from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.evaluation.goals import Goal
 from masticator_dynamics.evaluation.results import Effort
-from masticator_dynamics.limits.ranges import LIMITS_KEPT
-from masticator_dynamics.ros.dynamics.bite_force import (
+from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
+from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
+from masticator_dynamics.ros.dynamics.measured_wrenches import (
     BiteForce,
     MeasuredWrench,
     MeasuredWrenches,
     Transport,
 )
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
-from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
-
-
-class EffortClamp:
-    """Efforts cut to the limits of the URDF, with a record of what was cut.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-
-    Attributes
-    ----------
-    units : tuple of str
-        Units of the efforts.
-    counts : (n_u,) array
-        Cycles in which each actuator was cut.
-    largest : (n_u,) array
-        Largest magnitude wanted of each since `take_largest`; 0 where none was cut.
-    """
-
-    def __init__(self, mechanism: Mechanism):
-        self.units = mechanism.effort_units
-        self._limits = mechanism.effort_limits
-        self._range = mechanism.effort_range
-        self.scale = 1.0
-        self.counts = np.zeros(len(self._limits), dtype=np.int64)
-        self.largest = np.zeros(len(self._limits))
-
-    @property
-    def scale(self) -> float:
-        """Fraction of the limits that may be used."""
-        return self._scale
-
-    @scale.setter
-    def scale(self, scale: float) -> None:
-        lowest, highest = self._range
-        self._bounds = lowest * scale, highest * scale
-        self._scale = scale
-
-    @property
-    def limits(self) -> FloatArray:
-        """Magnitudes (n_u,) that are never exceeded, N m or N."""
-        return self._limits * self.scale
-
-    def __call__(self, effort: FloatArray) -> FloatArray:
-        """Return efforts (n_u,) inside the limits."""
-        inside = self.inside(effort)
-        if self.cuts(effort, inside):
-            self.record(effort, inside)
-        return inside
-
-    def cuts(self, effort: FloatArray, inside: FloatArray) -> bool:
-        """Whether efforts (n_u,) were beyond the limits, by more than rounding."""
-        same = (effort == inside).all()
-        return not same and bool(self._beyond(effort, inside).any())
-
-    def record(self, effort: FloatArray, inside: FloatArray) -> None:
-        """Count a cycle whose efforts (n_u,) were cut."""
-        beyond = self._beyond(effort, inside)
-        self.counts += beyond
-        np.maximum(self.largest, np.where(beyond, np.abs(effort), 0.0), out=self.largest)
-
-    def inside(self, effort: FloatArray) -> FloatArray:
-        """Efforts (n_u,) cut to the limits, with no record of it."""
-        lowest, highest = self._bounds
-        return np.minimum(np.maximum(effort, lowest), highest)  # np.clip takes twice as long
-
-    def _beyond(self, effort: FloatArray, inside: FloatArray) -> npt.NDArray[np.bool_]:
-        beyond: npt.NDArray[np.bool_] = np.abs(effort - inside) > self.limits * LIMITS_KEPT
-        return beyond
-
-    def take_largest(self) -> FloatArray:
-        """Return `largest` and start over."""
-        largest, self.largest = self.largest, np.zeros_like(self.largest)
-        return largest
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,21 +11,16 @@ process stood still, it does not.
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.timing import Longest
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.drives.timing import Longest, Window
 
 _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue
 _JUMP = 1.0  # s; a larger step of a simulated clock means that it was set
 _POLL = 0.0005  # s; how often a simulated clock is read
-_WINDOW = 4096  # cycles over which statistics are taken
 # A processor that sleeps takes its time to wake: the thread wakes before a cycle is due, by as much
 # as it is seldom late, and waits for the rest without sleeping.
 _SELDOM = 0.03  # fraction of all cycles
@@ -66,7 +61,7 @@ class CycleCounts:
     stalls: int = 0
 
 
-class CycleScheduler:
+class CycleScheduler(real_time.Worker):
     """Runs ``cycle(due)`` for due times (ns) on a grid, in a thread of its own.
 
     Parameters
@@ -101,42 +96,18 @@ class CycleScheduler:
         failed: Callable[[Exception], None],
         steady: Callable[[], int] = steady_ns,
     ):
+        super().__init__('cycle', self._run, real_time.DYNAMICS, 1.0 / rate)
         self.period = round(1e9 / rate)
         self.simulated = False
         self._now, self._cycle, self._rest, self._failed = now, cycle, rest, failed
         self._jumped, self._stalled, self._steady = jumped, stalled, steady
         self.counts = CycleCounts()
         self.late = Longest()  # s by which cycles started late
-        self.real_time = self.awake = False
-        self.held_back = real_time.HeldBack()
-        self._durations = np.zeros(_WINDOW)
-        self._lateness = np.zeros(_WINDOW)
+        # How long cycles took with what followed, and how late they finished.
+        self.durations, self.lateness = Window(), Window()
         self._early = 0.0  # ns before a cycle is due
         self._due = 0  # of the latest cycle
         self._difference: int | None = None  # ns, between the two clocks
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Start with the next period."""
-        self._stopped.clear()
-        self._thread = threading.Thread(target=self._run, name='cycle', daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the cycle that is running."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-
-    def durations(self) -> FloatArray:
-        """How long the latest cycles took, s, including what followed when they were done."""
-        return self._durations[: min(self.counts.run, _WINDOW)].copy()
-
-    def lateness(self) -> FloatArray:
-        """How long after their due times the latest cycles finished, s."""
-        return self._lateness[: min(self.counts.run, _WINDOW)].copy()
 
     def sleep_until_quiet(self) -> None:
         """Sleep until a quarter of a period after a cycle was due.
@@ -147,14 +118,10 @@ class CycleScheduler:
             time.sleep((self._due + self.period // 4 - self._now()) % self.period * 1e-9)
 
     def _run(self) -> None:
-        self.real_time = real_time.request(real_time.DYNAMICS)
-        self.awake = real_time.stay_awake(self.period * 1e-9)
-        if self.real_time:
-            self.held_back.begin()
         self._difference, due = None, 0
-        while not self._stopped.is_set():
+        while not self.ended.is_set():
             now = self._wait_until(due)
-            if self._stopped.is_set():
+            if self.ended.is_set():
                 return
             due = due or now
             step = self._step(now - due)
@@ -212,9 +179,8 @@ class CycleScheduler:
         lateness = self._now() - due
         if done:
             self._succeeds(self._rest, due)
-        place = self.counts.run % _WINDOW
-        self._lateness[place] = lateness * 1e-9
-        self._durations[place] = time.perf_counter() - begin
+        self.lateness.add(lateness * 1e-9)
+        self.durations.add(time.perf_counter() - begin)
         self.counts.late += lateness > self.period
         self.counts.run += 1
 
@@ -231,7 +197,7 @@ class CycleScheduler:
         earliest = _JUMP * 1e9 if self.simulated else self.period + _SMALLEST
         while True:
             now = self._now()
-            if self._stopped.is_set() or (now > 0 and not 0 < due - now <= earliest):
+            if self.ended.is_set() or (now > 0 and not 0 < due - now <= earliest):
                 return now
             if self.simulated or now == 0:
                 time.sleep(_POLL)

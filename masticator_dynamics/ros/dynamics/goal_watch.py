@@ -14,7 +14,6 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.dynamics.trajectory_points import JointsError
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
 # Tolerances of actuated joints, if a goal gives none: as in config/controllers.yaml.
 ON_THE_WAY = {'rad': 0.15, 'm': 0.015}
@@ -85,30 +84,3 @@ class Tolerances:
                 off = f'{self.joints[k]} is {abs(errors[k]):.3g} {unit} off'
                 return f'{off} (tolerance {allowed[k]:.3g} {unit})'
         return ''
-
-
-class Wanted:
-    """Where all joints of the tree should be at a time; before and after, at the path's ends.
-
-    Parameters
-    ----------
-    prepared : PreparedTrajectory
-    """
-
-    def __init__(self, prepared: PreparedTrajectory):
-        assert prepared.samples is not None
-        self._samples = prepared.samples
-        self._times = self._samples.times - self._samples.times[0]
-
-    def __call__(self, seconds: float) -> tuple[FloatArray, FloatArray]:
-        """Positions and velocities (n_q,), so many seconds after the motion's start."""
-        q, v, times = self._samples.q, self._samples.v, self._times
-        if not 0.0 < seconds < times[-1]:
-            return q[-1 if seconds > 0.0 else 0], np.zeros_like(q[0])
-        k = int(np.searchsorted(times, seconds, side='right')) - 1
-        step = times[k + 1] - times[k]
-        s, way = (seconds - times[k]) / step, q[k + 1] - q[k]
-        begin, end = step * v[k], step * v[k + 1]  # per length of the interval
-        square, cube = 3.0 * way - 2.0 * begin - end, begin + end - 2.0 * way
-        position = q[k] + s * (begin + s * (square + s * cube))
-        return position, (begin + s * (2.0 * square + 3.0 * s * cube)) / step

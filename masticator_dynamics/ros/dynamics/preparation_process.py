@@ -38,7 +38,6 @@ from masticator_dynamics.ros.dynamics.trajectory_points import (
 )
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
-    effort_trajectory,
     expected_duration,
     prepare,
 )
@@ -255,14 +254,10 @@ class _Desk:
         scale: float,
         sampled: bool,
     ) -> PreparedTrajectory:
-        """As :func:`prepare`, of given points or those read last, with its message.
-
-        ``sampled``: whether the samples are wanted, too.
-        """
-        prepared = self._prepare(points or self._points, at_start, at_stamp, stamp, start, scale)
-        message = effort_trajectory(self._mechanism, prepared)
-        samples = prepared.samples if sampled else None
-        return dataclasses.replace(prepared, message=message, samples=samples)
+        """As :func:`prepare`, of given points or those read last."""
+        return self._prepare(
+            points or self._points, at_start, at_stamp, stamp, start, scale, sampled=sampled
+        )
 
 
 def _send(link: socket.socket, content: Any) -> None:

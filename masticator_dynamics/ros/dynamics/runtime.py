@@ -16,16 +16,15 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.common.node_clock import NodeClock
-from masticator_dynamics.ros.dynamics.bite_force import BiteForce, MeasuredWrenches
-from masticator_dynamics.ros.dynamics.cycle import Answer, EffortClamp, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import Answer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
-from masticator_dynamics.ros.dynamics.load_watch import LoadWatch
-from masticator_dynamics.ros.dynamics.publishers import Publishers
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from masticator_dynamics.ros.dynamics.topics import Publishers, WrenchInput
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
 from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
-from masticator_dynamics.ros.dynamics.wrench_input import WrenchInput
 
 if TYPE_CHECKING:
     from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
@@ -246,6 +245,6 @@ def _load(settings: DynamicsSettings) -> Mechanism:
         return Mechanism.load(settings.mechanism)
     # Imported only here: pydantic, which reads drives files, takes 20 MB.
     from masticator_dynamics.drives.configuration import load_drives
-    from masticator_dynamics.drives.rotors import with_rotors
+    from masticator_dynamics.drives.scaling import with_rotors
 
     return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))

@@ -7,18 +7,24 @@ from __future__ import annotations
 import collections
 import time
 
-import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status
-from masticator_dynamics.ros.common.keeping_up import KeepingUp
+from masticator_dynamics.drives.timing import Spread
+from masticator_dynamics.ros.common.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    KeepingUp,
+    Status,
+    microseconds,
+)
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
-from masticator_dynamics.ros.dynamics.bite_force import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.cycle import Answer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
+from masticator_dynamics.ros.dynamics.topics import WrenchInput
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
-from masticator_dynamics.ros.dynamics.wrench_input import WrenchInput
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
 _LOOK = 0.2  # s
@@ -52,7 +58,11 @@ class Supervision:
         now = time.monotonic()
         if now - self._efforts_logged > 1.0:
             self._efforts_logged = now
-            self._timing = _timing(self._runtime.scheduler)  # this takes as long as all the rest
+            scheduler = self._runtime.scheduler  # this takes as long as all the rest
+            self._timing = {
+                **microseconds('cycle time', Spread.of(scheduler.durations())),
+                **microseconds('cycle lateness', Spread.of(scheduler.lateness())),
+            }
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime
         self._keeping_up.look(
@@ -179,18 +189,6 @@ class Supervision:
                 f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now):.3g} s old, timeout '
                 f'is {kept.timeout:g} s; it counts as zero'
             )
-
-
-def _timing(scheduler: CycleScheduler) -> dict[str, object]:
-    """How long the latest cycles took, and how late they were."""
-    values: dict[str, object] = {}
-    for name, seconds in (('time', scheduler.durations()), ('lateness', scheduler.lateness())):
-        if len(seconds):
-            p50, p99 = np.percentile(seconds, [50.0, 99.0]) * 1e6
-            values[f'cycle {name} p50 (us)'] = round(float(p50), 1)
-            values[f'cycle {name} p99 (us)'] = round(float(p99), 1)
-            values[f'cycle {name} max (us)'] = round(float(seconds.max()) * 1e6, 1)
-    return values
 
 
 def _cycle_values(

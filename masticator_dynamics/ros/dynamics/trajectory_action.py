@@ -42,7 +42,6 @@ from masticator_dynamics.ros.dynamics.goal_watch import (
     AT_THE_END,
     ON_THE_WAY,
     Tolerances,
-    Wanted,
 )
 from masticator_dynamics.ros.dynamics.trajectory_input import (
     ACTION,
@@ -51,7 +50,11 @@ from masticator_dynamics.ros.dynamics.trajectory_input import (
     TrajectoryInput,
 )
 from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, read_points
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PastError, PreparedTrajectory
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+    JointMotion,
+    PastError,
+    PreparedTrajectory,
+)
 
 _LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
 _PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
@@ -83,7 +86,6 @@ class _Goal:
         self.rows = [joints.index(name) for name in names if name in joints]
         self.stamp, self.points = read_points(request.trajectory, mechanism)
         self.outcome: Outcome | None = None
-        self.wanted: Wanted | None = None
         self.stop: Outcome | None = None
         self.stop_asked = False
 
@@ -209,14 +211,13 @@ class TrajectoryAction:
             return self._end(goal.handle, _code(outcome), str(outcome))
         if outcome is None:
             return False
-        goal.wanted = goal.wanted or Wanted(outcome)
         piece, failure = self._followed(outcome), self._failure()
         if goal.handle.is_cancel_requested and (piece is not None or goal.stop_asked):
             done = self._look_at_stop(goal, piece)
             if done is not None:
                 return done
         if piece is not None:
-            return self._compare(goal, piece, goal.wanted)
+            return self._compare(goal, piece, outcome.joints)
         if failure:
             return self._end(goal.handle, _Result.PATH_TOLERANCE_VIOLATED, f'stopped: {failure}')
         return self._end(goal.handle, _Result.INVALID_GOAL, 'pre-empted by a newer trajectory')
@@ -245,9 +246,10 @@ class TrajectoryAction:
                 return piece if all(p.start >= piece.end for p in schedule[k + 1 :]) else None
         return None
 
-    def _compare(self, goal: _Goal, piece: Piece, wanted: Wanted) -> bool:
+    def _compare(self, goal: _Goal, piece: Piece, wanted: JointMotion | None) -> bool:
         """Send feedback on what is measured; return whether the goal has ended."""
         after, lacking = (self._queue.now() - piece.end) * 1e-9, 'no joint_states have come since'
+        assert wanted is not None
         if self._measured is not None and self._measured[0] >= piece.start:
             stamp, *actual = self._measured
             seconds = (stamp - piece.start) * 1e-9

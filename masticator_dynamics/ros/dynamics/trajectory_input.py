@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
-from masticator_dynamics.ros.common.askers import who_asks, who_publishes
+from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
 from masticator_dynamics.ros.common.outgoing import RELIABLE

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import array
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -13,16 +15,13 @@ from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.evaluation.goals import Goal
+from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.ros.dynamics.executed_motion import Piece, State
-from masticator_dynamics.ros.dynamics.range_check import (
-    SampledMotion,
-    check_ranges,
-    sample_motion,
-)
 from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 
 LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
@@ -36,6 +35,28 @@ class PastError(InputError):
 
 
 @dataclasses.dataclass(frozen=True)
+class JointMotion:
+    """All joints of the tree (N, n_q) at times (N,) from the start; m, rad and s."""
+
+    times: FloatArray
+    q: FloatArray
+    v: FloatArray
+
+    def __call__(self, seconds: float) -> tuple[FloatArray, FloatArray]:
+        """Positions and velocities (n_q,) at a time; before and after, at rest at the ends."""
+        q, v, times = self.q, self.v, self.times
+        if not 0.0 < seconds < times[-1]:
+            return q[-1 if seconds > 0.0 else 0], np.zeros_like(q[0])
+        k = int(np.searchsorted(times, seconds, side='right')) - 1
+        step = times[k + 1] - times[k]
+        s, way = (seconds - times[k]) / step, q[k + 1] - q[k]
+        begin, end = step * v[k], step * v[k + 1]  # per length of the interval
+        square, cube = 3.0 * way - 2.0 * begin - end, begin + end - 2.0 * way
+        position = q[k] + s * (begin + s * (square + s * cube))
+        return position, (begin + s * (2.0 * square + 3.0 * s * cube)) / step
+
+
+@dataclasses.dataclass(frozen=True)
 class PreparedTrajectory:
     """A motion that has passed every check.
 
@@ -45,16 +66,17 @@ class PreparedTrajectory:
         In independent coordinates; times of its path count from the message's stamp; ends at rest.
     ramp : float
         Duration of the rest ramp that was appended, s; 0 when none was needed.
-    samples : SampledMotion or None
-        Actuated joints at most 20 ms apart, first and last included, where wanted.
     message : bytes
-        The same as a serialised message, once it has been made.
+        Of actuated joints with efforts, at most 20 ms apart, as for a trajectory controller:
+        a serialised JointTrajectory.
+    joints : JointMotion or None
+        At the same times, where wanted.
     """
 
     piece: Piece
     ramp: float
-    samples: SampledMotion | None
-    message: bytes = b''
+    message: bytes
+    joints: JointMotion | None
 
 
 def prepare(
@@ -69,6 +91,7 @@ def prepare(
     goal: Goal = 'torque',
     friction: bool = False,
     limits: bool = False,
+    sampled: bool = True,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 
@@ -89,6 +112,8 @@ def prepare(
     limits : bool
         Whether efforts are chosen within the limits of all loads; otherwise only their own limits
         are checked, afterwards.
+    sampled : bool
+        Whether the motion of all joints is wanted, too.
 
     Raises
     ------
@@ -122,8 +147,8 @@ def prepare(
             names=names,
         )
         path, ramp = with_rest_ramp(path)
-        times, in_message = _sample_times(path)
-        samples = sample_motion(
+        times, told = _sample_times(path)
+        batch = _evaluated(
             mechanism,
             path,
             times,
@@ -132,19 +157,30 @@ def prepare(
             limits=limits and mechanism.load_limits.scaled(effort_limit_scale),
         )
         # Efforts chosen within limits already keep to them, up to numerical error.
-        check_ranges(mechanism, samples, None if limits else effort_limit_scale)
-    return PreparedTrajectory(Piece(start, path), ramp, samples.rows(in_message))
+        refuse_outside(mechanism, times, batch, None if limits else effort_limit_scale)
+    after = times[told] - times[0]
+    message = _message(mechanism.actuated, start, after, batch, told)
+    joints = JointMotion(after, batch.q[told], batch.v[told]) if sampled else None
+    return PreparedTrajectory(Piece(start, path), ramp, message, joints)
 
 
-def effort_trajectory(mechanism: Mechanism, prepared: PreparedTrajectory) -> bytes:
-    """Serialised message of actuated joints with efforts, as for a trajectory controller."""
-    samples = prepared.samples
-    assert samples is not None
-    message = JointTrajectory(joint_names=list(mechanism.actuated))
-    message.header.stamp = Time(**_parts(prepared.piece.start))
+def _evaluated(mechanism: Mechanism, path: MotionPath, times: FloatArray, **wanted: Any) -> Effort:
+    """Efforts along a path at times (N,), s; errors name the time."""
+    try:
+        return mechanism.feedforward_batch(*path.sample(times), **wanted)
+    except MasticatorError as error:
+        raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None
+
+
+def _message(
+    joints: Sequence[str], start: int, after: FloatArray, batch: Effort, told: IntArray
+) -> bytes:
+    """Serialised message of some rows of a batch, which begins at ``start`` (ns)."""
+    message = JointTrajectory(joint_names=list(joints))
+    message.header.stamp = Time(**_parts(start))
     fields = ('positions', 'velocities', 'accelerations', 'effort')
-    rows = (samples.position, samples.velocity, samples.acceleration, samples.effort)
-    for time, *values in zip(samples.times - samples.times[0], *rows, strict=True):
+    rows = (batch.position, batch.velocity, batch.acceleration, batch.actuated)
+    for time, *values in zip(after, *(row[told] for row in rows), strict=True):
         point = JointTrajectoryPoint(time_from_start=Duration(**_parts(round(time * 1e9))))
         for field, row in zip(fields, values, strict=True):
             setattr(point, field, array.array('d', row.tobytes()))
@@ -186,7 +222,7 @@ def expected_duration(points: TrajectoryPoints) -> float:
     return 0.005 + 25e-6 * min(samples, 1e6)
 
 
-def _sample_times(path: MotionPath) -> tuple[FloatArray, FloatArray]:
+def _sample_times(path: MotionPath) -> tuple[FloatArray, IntArray]:
     """Times of the checks, and which of them go into the message; knots are in both."""
     if path.end == path.start:
         return np.array([path.start]), np.array([0])

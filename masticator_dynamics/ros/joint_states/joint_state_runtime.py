@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
@@ -13,6 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.real_time import Worker
 from masticator_dynamics.errors import in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
@@ -21,6 +21,8 @@ from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.outgoing import publisher
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.joint_states.joint_state_input import (
+    ACTUATED,
+    INDEPENDENT,
     JointReading,
     JointStateReader,
     UnmeasuredError,
@@ -52,6 +54,8 @@ class JointStateRuntime(Runtime):
         What is published, filled in by :meth:`answer`.
     """
 
+    kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
+
     def __init__(
         self,
         node: ManagedNode,
@@ -66,10 +70,9 @@ class JointStateRuntime(Runtime):
         self._message, self._publisher = message, publisher(node, type(message), target)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
-        self._reader = JointStateReader(mechanism, settings.closure_tolerance)
+        self._reader = JointStateReader(mechanism, settings.closure_tolerance, self.kinds)
         self._subscription = DirectSubscription(node, JointState, source, _QOS, _LARGEST)
-        self._thread: threading.Thread | None = None
-        self._ended = threading.Event()
+        self._thread = Worker(source, self._run)
         self._received = self._residual = 0.0
         self._kind, self._unmeasured = 'none', ''
         # Read a valid state once, to fill caches and load code.
@@ -92,12 +95,12 @@ class JointStateRuntime(Runtime):
     @property
     def silent(self) -> bool:
         """Whether the node is active but has received nothing yet, or nothing for a second."""
-        return self._thread is not None and time.monotonic() - self._received > _SILENCE
+        return self._thread.running and time.monotonic() - self._received > _SILENCE
 
     def collect(self) -> list[Status]:
         """Current diagnostic statuses."""
-        level, message = OK, 'not active' if self._thread is None else 'active'
-        if self._thread is not None and self._unmeasured:
+        level, message = OK, 'active' if self._thread.running else 'not active'
+        if self._thread.running and self._unmeasured:
             level, message = WARN, self._unmeasured
         elif self.silent:
             level, message = WARN, f'nothing comes on {self._source}'
@@ -114,18 +117,13 @@ class JointStateRuntime(Runtime):
         """Process messages from now on; those queued while inactive are discarded."""
         for _ in self._subscription.take():
             pass
-        self._ended.clear()
         self._received = 0.0
-        self._thread = threading.Thread(target=self._run, name=self._source, daemon=True)
         self._thread.start()
         return f'{self._mechanism.name}: {self.describe()}'
 
     def deactivate(self) -> None:
         """End the thread."""
-        if self._thread is not None:
-            self._ended.set()
-            self._thread.join()
-            self._thread = None
+        self._thread.stop()
 
     def destroy(self) -> None:
         """Stop the thread and destroy the topics."""
@@ -140,7 +138,7 @@ class JointStateRuntime(Runtime):
         self._settings = settings
 
     def _run(self) -> None:
-        while not self._ended.is_set():
+        while not self._thread.ended.is_set():
             self._subscription.wait(_POLL)
             waiting = list(self._subscription.take())
             if waiting:
@@ -149,7 +147,7 @@ class JointStateRuntime(Runtime):
 
     def _answer_waiting(self, waiting: list[tuple[JointState, int]]) -> None:
         for index, (message, received) in enumerate(waiting):
-            if self._ended.is_set():
+            if self._thread.ended.is_set():
                 return
             if time.time_ns() - received > _LAG:
                 self._skipped += len(waiting) - 1 - index
@@ -159,7 +157,9 @@ class JointStateRuntime(Runtime):
 
     def _take(self, message: JointState) -> None:
         try:
-            reading = self._reader.read(message.name, message.position, message.velocity)
+            reading = self._reader.read(
+                message.name, message.position, message.velocity, message.effort
+            )
             if not (message.header.stamp.sec or message.header.stamp.nanosec):
                 message.header.stamp = self._now.stamp()
             if self.answer(message.header, reading):

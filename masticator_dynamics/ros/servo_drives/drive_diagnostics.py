@@ -13,10 +13,19 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load
 from masticator_dynamics.drives.drive_report import Phase, Report
+from masticator_dynamics.drives.escalation import late_answers
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.state_machine import state_of
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Rejections, Status
-from masticator_dynamics.ros.common.keeping_up import KeepingUp, late_answers
+from masticator_dynamics.ros.common.diagnostics import (
+    ERROR,
+    OK,
+    STALE,
+    WARN,
+    KeepingUp,
+    Rejections,
+    Status,
+    microseconds,
+)
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
 
@@ -186,11 +195,9 @@ class DriveDiagnostics:
         }
         if drives.bus.interface == 'udp_multicast':
             values['packets that were no frames'] = self._exchange.no_frames
-        for name, spread in (('jitter', statistics.lateness), ('answer', statistics.answer),
-                             ('cycle', statistics.duration)):  # fmt: skip
-            values[f'{name} p50 (us)'] = round(spread.median * 1e6, 1)
-            values[f'{name} p99 (us)'] = round(spread.p99 * 1e6, 1)
-            values[f'{name} max (us)'] = round(spread.largest * 1e6, 1)
+        values |= microseconds('jitter', statistics.lateness)
+        values |= microseconds('answer', statistics.answer)
+        values |= microseconds('cycle', statistics.duration)
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
             return Status('bus', ERROR, error, values)

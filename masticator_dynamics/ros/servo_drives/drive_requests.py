@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
@@ -18,19 +19,22 @@ from std_srvs.srv import Trigger
 from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.status_words import powered
+from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
-from masticator_dynamics.ros.common.askers import who_asks
+from masticator_dynamics.ros.common.connections import who_asks
 from masticator_dynamics.ros.common.diagnostics import LogLimit
 from masticator_dynamics.ros.common.guard import guard_of
-from masticator_dynamics.ros.servo_drives.commanders import Commanders
+from masticator_dynamics.ros.servo_drives.drive_topics import Commanders
+from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration
 
 _POLL = 0.005  # s
 _BURST = 10  # lines in the log at once
 _PATIENCE = 10.0  # s; the supervisor gives up earlier by itself
 _MOST_WAITING = 10  # requests, each with a thread
+_STILL = 10.0  # s to come to rest after zeros are known
+_MOVED = 1e-3  # rad or m
 _INACTIVE = Outcome(False, 'the node is not active')
 _WITHDRAWN = Outcome(False, 'not carried out: the drives were disabled or stopped meanwhile')
 _TOO_MANY = Outcome(False, f'not carried out: {_MOST_WAITING} requests are waiting')
@@ -63,6 +67,8 @@ class DriveRequests:
         Joint positions, rad, at the mechanism's home.
     approach_velocity : float
         Largest velocity of any joint on the way to a command, rad/s.
+    zeros : ZeroCalibration, optional
+        Finds zeros without a fixture.
     """
 
     def __init__(
@@ -73,11 +79,12 @@ class DriveRequests:
         exchange: CyclicExchange,
         home: FloatArray,
         approach_velocity: float,
+        zeros: ZeroCalibration | None = None,
     ):
         self.active, self.approach_velocity = False, approach_velocity
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
-        self.commanders = Commanders(node, supervisor)
+        self.commanders, self._zeros = Commanders(node, supervisor), zeros
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
         self.latest = ''  # what was last requested, when and by whom
@@ -91,6 +98,8 @@ class DriveRequests:
             'reset': self.reset,
             'home': self.home,
         }
+        if zeros is not None:
+            requests['calibrate_zeros'] = self.calibrate_zeros
         # Taken as they come: one that waited for another could not be told from a later one.
         group = ReentrantCallbackGroup()
         self._services = [
@@ -169,6 +178,31 @@ class DriveRequests:
 
     def home(self) -> Outcome:
         """Make the current positions the mechanism's home; blocks."""
+        return self._make_positions(self._home, 'homed')
+
+    def calibrate_zeros(self) -> Outcome:
+        """Find zeros while the torque-free mechanism is moved by hand, and set them; blocks."""
+        assert self._zeros is not None
+        self._node.get_logger().info('calibrate_zeros: move the mechanism through its range')
+        found = self._zeros.find(lambda: self.active and not self._withdrawn)
+        if isinstance(found, Outcome):
+            return found
+        zeros, text = found
+        self._node.get_logger().info(f'calibrate_zeros: {text}; now hold it still')
+        end = time.monotonic() + _STILL
+        while not (rest := self._supervisor.may_home()).success and time.monotonic() < end:
+            time.sleep(_POLL)
+        feedback = self._supervisor.report().feedback
+        if self._withdrawn or not self.active:
+            return _WITHDRAWN
+        if not rest.success or feedback is None:
+            return rest
+        return self._make_positions(feedback.position + zeros, text, feedback.position)
+
+    def _make_positions(
+        self, target: FloatArray, text: str, still_at: FloatArray | None = None
+    ) -> Outcome:
+        """Make the current positions these, if drives are still where they were measured."""
         allowed = self._supervisor.may_home()
         if not allowed.success:
             return allowed
@@ -176,9 +210,11 @@ class DriveRequests:
             self._network.check_unaltered()
             # From here on zeros are altered: by this node, or by whoever interferes.
             self._supervisor.forget_home(self._network.names, altered=True)
-            self._network.begin_homing(self._home)
+            self._network.begin_homing(target)
             try:
-                outcome = self._begin(self._supervisor.home)
+                outcome = self._moved(still_at)
+                if outcome.success:
+                    outcome = self._begin(functools.partial(self._supervisor.home, target))
             finally:
                 self._network.end_homing()
             self._network.verify()
@@ -187,7 +223,17 @@ class DriveRequests:
         if not outcome.success:
             return outcome
         reference = self._supervisor.check_reference()
-        return Outcome(reference.success, f'homed; {reference.message}')
+        return Outcome(reference.success, f'{text}; {reference.message}')
+
+    def _moved(self, still_at: FloatArray | None) -> Outcome:
+        """Whether drives are where they were, none by more than homing allows."""
+        feedback = self._supervisor.report().feedback
+        if still_at is None or feedback is None:
+            return Outcome(True, '')
+        off = np.abs(feedback.position - still_at)
+        joint = self._supervisor.joints[int(np.argmax(off))]
+        text = f'{joint} moved by {off.max():.2g} while zeros were set: hold it still, ask again'
+        return Outcome(bool(off.max() <= _MOVED), text)
 
     def run(self, request: Request, ends: Ends | None = None) -> Outcome:
         """Run a request once those before it have ended.

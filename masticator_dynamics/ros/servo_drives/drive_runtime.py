@@ -14,24 +14,21 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.approach import plan_approach
-from masticator_dynamics.drives.commanded_closure import CommandedClosure
+from masticator_dynamics.drives.closure_checks import CommandedClosure, check_reference
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.drive_report import Report
-from masticator_dynamics.drives.encoder_reference import check_reference
+from masticator_dynamics.drives.drive_report import Finding, Report
 from masticator_dynamics.drives.exchange import CyclicExchange
-from masticator_dynamics.drives.findings import Finding
 from masticator_dynamics.drives.joint_limits import in_order
-from masticator_dynamics.drives.loop_check import LoopCheck
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.slow_reading import SlowReading
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watching_threads import LoopCheck, SlowReading
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
 from masticator_dynamics.ros.common.managed_node import Runtime
-from masticator_dynamics.ros.servo_drives.added_effort import AddedEffort
 from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
-from masticator_dynamics.ros.servo_drives.drive_topics import DriveTopics
+from masticator_dynamics.ros.servo_drives.drive_topics import AddedEffort, DriveTopics
+from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration, ZeroSettings
 
 _AGAIN = 0.2  # s between two attempts to find missing drives
 _OFF = 0.05  # rad or m, by which joints are off so that loops do not close
@@ -83,9 +80,12 @@ class DriveRuntime(Runtime):
         self._topics = DriveTopics(
             node, self._supervisor, drives.mode, forward_effort=settings.forward_effort, added=added
         )
+        self._zeros = ZeroCalibration(
+            Mechanism(mechanism.description), drives, self._supervisor, _zero_settings(settings)
+        )
         self._requests = DriveRequests(
             node, self._supervisor, self._network, self._exchange, mechanism.home.position,
-            settings.approach_velocity,
+            settings.approach_velocity, self._zeros,
         )  # fmt: skip
         self._diagnostics = DriveDiagnostics(
             node, mechanism.name, drives, self._exchange, self._topics.rejections,
@@ -160,6 +160,7 @@ class DriveRuntime(Runtime):
         """Apply the parameters that may change."""
         self._settings = settings
         self._requests.approach_velocity = settings.approach_velocity
+        self._zeros.settings = _zero_settings(settings)
         if self._topics.added is not None:
             self._topics.added.timeout = settings.added_effort_timeout
 
@@ -216,6 +217,12 @@ class DriveRuntime(Runtime):
             self._network.watch(False)
         except DriveError as error:
             logger.warning(f'will be in fault when the node is active again: {error}')
+
+
+def _zero_settings(settings: Any) -> ZeroSettings:
+    return ZeroSettings(
+        settings.zeros_duration, settings.zeros_tolerance, settings.zeros_largest_error
+    )
 
 
 def with_bus(drives: Drives, settings: Any) -> Drives:

@@ -12,20 +12,60 @@ import time
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
-from masticator_dynamics.drives.command import CommandReader, NotFiniteError
-from masticator_dynamics.drives.drive_cycle import Feedback
-from masticator_dynamics.drives.status_words import all_heard
+from masticator_dynamics.drives.command import CommandReader, NotFiniteError, Trend
+from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_report import MOVING, Finding
+from masticator_dynamics.drives.state_machine import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 from masticator_dynamics.ros.common.outgoing import RELIABLE, joint_topic
-from masticator_dynamics.ros.servo_drives.added_effort import AddedEffort
+
+
+class AddedEffort:
+    """The newest efforts to add, extrapolated with their rate.
+
+    A trajectory controller plays the efforts of ``feedforward_trajectory``, which do not include
+    food. Node ``dynamics`` publishes what food adds on ``external_effort``.
+
+    Parameters
+    ----------
+    count : int
+        Joints.
+    timeout : float
+        Age of an effort beyond which nothing is added, s.
+    lead : float
+        Time by which efforts are extrapolated, s, plus their age up to as much again.
+    """
+
+    def __init__(self, count: int, timeout: float, lead: float = 0.0):
+        self.timeout = timeout
+        self._lead = lead
+        self._none = np.zeros(count)
+        self._extra = Trend.begin(0.0, self._none)
+
+    def take(self, stamp: int, effort: FloatArray) -> None:
+        """Take efforts (n,) to add at an instant, ns."""
+        if np.isfinite(effort).all():
+            self._extra = self._extra.then(stamp * 1e-9, effort, self.timeout)
+
+    def at(self, now: int) -> FloatArray:
+        """Efforts (n,) to add at a time, ns: the newest, or zero when they are too old."""
+        age = now * 1e-9 - self._extra.stamp
+        if abs(age) > self.timeout:
+            return self._none
+        # An effort that is no longer updated must not be extrapolated for long.
+        return self._extra.ahead(self._lead + min(max(age, 0.0), self._lead))
+
 
 # Best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -141,3 +181,31 @@ def _stamp(message: JointState) -> int:
     """A message's stamp, ns."""
     stamp = message.header.stamp
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+class Commanders:
+    """Publishers of ``~/command``, of which two would pull the robot to and fro.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    supervisor : Supervisor
+        Stops the drives.
+    """
+
+    def __init__(self, node: Node, supervisor: Supervisor):
+        self._node, self._supervisor = node, supervisor
+        self._topic = node.resolve_topic_name('~/command')
+
+    def conflict(self) -> str:
+        """Who command at the same time, or ''."""
+        count = self._node.count_publishers(self._topic)
+        if count < 2:
+            return ''
+        return f'{self._topic} has {count} publishers ({who_publishes(self._node, self._topic)})'
+
+    def look(self) -> None:
+        """Stop drives that are enabled while there is more than one."""
+        conflict = self.conflict()
+        if conflict and self._supervisor.report().phase in MOVING:
+            self._supervisor.stop(Finding('commands', 'commanders', conflict, Goal.STOPPED))

@@ -19,8 +19,8 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     ModelEstimator,
     matrices,
 )
-from masticator_dynamics.analysis.load_inertia.fingerprint import fingerprint
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
+from masticator_dynamics.analysis.load_inertia.storage import fingerprint
 from masticator_dynamics.description import load_description
 from masticator_dynamics.errors import InputError, LimitError, ReachError
 

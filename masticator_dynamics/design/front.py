@@ -1,0 +1,85 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The best geometries so far: those that no other one excels in all objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from masticator_dynamics.design.judge import Status
+from masticator_dynamics.engine.arrays import FloatArray
+
+_MOST = 2000  # of a front that are kept: those that differ most in the first objective
+_AT_ONCE = 500
+
+
+def violation(
+    table: FloatArray, columns: Sequence[str], bounds: Mapping[str, tuple[float, float]]
+) -> FloatArray:
+    """How much rows (N,) violate constraints, summed; infinite where there is no figure."""
+    found = np.where(table[:, columns.index('status')] == Status.JUDGED, 0.0, np.inf)
+    for name, (low, high) in bounds.items():
+        value = table[:, columns.index(name)]
+        found += np.nan_to_num(np.maximum(low - value, 0.0) + np.maximum(value - high, 0.0))
+    return found
+
+
+class Front:
+    """Rows of tables that are feasible and excelled by no other.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Of the tables.
+    objectives : mapping of str to float
+        Columns to be made small, with 1, or large, with -1.
+    bounds : mapping
+        Least and largest values of columns.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        objectives: Mapping[str, float],
+        bounds: Mapping[str, tuple[float, float]],
+    ):
+        self._columns, self._objectives, self._bounds = list(columns), dict(objectives), bounds
+        self.rows: FloatArray = np.zeros((0, len(self._columns)))
+
+    def costs(self, table: FloatArray) -> FloatArray:
+        """Objectives (N, m), all to be made small."""
+        columns = [sign * table[:, self._columns.index(n)] for n, sign in self._objectives.items()]
+        return np.column_stack(columns) if columns else np.zeros((len(table), 0))
+
+    def add(self, table: FloatArray) -> None:
+        """Take in what belongs to the front, and drop what no longer does."""
+        if not self._objectives:
+            return
+        costs = self.costs(table)
+        good = (violation(table, self._columns, self._bounds) == 0.0) & np.isfinite(costs).all(1)
+        rows = np.flatnonzero(good)
+        for k in range(0, len(rows), _AT_ONCE):
+            self.rows = self._reduced(np.vstack([self.rows, table[rows[k : k + _AT_ONCE]]]))
+
+    def _reduced(self, rows: FloatArray) -> FloatArray:
+        costs = self.costs(rows)
+        _, first = np.unique(costs, axis=0, return_index=True)
+        rows, costs = rows[first], costs[first]  # by the first objective
+        no_worse = (costs[:, None] <= costs[None]).all(axis=2)
+        better = (costs[:, None] < costs[None]).any(axis=2)
+        rows = rows[~(no_worse & better).any(axis=0)]
+        if len(rows) > _MOST:
+            rows = rows[np.linspace(0, len(rows) - 1, _MOST).round().astype(int)]
+        return rows
+
+    def best(self) -> FloatArray | None:
+        """The row that comes closest to the best of each objective, in widths of the front."""
+        if not len(self.rows):
+            return None
+        costs = self.costs(self.rows)
+        low, high = costs.min(axis=0), costs.max(axis=0)
+        far = (costs - low) / np.where(high > low, high - low, 1.0)
+        found: FloatArray = self.rows[int(np.square(far).sum(axis=1).argmin())]
+        return found

@@ -1,0 +1,193 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a study: tables, the best geometry as a description, and one HTML page."""
+
+from __future__ import annotations
+
+import html
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from masticator_dynamics.design import report_figures
+from masticator_dynamics.design.best import write_arguments, write_description
+from masticator_dynamics.design.figures import KINDS
+from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.space import MOTORS
+from masticator_dynamics.design.study import Found, Study
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.html_page import image, page, table
+from masticator_dynamics.files.tables import write_table, write_text
+from masticator_dynamics.mechanism import Mechanism
+
+REPORT, BEST = 'report.html', 'best.yaml'
+_MOST_CSV = 100_000  # samples; tables of more are read from the Parquet files
+_MOST_LISTED = 20  # geometries of the front
+
+
+def write_results(study: Study, found: Found) -> list[str]:
+    """Write all files; return lines for the terminal.
+
+    Parameters
+    ----------
+    study : Study
+    found : Found
+        What :meth:`Study.run` has returned.
+    """
+    folder = study.parts.folder
+    if study.count <= _MOST_CSV:
+        _write(folder / 'samples.csv', study, np.concatenate(list(study.tables())))
+    if study.objectives:
+        _write(folder / 'front.csv', study, found.front)
+    if (index := found.sensitivity) is not None:
+        columns = ['figure', 'variable', 'first_order', 'total_order']
+        rows = [
+            [figure, variable, repr(float(first)), repr(float(total))]
+            for figure, firsts, totals in zip(index.figures, index.first, index.total, strict=True)
+            for variable, first, total in zip(index.variables, firsts, totals, strict=True)
+        ]
+        write_table(str(folder / 'sensitivity.csv'), columns, np.array(rows, dtype=object))
+    best = None
+    if found.best is not None:
+        best = study.judge.mechanism_of(found.best[: len(study.judge.space.axes)])
+        _write_best(study, found.best, best, folder / BEST)
+    write_text(str(folder / REPORT), _page(study, found, best))
+    return [_counted(study, found), *_compared(study, found), str(folder / REPORT)]
+
+
+def _write(file: pathlib.Path, study: Study, rows: FloatArray) -> None:
+    """Write rows as CSV, with statuses and states in words."""
+    columns = study.judge.columns
+    content = rows.astype(object)
+    for k, name in enumerate(columns):
+        if name == 'status':
+            content[:, k] = [Status(int(x)).label for x in rows[:, k]]
+        elif name.endswith('_state'):
+            content[:, k] = [study.judge.states.place(int(x)) if x >= 0 else '' for x in rows[:, k]]
+        elif name == MOTORS:
+            content[:, k] = [_motors(study, x) for x in rows[:, k]]
+    write_table(str(file), list(columns), content)
+
+
+def _motors(study: Study, number: float) -> str:
+    return list(study.content.actuators)[int(number)]
+
+
+def _write_best(study: Study, row: FloatArray, best: Mechanism, file: pathlib.Path) -> None:
+    values = row[: len(study.judge.space.axes)]
+    lines = [f'The best geometry of the study {study.content.title!r}.']
+    for axis, value in zip(study.judge.space.axes, values.tolist(), strict=True):
+        lines.append(
+            f'{axis.name}: {_motors(study, value) if axis.name == MOTORS else repr(value)}'
+        )
+    arguments = study.judge.space.arguments_of(values)
+    if arguments:
+        lines.append('xacro arguments: ' + ' '.join(f'{n}:={x!r}' for n, x in arguments.items()))
+    if study.judge.space.only_arguments:
+        write_arguments(best, arguments, file, '\n'.join(lines))
+    else:
+        write_description(best, file, '\n'.join(lines))
+
+
+def _counted(study: Study, found: Found) -> str:
+    """How many samples there are, and what became of them."""
+    parts = [
+        f'{found.counts[status.label]} {status.label}' for status in Status
+        if found.counts[status.label]
+    ]  # fmt: skip
+    if study.bounds:
+        parts.append(f'{found.counts["feasible"]} within all constraints')
+    return f'{study.count} geometries: ' + ', '.join(parts)
+
+
+def _compared(study: Study, found: Found) -> list[str]:
+    """Figures of the given and of the best geometry."""
+    if found.best is None:
+        return ['no geometry keeps all constraints'] if study.objectives else []
+    return [
+        f'{name}: {_number(found.column(found.given, name))} as given, '
+        f'{_number(found.column(found.best, name))} best'
+        for name in study.judge.names
+    ]
+
+
+def _number(value: object) -> str:
+    return f'{float(value):.4g}'  # type: ignore[arg-type]
+
+
+def _page(study: Study, found: Found, best: Mechanism | None) -> str:
+    parts = [f'<p>{html.escape(_counted(study, found))}.</p>', _figures_table(study, found)]
+    if best is not None:
+        parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, found)]
+        drawn = report_figures.beside(study.judge.mechanism, best)
+        parts.append(image(drawn, 'The two mechanisms at home, from three sides'))
+    if len(study.objectives) > 1 and len(found.front):
+        parts += ['<h2>Front: what no other geometry excels in all</h2>']
+        parts.append(image(report_figures.front(study, found), 'Samples and front'))
+        parts.append(_front_table(study, found))
+    parts += ['<h2>Samples</h2>']
+    parts.append(image(report_figures.parallel(study, found), 'Parallel coordinates'))
+    if found.sensitivity is not None:
+        parts += ['<h2>Which variable matters</h2>', f'<p>{_sensitivity_note(found)}</p>']
+        parts.append(image(report_figures.indices(found.sensitivity), 'Sobol indices'))
+    parts += ['<h2>Study</h2>', f'<pre>{html.escape(study.text)}</pre>']
+    return page(study.content.title, parts)
+
+
+def _sensitivity_note(found: Found) -> str:
+    assert found.sensitivity is not None
+    missing = found.sensitivity.missing
+    note = (
+        "Sobol indices over the whole box: the part of a figure's variance that a variable causes "
+        'alone (dark) and together with others (light).'
+    )
+    if missing:
+        note += f' {100 * missing:.2g} % of the geometries have no figures and count as the mean.'
+    return note
+
+
+def _figures_table(study: Study, found: Found) -> str:
+    rows = []
+    for name in study.judge.names:
+        figure = study.content.figures[name]
+        kind = KINDS.get(figure.figure or name)
+        values = found.column(found.shown, name)
+        values = values[np.isfinite(values)]
+        row = [name, kind.unit if kind else '', _number(found.column(found.given, name))]
+        row.append('' if found.best is None else _number(found.column(found.best, name)))
+        row += [_number(np.quantile(values, p)) if len(values) else '' for p in (0.0, 0.5, 1.0)]
+        state = f'{name}_state'
+        row.append(_place(study, found, state) if state in found.columns else '')
+        rows.append(row)
+    head = ['figure', 'unit', 'given', 'best', 'least', 'median', 'largest', 'best one worst at']
+    return table(head, rows)
+
+
+def _place(study: Study, found: Found, state: str) -> str:
+    if found.best is None:
+        return ''
+    at = found.column(found.best, state)
+    return study.judge.states.place(int(at)) if at >= 0 else ''
+
+
+def _variables_table(study: Study, found: Found) -> str:
+    assert found.best is not None
+    rows = []
+    for k, axis in enumerate(study.judge.space.axes):
+        given = '' if axis.given is None else f'{axis.given:.6g}'
+        value = found.best[k]
+        text = _motors(study, value) if axis.name == MOTORS else f'{value:.6g}'
+        rows.append([axis.name, f'{axis.low:.6g} … {axis.high:.6g}', given, text])
+    return table(['variable (SI)', 'range', 'given', 'best'], rows)
+
+
+def _front_table(study: Study, found: Found) -> str:
+    some: Sequence[int] = np.unique(
+        np.linspace(0, len(found.front) - 1, min(_MOST_LISTED, len(found.front)))
+        .round()
+        .astype(int)
+    ).tolist()
+    names = study.judge.names
+    rows = [[_number(found.column(found.front[k], name)) for name in names] for k in some]
+    return table(list(names), rows)

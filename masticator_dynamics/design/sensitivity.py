@@ -1,0 +1,73 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which variable matters for which figure: Sobol indices over the whole box."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Sensitivity:
+    """Sobol indices (Saltelli 2010).
+
+    Attributes
+    ----------
+    figures, variables : tuple of str
+    first, total : array, shape (figures, variables)
+        Part of a figure's variance that a variable causes alone, and with others.
+    missing : float
+        Share of the geometries that have no figures; they count as the mean.
+    """
+
+    figures: tuple[str, ...]
+    variables: tuple[str, ...]
+    first: FloatArray
+    total: FloatArray
+    missing: float
+
+
+def sobol_indices(
+    variables: tuple[str, ...],
+    figures: tuple[str, ...],
+    count: int,
+    seed: int,
+    judged: Callable[[FloatArray], FloatArray],
+) -> Sensitivity:
+    """Indices from ``count`` times (number of variables + 2) geometries.
+
+    Parameters
+    ----------
+    variables, figures : tuple of str
+    count : int
+        A power of 2.
+    seed : int
+    judged : callable
+        Gives figures (G, figures) for numbers (G, d) from 0 to 1; NaN where there is none.
+    """
+    missing: list[Any] = []
+
+    def function(x: FloatArray) -> FloatArray:
+        rows = x.reshape(len(x), -1).T
+        table = judged(rows)
+        none = np.isnan(table)
+        missing.append(none.any(axis=1))
+        mean = np.nanmean(np.where(none.all(axis=0), 0.0, table), axis=0)
+        return np.where(none, mean, table).T.reshape(-1, *x.shape[1:])
+
+    found = stats.sobol_indices(
+        func=function, n=count, dists=[stats.uniform()] * len(variables), random_state=seed
+    )
+    lost = float(np.concatenate(missing).mean())
+    first, total = (
+        np.nan_to_num(np.reshape(index, (len(figures), -1)))
+        for index in (found.first_order, found.total_order)
+    )
+    return Sensitivity(figures, variables, first, total, lost)

@@ -1,0 +1,258 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a study varies: variables, and the parameters of the mechanism that follow from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.stats import qmc
+
+from masticator_dynamics.design.formulas import Formula
+from masticator_dynamics.design.si import in_si
+from masticator_dynamics.design.study_file import Samples, StudyFile, Variable
+from masticator_dynamics.design.xacro_numbers import XacroNumbers
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+
+MOTORS = 'actuators'  # name of the variable that chooses them
+
+
+@dataclasses.dataclass(frozen=True)
+class Axis:
+    """A variable: a range, or levels.
+
+    Attributes
+    ----------
+    name : str
+    low, high : float
+        SI.
+    levels : tuple of float
+        The only values; empty for a range. Choices of motors are numbered from 0.
+    steps : int
+        Of a range on a grid.
+    given : float or None
+        Of the mechanism as it is.
+    """
+
+    name: str
+    low: float
+    high: float
+    levels: tuple[float, ...] = ()
+    steps: int = 5
+    given: float | None = None
+
+    @classmethod
+    def of(cls, name: str, variable: Variable, given: float | None) -> Axis:
+        """From the file; raises InputError for an empty range."""
+        known = given if variable.given is None else in_si(variable.given, name)
+        if (variable.range is None) == (not variable.values):
+            raise InputError(f'variables.{name}: either a range or values are needed')
+        if variable.range is None:
+            levels = tuple(in_si(value, name) for value in variable.values)
+            return cls(name, min(levels), max(levels), levels, given=known)
+        low, high = (in_si(end, name) for end in variable.range)
+        if not low < high:
+            raise InputError(
+                f'variables.{name}: the range from {low:g} to {high:g} is empty; write the lower '
+                'end first'
+            )
+        return cls(name, low, high, steps=variable.steps, given=known)
+
+    @property
+    def on_grid(self) -> int:
+        """How many values it has on a grid."""
+        return len(self.levels) or self.steps
+
+    def values(self, units: FloatArray) -> FloatArray:
+        """Values for numbers from 0 to 1."""
+        if not self.levels:
+            return self.low * (1.0 - units) + self.high * units
+        n = len(self.levels)
+        return np.array(self.levels)[np.minimum((units * n).astype(int), n - 1)]
+
+    def units(self, values: FloatArray) -> FloatArray:
+        """Numbers from 0 to 1 that stand for values."""
+        if self.levels:
+            nearest = np.abs(values[:, None] - np.array(self.levels)).argmin(axis=1)
+            return (nearest + 0.5) / len(self.levels)
+        return np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
+
+    def grid(self, index: Any) -> Any:
+        """Numbers from 0 to 1 of values by their number on a grid."""
+        if self.levels:
+            return (index + 0.5) / len(self.levels)
+        return index / max(self.steps - 1, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Space:
+    """All variables, and the parameters that follow.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+    formulas : dict of str to Formula
+        Of parameters, and of numbers in between, in order.
+    names : tuple of str
+        Parameters of the mechanism that change.
+    given : dict of str to float
+        Parameters of the mechanism as it is.
+    arguments : dict of str to Formula
+        Of the xacro file.
+    expanded : XacroNumbers or None
+        Reads the file with other arguments.
+    """
+
+    axes: tuple[Axis, ...]
+    formulas: dict[str, Formula]
+    names: tuple[str, ...]
+    given: dict[str, float]
+    arguments: dict[str, Formula]
+    expanded: XacroNumbers | None
+
+    @classmethod
+    def of(cls, study: StudyFile, mechanism: Mechanism) -> Space:
+        """From a study file.
+
+        Raises
+        ------
+        InputError
+            For names that do not exist, empty ranges and formulas that cannot be read.
+        """
+        known = mechanism.parameters(friction=True, geometry=True)
+        axes = [Axis.of(n, v, known.get(n)) for n, v in study.variables.items()]
+        if len(study.actuators) > 1:
+            levels = tuple(float(k) for k in range(len(study.actuators)))
+            axes.append(Axis(MOTORS, 0.0, levels[-1], levels))
+        if not axes:
+            raise InputError('variables: nothing is varied')
+        formulas = {axis.name: Formula(axis.name) for axis in axes if '.' in axis.name}
+        for name, text in study.parameters.items():
+            formulas[name] = _formula(text, name)
+        arguments = {n: _formula(text, n) for n, text in study.xacro_arguments.items()}
+        _check_names(formulas, arguments, axes, known)
+        own = {axis.name: Formula(axis.name) for axis in axes if '.' in axis.name}
+        space = cls(tuple(axes), formulas, (), known, arguments, None)
+        expanded = XacroNumbers(mechanism, space._probes()) if arguments else None
+        names = dict.fromkeys([*(expanded.names if expanded else ()), *own, *formulas])
+        return dataclasses.replace(
+            space, names=tuple(n for n in names if '.' in n), expanded=expanded
+        )
+
+    @property
+    def only_arguments(self) -> bool:
+        """Whether everything follows from arguments of the xacro file."""
+        return bool(self.arguments) and not any('.' in name for name in self.formulas)
+
+    def size(self, samples: Samples) -> int:
+        """How many samples there are."""
+        if samples.method == 'grid':
+            return math.prod(axis.on_grid for axis in self.axes)
+        return samples.count
+
+    def sample(self, samples: Samples, start: int, count: int) -> FloatArray:
+        """Numbers from 0 to 1 (count, d) of samples by their numbers, whoever draws the others."""
+        d = len(self.axes)
+        if samples.method == 'grid':
+            shape = tuple(axis.on_grid for axis in self.axes)
+            places = np.unravel_index(np.arange(start, start + count), shape)
+            columns = [axis.grid(k) for axis, k in zip(self.axes, places, strict=True)]
+            return np.column_stack(columns)
+        engine = qmc.Halton(d, seed=samples.seed)
+        engine.fast_forward(start)  # at once, unlike Sobol's
+        return np.asarray(engine.random(count))
+
+    def values(self, units: FloatArray) -> FloatArray:
+        """Values (G, d) of the variables for numbers from 0 to 1."""
+        columns = [axis.values(u) for axis, u in zip(self.axes, units.T, strict=True)]
+        return np.column_stack(columns)
+
+    def units(self, values: FloatArray) -> FloatArray:
+        """Numbers from 0 to 1 (G, d) that stand for values of the variables."""
+        columns = [axis.units(v) for axis, v in zip(self.axes, values.T, strict=True)]
+        return np.column_stack(columns)
+
+    def parameters(self, values: FloatArray) -> FloatArray:
+        """Parameters (G, n_p) for values of the variables; NaN where a formula has no value."""
+        own: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
+        found: dict[str, Any] = dict(self.given)
+        if self.expanded is not None:
+            rows = [self.expanded.of(row) for row in self._arguments(values)]
+            found |= {n: np.array([row[n] for row in rows]) for n in self.expanded.names}
+        found |= own
+        for name, formula in self.formulas.items():
+            found[name] = formula(found)
+        columns = [np.broadcast_to(found[name], len(values)) for name in self.names]
+        return np.column_stack(columns) if columns else np.zeros((len(values), 0))
+
+    def arguments_of(self, values: FloatArray) -> dict[str, float]:
+        """Arguments of the xacro file for values (d,) of the variables."""
+        return self._arguments(values[None])[0] if self.arguments else {}
+
+    def _arguments(self, values: FloatArray) -> list[dict[str, float]]:
+        found: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
+        for name, formula in self.formulas.items():
+            if '.' not in name:
+                found[name] = formula(found)
+        columns = {n: np.broadcast_to(f(found), len(values)) for n, f in self.arguments.items()}
+        return [{n: float(c[g]) for n, c in columns.items()} for g in range(len(values))]
+
+    def _probes(self) -> list[dict[str, float]]:
+        """Arguments in the middle, at the ends of each variable, and at some points between."""
+        d = len(self.axes)
+        units = [np.full(d, 0.5), *np.random.default_rng(0).uniform(size=(3, d))]
+        for k in range(d):
+            for end in (0.0, 1.0):
+                units.append(np.where(np.arange(d) == k, end, 0.5))
+        return self._arguments(self.values(np.array(units)))
+
+    @functools.cached_property
+    def given_values(self) -> FloatArray | None:
+        """Variables (d,) of the mechanism as it is, if they are all known."""
+        found = [axis.given for axis in self.axes]
+        return None if None in found else np.array(found, dtype=float)
+
+
+def _formula(text: float | str, name: str) -> Formula:
+    """A formula, or a number, perhaps with a unit."""
+    number = re.fullmatch(r'\s*[-+\d.eE]+(\s+[A-Za-z]+)?\s*', str(text))
+    return Formula(in_si(text, name) if number else text)
+
+
+def _check_names(
+    formulas: Mapping[str, Formula],
+    arguments: Mapping[str, Formula],
+    axes: Iterable[Axis],
+    known: Mapping[str, float],
+) -> None:
+    """Refuse parameters that do not exist, and names that nothing has said yet."""
+    seen = {axis.name for axis in axes}
+    for name in [*seen, *formulas]:
+        if '.' in name and name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.0)
+            raise InputError(f'the mechanism has no parameter {name!r}; did you mean {near[0]!r}?')
+    for name, formula in formulas.items():
+        _check_formula(f'parameters.{name}', formula, seen, known)
+        seen.add(name)
+    plain = {name for name in seen if '.' not in name}
+    for name, formula in arguments.items():
+        _check_formula(f'xacro_arguments.{name}', formula, plain, {})
+
+
+def _check_formula(
+    where: str, formula: Formula, seen: set[str], known: Mapping[str, float]
+) -> None:
+    for wanted in formula.names:
+        if wanted not in seen and wanted not in known:
+            near = difflib.get_close_matches(wanted, [*seen, *known], 1, 0.0)
+            meant = f'; did you mean {near[0]!r}?' if near else ''
+            raise InputError(f'{where}: nothing is called {wanted!r} before it{meant}')

@@ -1,0 +1,302 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A study of designs: samples, search and sensitivity, resumed where they stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import itertools
+import pathlib
+import pickle
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from masticator_dynamics.design.figures import MORE_IS_BETTER, chosen_figures
+from masticator_dynamics.design.front import Front, violation
+from masticator_dynamics.design.judge import Judge, Status, judged
+from masticator_dynamics.design.parts import Parts
+from masticator_dynamics.design.search import Searcher
+from masticator_dynamics.design.sensitivity import Sensitivity, sobol_indices
+from masticator_dynamics.design.si import in_si
+from masticator_dynamics.design.space import Space
+from masticator_dynamics.design.states import states_of
+from masticator_dynamics.design.study_file import StudyFile, load_study
+from masticator_dynamics.design.twin_figures import TwinFigure
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
+from masticator_dynamics.files.kept import key_of
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.workers import results
+
+SAMPLES, SEARCH, SENSITIVITY = 'samples', 'search', 'sensitivity'  # stages, and folders
+_TOGETHER = 2_000_000  # rows (geometries times states) of a part
+_LARGEST = 65536  # geometries of a part
+_SHOWN = 4000  # samples that are kept in memory for pictures
+Progress = Callable[[str, int, int], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What a study has found.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Of all tables.
+    given : array
+        Row of the mechanism as it is.
+    shown : array
+        Rows of some samples, evenly chosen.
+    counts : dict of str to int
+        Samples by what became of them; ``feasible``: judged, and within the constraints.
+    front : array
+        Rows of geometries that no other one excels in all objectives, by the first objective.
+    best : array, or None
+        The row of the front that comes closest to the best of each objective.
+    sensitivity : Sensitivity or None
+    """
+
+    columns: tuple[str, ...]
+    given: FloatArray
+    shown: FloatArray
+    counts: dict[str, int]
+    front: FloatArray
+    best: FloatArray | None
+    sensitivity: Sensitivity | None
+
+    def column(self, table: FloatArray, name: str) -> FloatArray:
+        """A column of a table or row."""
+        found: FloatArray = table[..., self.columns.index(name)]
+        return found
+
+
+class Study:
+    """A study file, resolved.
+
+    Parameters
+    ----------
+    file : pathlib.Path
+    folder : pathlib.Path
+        Of the results: new, empty, or from an interrupted run of the same study.
+
+    Raises
+    ------
+    DescriptionError, InputError
+        Naming what is wrong with the file.
+    """
+
+    def __init__(self, file: pathlib.Path, folder: pathlib.Path):
+        self.file, self.text = file, file.read_text(encoding='utf-8')
+        self.content: StudyFile = load_study(file)
+        try:
+            self.judge = _judge(self.content, file.parent)
+            self._check()
+        except MasticatorError as error:
+            raise type(error)(f'{file}: {error}') if type(error) is InputError else error from None
+        self._pickled = pickle.dumps(self.judge)
+        of = self.judge
+        mouthfuls = [repr(experiment) for experiment in of.experiments]
+        version = importlib.metadata.version('masticator_dynamics')
+        identity = key_of(version, of.mechanism.description, of.states, mouthfuls)
+        self.parts = Parts(folder, self.text, identity, of.columns)
+
+    @property
+    def objectives(self) -> dict[str, float]:
+        """Figures to be made small, with 1, and large, with -1."""
+        small = dict.fromkeys(self.content.minimise, 1.0)
+        return small | dict.fromkeys(self.content.maximise, -1.0)
+
+    @functools.cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Least and largest value of constrained figures."""
+        found = {}
+        for name, bounds in self.content.constraints.items():
+            low = -np.inf if bounds.at_least is None else in_si(bounds.at_least, name)
+            high = np.inf if bounds.at_most is None else in_si(bounds.at_most, name)
+            found[name] = (low, high)
+        return found
+
+    @property
+    def count(self) -> int:
+        """How many samples there are."""
+        return self.judge.space.size(self.content.samples)
+
+    @property
+    def in_a_part(self) -> int:
+        """Geometries that are judged together, whoever judges them."""
+        if self.judge.experiments:
+            return 1
+        return min(max(_TOGETHER // max(len(self.judge.states), 1), 1), _LARGEST)
+
+    def run(
+        self,
+        progress: Progress | None = None,
+        processes: int | None = None,
+        scheduler: str | None = None,
+    ) -> Found:
+        """Judge what has not been judged yet, and sum up; results do not depend on who judges.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with stage, number of geometries or generations done, and their total.
+        processes : int, optional
+            How many judge at once; by default as many as there are processors.
+        scheduler : str, optional
+            Address of a Dask scheduler whose workers judge.
+        """
+        tell = progress or (lambda stage, done, total: None)
+        with self.parts.opened():
+            given = self.judge.given()  # compiles, once for all processes
+            self._sample(tell, processes, scheduler)
+            front, counts, shown = self._summed_up()
+
+            def judge_all(stage: str, number: int, units: FloatArray) -> FloatArray:
+                return self._judged(stage, number, units, processes, scheduler)
+
+            if (settings := self.content.search) is not None:
+                total = settings.generations
+                Searcher(
+                    settings, self.judge.space, front, self.bounds, self.judge.columns,
+                    lambda number, units: judge_all(SEARCH, number, units),
+                    lambda done: tell(SEARCH, done, total),
+                ).run()  # fmt: skip
+            found = self._sensitivity(judge_all) if self.content.sensitivity else None
+            return Found(self.judge.columns, given, shown, counts, front.rows, front.best(), found)
+
+    def _sensitivity(self, judge_all: Callable[[str, int, FloatArray], FloatArray]) -> Sensitivity:
+        names, numbers = self.judge.names, itertools.count()
+        columns = [self.judge.columns.index(name) for name in names]
+        variables = tuple(axis.name for axis in self.judge.space.axes)
+        return sobol_indices(
+            variables, names, self.content.sensitivity, self.content.samples.seed,
+            lambda units: judge_all(SENSITIVITY, next(numbers), units)[:, columns],
+        )  # fmt: skip
+
+    def _sample(self, tell: Progress, processes: int | None, scheduler: str | None) -> None:
+        """Judge the samples, part by part."""
+        total, size = self.count, self.in_a_part
+        starts = range(0, total, size)
+        missing = [k for k in range(len(starts)) if not self.parts.file(SAMPLES, k).exists()]
+        done = total - sum(min(size, total - starts[k]) for k in missing)
+        tell(SAMPLES, done, total)
+
+        def tasks() -> Iterator[tuple[bytes, FloatArray]]:
+            for k in missing:
+                count = min(size, total - starts[k])
+                yield self._pickled, self.judge.space.sample(self.content.samples, starts[k], count)
+
+        several = 1 if len(missing) == 1 else processes
+        for number, table in results(judged, tasks(), several, scheduler):
+            self.parts.write(SAMPLES, missing[number], table)
+            done += len(table)
+            tell(SAMPLES, done, total)
+
+    def _judged(
+        self,
+        stage: str,
+        number: int,
+        units: FloatArray,
+        processes: int | None,
+        scheduler: str | None,
+    ) -> FloatArray:
+        """Table of some geometries, from its file or judged now."""
+        known = self.parts.read(stage, number)
+        if known is not None:
+            values = self.judge.space.values(units)
+            if not np.array_equal(known[:, : values.shape[1]], values):
+                raise InputError(
+                    f'{self.parts.file(stage, number)} was made with other versions of scipy or '
+                    'pymoo, which choose other geometries; choose a new folder'
+                )
+            return known
+        size = self.in_a_part
+        tasks = [(self._pickled, units[k : k + size]) for k in range(0, len(units), size)]
+        several = 1 if len(tasks) == 1 else processes
+        found = dict(results(judged, tasks, several, scheduler if len(tasks) > 1 else None))
+        table = np.concatenate([found[k] for k in range(len(tasks))])
+        self.parts.write(stage, number, table)
+        return table
+
+    def tables(self) -> Iterator[FloatArray]:
+        """All samples, part by part."""
+        for k in range(-(-self.count // self.in_a_part)):
+            table = self.parts.read(SAMPLES, k)
+            assert table is not None
+            yield table
+
+    def _summed_up(self) -> tuple[Front, dict[str, int], FloatArray]:
+        """Front, counts and some rows of the samples, one part at a time in memory."""
+        front = Front(self.judge.columns, self.objectives, self.bounds)
+        counts = {status.label: 0 for status in Status} | {'feasible': 0}
+        shown, every, first = [], max(1, -(-self.count // _SHOWN)), 0
+        for table in self.tables():
+            status = table[:, self.judge.columns.index('status')]
+            for kind in Status:
+                counts[kind.label] += int((status == kind).sum())
+            feasible = violation(table, self.judge.columns, self.bounds) == 0.0
+            counts['feasible'] += int(feasible.sum())
+            front.add(table)
+            shown.append(table[-first % every :: every])
+            first += len(table)
+        return front, counts, np.concatenate(shown)
+
+    def _check(self) -> None:
+        names = self.judge.names
+        if not names:
+            raise InputError('figures: none are given; geometries are judged by figures')
+        asked = {
+            'minimise': self.content.minimise,
+            'maximise': self.content.maximise,
+            'constraints': list(self.content.constraints),
+        }
+        for key, wanted in asked.items():
+            for name in wanted:
+                if name not in names:
+                    known = ', '.join(names)
+                    raise InputError(f'{key}: no figure {name!r} in this study; there are: {known}')
+        for name, (low, high) in self.bounds.items():
+            if low == -np.inf and high == np.inf:
+                raise InputError(f'constraints.{name}: at_least or at_most is needed')
+            if low > high:
+                raise InputError(f'constraints.{name}: at least {low:g} and at most {high:g}')
+        both = set(self.content.minimise) & set(self.content.maximise)
+        if both:
+            raise InputError(f'{min(both)} is to be both minimised and maximised')
+        for name in self.content.minimise:
+            kind = self.content.figures[name].figure or name
+            if kind in MORE_IS_BETTER:
+                raise InputError(f'minimise: {name} is better if larger; maximise it')
+        if self.content.search is not None and not self.objectives:
+            raise InputError('search: what is to be minimised or maximised?')
+        count = self.content.sensitivity
+        if count and count & (count - 1):
+            raise InputError(f'sensitivity: {count} is not a power of 2')
+        if count and len(self.judge.space.axes) < 2:
+            raise InputError('sensitivity: with one variable there is nothing to compare')
+
+
+def _judge(content: StudyFile, folder: pathlib.Path) -> Judge:
+    name = content.mechanism
+    path = folder / name if pathlib.Path(name).suffix else pathlib.Path(name)
+    mechanism = Mechanism.load(path)
+    for choice, motors in content.actuators.items():
+        for motor in motors:
+            if motor not in mechanism.actuated:
+                known = ', '.join(mechanism.actuated)
+                raise InputError(f'actuators.{choice}: no motor {motor!r}; there are: {known}')
+    choices = tuple(tuple(names) for names in content.actuators.values())
+    space = Space.of(content, mechanism)
+    ParameterBatch(mechanism, space.names)  # refuses what the structure depends on
+    experiments = tuple(
+        TwinFigure.read(n, folder / f.experiment, f.value)
+        for n, f in content.figures.items()
+        if f.experiment is not None
+    )
+    states = states_of(content.motions, mechanism, folder)
+    figures = tuple(chosen_figures(content.figures, mechanism, states))
+    return Judge(mechanism, space, choices or (mechanism.actuated,), states, figures, experiments)

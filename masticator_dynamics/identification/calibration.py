@@ -1,0 +1,173 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Zeros of encoders, and dimensions, from the redundant encoders of a mechanism alone.
+
+What the readings do not determine keeps its value, and is named. Dimensions that are not asked for
+are known to a tolerance only, which limits what readings can tell, however many there are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.calibration_search import Fixture, Search
+from masticator_dynamics.identification.encoder_unknowns import EncoderUnknowns
+from masticator_dynamics.identification.unseen import Unseen, unseen
+from masticator_dynamics.mechanism import Mechanism
+
+_MOST, _LEAST = 20_000, 20  # poses
+_BLOCKS, _HELD = 20, 5  # of the recording; every so many is held out
+_SEPARATE = 4.0  # standard deviations by which some encoder must differ from the pose before
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """Parameters from readings.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Parameters that were asked for.
+    values, before, sd : arrays, shape (n,)
+        Now, as they were, and standard deviations, which hold for the given tolerance of all
+        other dimensions; rad or m.
+    learnt : array of bool, shape (n,)
+        Whether the readings determine them, whatever the others are.
+    unseen : tuple of Unseen
+        Directions that the readings do not determine; along these, values stay as they were.
+    poses : int
+        How many differ.
+    residual_before, residual_after : float
+        Root mean square of what the redundant encoders disagree by in poses that were held out,
+        rad or m: with the old values and with the new ones. NaN without redundancy.
+    misfit : float
+        The same in the poses that were used, over what noise explains, with other dimensions
+        anywhere within their tolerance: about 1, much more if something else is wrong.
+    units : tuple of str
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    before: FloatArray
+    sd: FloatArray
+    learnt: npt.NDArray[np.bool_]
+    unseen: tuple[Unseen, ...]
+    poses: int
+    residual_before: float
+    residual_after: float
+    misfit: float
+
+    units: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values by name, for :meth:`Mechanism.with_parameters`."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def calibrate(
+    mechanism: Mechanism,
+    readings: npt.ArrayLike,
+    noise: npt.ArrayLike,
+    names: Sequence[str] = (),
+    *,
+    tolerance: float = 0.0,
+    fixture: Fixture | None = None,
+) -> Calibration:
+    """Find parameters for which readings of the encoders agree with one another.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With the numbers known so far.
+    readings : array_like, shape (N, n_u)
+        Of the encoders of the actuated joints in many poses, in order of time, rad or m.
+    noise : array_like, shape (n_u,)
+        Standard deviation of a reading: a count over the square root of 12, at least.
+    names : sequence of str
+        What is unknown: zeros of encoders or dimensions, by the names of
+        ``mechanism.parameters(geometry=True)``; by default the zeros of all actuated joints.
+    tolerance : float
+        Standard deviation of each coordinate of all other joints, frames and contacts, m.
+    fixture : Fixture, optional
+        Readings in poses that are known.
+
+    Raises
+    ------
+    InputError
+        For readings that are too few, at rest, not finite, or of no pose at all, and for names
+        that are unknown.
+    """
+    unknowns = EncoderUnknowns(mechanism, names, tolerance)
+    noise = np.broadcast_to(np.asarray(noise, dtype=float), (len(mechanism.actuated),))
+    if not (noise > 0.0).all():
+        raise InputError('noise of readings must be more than 0')
+    kept = _distinct(_table(mechanism, readings), noise)
+    redundant = len(mechanism.actuated) - len(mechanism.independent)
+    if redundant and len(kept) < _LEAST and fixture is None:
+        raise InputError(
+            f'the readings show {len(kept)} different poses; {_LEAST} or more are needed, from '
+            'all over the range of motion'
+        )
+    search = Search(unknowns, noise)
+    held = np.arange(len(kept)) * _BLOCKS // max(len(kept), 1) % _HELD == _HELD - 1
+    values, parts = search.found(kept[~held] if redundant else kept[:0], fixture)
+    equations = [search.equations.linearised(values, part) for part in parts]
+    covariance = unknowns.covariance(equations)
+    count = len(unknowns.asked)
+    sd = np.sqrt(np.diag(covariance)[:count])
+    hidden, seen = unseen(unknowns, search.equations, values, equations)
+    named = {name for direction in hidden for name in direction.names}
+    learnt = [name not in named for name in unknowns.asked]
+    now = unknowns.start.copy()
+    now[:count] += seen @ (values - now)[:count]
+    errors = equations[0].errors if redundant else np.zeros((0, 0))
+    return Calibration(
+        unknowns.asked, now[:count], unknowns.start[:count], sd, np.array(learnt, dtype=bool),
+        hidden, len(kept),
+        _disagreement(search, unknowns.start, kept[held]),
+        _disagreement(search, now, kept[held]), _size(errors), unknowns.units,
+    )  # fmt: skip
+
+
+def _table(mechanism: Mechanism, readings: npt.ArrayLike) -> FloatArray:
+    table = as_floats(readings, 'readings')
+    if table.ndim != 2 or table.shape[1] != len(mechanism.actuated):
+        needed = f'(N, {len(mechanism.actuated)})'
+        raise InputError(f'readings have shape {table.shape}, needed is {needed}')
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        name = mechanism.actuated[column]
+        raise InputError(f'row {row + 1}: {name} reads {table[row, column]}, not a finite number')
+    return table
+
+
+def _distinct(readings: FloatArray, noise: FloatArray) -> FloatArray:
+    """Readings of poses that differ from those kept before: at rest nothing is learnt."""
+    kept: list[int] = []
+    for row, reading in enumerate(readings):
+        if not kept or (np.abs(reading - readings[kept[-1]]) > _SEPARATE * noise).any():
+            kept.append(row)
+    if len(kept) > _MOST:
+        kept = [kept[i] for i in np.linspace(0, len(kept) - 1, _MOST).astype(int)]
+    return readings[kept]
+
+
+def _disagreement(search: Search, values: FloatArray, readings: FloatArray) -> float:
+    """Root mean square of what redundant encoders disagree by, rad or m."""
+    poses = search.poses(values, readings)
+    if poses is None:
+        return float('nan')
+    scale = float(np.sqrt(np.mean(search.equations.noise**2)))
+    return scale * _size(search.equations.errors(values, poses))
+
+
+def _size(errors: FloatArray) -> float:
+    good = errors[np.isfinite(errors).all(axis=1)] if errors.size else errors
+    return float(np.sqrt(np.mean(good**2))) if good.size else float('nan')

@@ -1,0 +1,210 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of a pass as processes: node dynamics alone, or in closed loop with drives and twin."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pathlib
+from collections.abc import Iterator, Sequence
+
+import yaml
+
+from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.robot.recording.processes import (
+    Child,
+    Parameters,
+    node_arguments,
+    stopped_at_the_end,
+)
+from masticator_dynamics.robot.recording.script import BITE_TIMEOUT
+from masticator_dynamics.robot.recording.stalls import stalls_file
+from masticator_dynamics.ros.executable import module_of
+
+DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
+_RATES = (50.0, 500.0)  # Hz
+_STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
+VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
+NODES = ('twin', 'servo_drives', 'dynamics')
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """A node to run.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``dynamics``.
+    ready : str
+        What it logs once it is active.
+    parameters : mapping
+        Values by parameter name.
+    remappings : tuple of str
+        As ``from:=to``.
+    after : str
+        Node that must be ready before this one starts; empty: none.
+    """
+
+    name: str
+    ready: str
+    parameters: Parameters
+    remappings: tuple[str, ...] = ()
+    after: str = ''
+
+
+def dynamics_alone(mechanism: Mechanism, rate: float) -> list[Node]:
+    """Node dynamics at a rate (Hz), with no drives."""
+    rate = float(rate)
+    return [_dynamics(mechanism, rate=rate, visual_rate=min(VISUAL_RATE, rate))]
+
+
+def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> Node:
+    common: Parameters = {
+        'mechanism': str(mechanism.description.file),
+        'bite_force.timeout': BITE_TIMEOUT,
+    }
+    return Node('dynamics', 'efforts of ', common | parameters)
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosedLoop:
+    """Simulated drives and food of all passes of a demo.
+
+    Attributes
+    ----------
+    rate : float
+        Cycles of the drives, Hz.
+    food : str
+        Name of a shipped food, or path.
+    drives : str
+        Drives file, as for node `servo_drives`; its bus is replaced by one on this machine.
+    twin_drives : str
+        The same for the twin, for a robot that differs from its file. Empty: as ``drives``.
+    commands : float
+        Rate of node dynamics and of what the twin publishes, Hz.
+
+    Raises
+    ------
+    InputError
+        For a rate that the drives cannot run at.
+    """
+
+    rate: float = 250.0
+    food: str = 'soft'
+    drives: str = 'drives.yaml'
+    twin_drives: str = ''
+    commands: float = DYNAMICS_RATE
+
+    def __post_init__(self) -> None:
+        """Refuse an impossible rate."""
+        low, high = _RATES
+        steps = _STEPS_PER_SECOND / self.rate if self.rate > 0.0 else 0.5
+        if not low <= self.rate <= high or abs(steps - round(steps)) > 1e-9:
+            raise InputError(
+                f'the drives cannot run at {self.rate:g} Hz: {low:g} to {high:g} Hz with a period '
+                f'of whole half milliseconds, such as 250 or 500'
+            )
+
+    def write_drives(self, folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+        """Drives files of node `servo_drives` and of the twin, on a bus of their own."""
+        port = free_port()
+        files = folder / 'drives.yaml', folder / 'twin_drives.yaml'
+        for file, source in zip(files, (self.drives, self.twin_drives or self.drives), strict=True):
+            content = yaml.safe_load(on_simulated_bus(source, port))
+            content['cycle_rate'] = self.rate
+            file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+        return files
+
+    def nodes(
+        self, folder: pathlib.Path, mechanism: Mechanism, *, forward_effort: bool = True
+    ) -> list[Node]:
+        """Node dynamics, drives and the twin.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+            For the drives files.
+        mechanism : Mechanism
+            What moves.
+        forward_effort : bool
+            Whether the drives get the feedforward efforts.
+        """
+        drives, twin_drives = map(str, self.write_drives(folder))
+        file = str(mechanism.description.file)
+        twin: Parameters = {
+            'mechanism': file, 'drives': twin_drives, 'food': self.food, 'rate': self.commands,
+        }  # fmt: skip
+        exchange: Parameters = {
+            'mechanism': file, 'drives': drives, 'forward_effort': forward_effort,
+        }  # fmt: skip
+        return [
+            Node('twin', 'simulating ', twin),
+            _dynamics(
+                mechanism, drives=drives, rate=self.commands, publish_joint_states=False,
+                visual_rate=10.0,
+            ),
+            # Drives that do not answer are a fault.
+            Node(
+                'servo_drives', 'drives of ', exchange,
+                ('~/command:=/feedforward_state',), after='twin',
+            ),
+        ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def running_nodes(
+    work: pathlib.Path, environment: dict[str, str], name: str, nodes: Sequence[Node]
+) -> Iterator[list[Child]]:
+    """Nodes as processes, active; drives are not enabled.
+
+    Parameters
+    ----------
+    work : pathlib.Path
+        Folder of the log files.
+    environment : dict
+        Of the processes.
+    name : str
+        Name of the pass; the names of its log files begin with it.
+    nodes : sequence of Node
+        Started in this order.
+
+    Yields
+    ------
+    list of Child
+        The last is the first to be stopped; it watches the computer. Processes added to the list
+        are ended, too.
+
+    Raises
+    ------
+    RunError
+        When one ends early or does not become ready.
+    """
+    ready = {node.name: node.ready for node in nodes}
+    started: dict[str, Child] = {}
+    running: list[Child] = []
+    with stopped_at_the_end(running):
+        for node in nodes:
+            if node.after:
+                started[node.after].wait_until_logged(ready[node.after])
+            module = module_of(f'{node.name}_node')
+            arguments = node_arguments(module, node.parameters, *node.remappings)
+            log = work / f'{name}_{node.name}.log'
+            started[node.name] = Child(f'{node.name} node', arguments, environment, log)
+            running.append(started[node.name])
+        for node_name, child in started.items():
+            child.wait_until_logged(ready[node_name])
+            child.go_first()
+        watch = ['-m', 'masticator_dynamics.robot.recording.stalls']
+        running.append(Child('watch', watch, environment, stalls_file(work, name)))
+        yield running
+
+
+def logs(work: pathlib.Path, names: Sequence[str]) -> str:
+    """What the nodes of passes with these names logged."""
+    files = [work / f'{name}_{node}.log' for name in names for node in NODES]
+    parts = [(f.stem, f.read_text(encoding='utf-8', errors='replace')) for f in files if f.exists()]
+    return '\n'.join(f'--- {title}\n{text}' for title, text in parts)

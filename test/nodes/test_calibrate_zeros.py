@@ -1,0 +1,152 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Zeros of drives in this process that a hand moves."""
+
+import threading
+import time
+import types
+
+import numpy as np
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from drives.ideal_drives import IdealDrives  # noqa: E402
+from rclpy.lifecycle import LifecycleNode  # noqa: E402
+
+from masticator_dynamics import Mechanism  # noqa: E402
+from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
+from masticator_dynamics.drives.supervisor import Supervisor  # noqa: E402
+from masticator_dynamics.ros.servo_drives import zero_calibration  # noqa: E402
+from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  # noqa: E402
+from masticator_dynamics.ros.servo_drives.zero_calibration import (  # noqa: E402
+    ZeroCalibration,
+    ZeroSettings,
+)
+
+COUNT = 2.0 * np.pi / (4096 * 4.8)
+LOW, HIGH = np.array([[-0.003, -0.002, -0.03, 0.0], [0.001, 0.002, 0.03, 0.2]])
+
+
+@pytest.fixture(scope='module')
+def ros_node(ros_domain):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = LifecycleNode('served', context=context)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+class Hand:
+    """Moves torque-free drives whose encoders began to count somewhere."""
+
+    def __init__(self, mechanism, reach=1.0):
+        time_ = np.linspace(0.0, 12.0, 600)
+        share = 0.5 + 0.5 * reach * np.sin(
+            np.outer(time_, [2.1, 3.3, 4.6, 1.7]) + [0.3, 1.0, 2.0, 3.0]
+        )
+        self.true = mechanism.attempt(LOW + share * (HIGH - LOW)).motions.position
+        self.zeros = self.true[0]
+        self.shown = np.round((self.true - self.zeros) / COUNT) * COUNT
+        self.row, self.step = 0, 1
+
+    def next(self):
+        """Positions that the drives show now."""
+        self.row += self.step
+        return self.shown[min(self.row, len(self.shown) - 1)]
+
+
+@pytest.fixture
+def served(ros_node, mechanism, monkeypatch):
+    """Requests to drives that are not homed, and the hand; ``after`` runs while zeros are set."""
+    monkeypatch.setattr(zero_calibration, '_LOOK', 1.0)
+    monkeypatch.setattr(zero_calibration, '_POLL', 0.004)
+    supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
+    hand, ended = Hand(mechanism), threading.Event()
+    drives = IdealDrives(supervisor, hand.shown[0])
+    drives.cycle(3)
+    after = []
+
+    def begin_homing(target):
+        drives.home = target
+        for work in after:
+            work()
+
+    network = types.SimpleNamespace(
+        verify=lambda: None, lost=tuple, altered=tuple, restore=lambda names: None,
+        check_unaltered=lambda: None, names=supervisor.joints, begin_homing=begin_homing,
+        end_homing=lambda: None,
+    )  # fmt: skip
+    exchange = types.SimpleNamespace(running=True, failure=None)
+    zeros = ZeroCalibration(
+        Mechanism(mechanism.description), load_drives('drives.yaml'), supervisor,
+        ZeroSettings(20.0, 0.0, 0.005),
+    )  # fmt: skip
+    home = mechanism.home.position
+    requests = DriveRequests(ros_node, supervisor, network, exchange, home, 1.0, zeros)
+    requests.active = True
+
+    def run():
+        while not ended.wait(0.002):
+            if hand.row < len(hand.shown) and not drives.homing:
+                drives.position = hand.next().copy()
+            drives.cycle()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield types.SimpleNamespace(
+        requests=requests, supervisor=supervisor, hand=hand, zeros=zeros, drives=drives, after=after
+    )
+    ended.set()
+    thread.join()
+    requests.destroy()
+
+
+def test_zeros_from_motion_by_hand(served) -> None:
+    assert 'not homed' in served.requests.run(served.requests.enable).message
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert outcome.success, outcome.message
+    assert 'zeros of all encoders from' in outcome.message and '(95 %)' in outcome.message
+    assert 'the loops close within' in outcome.message
+    assert served.hand.row >= len(served.hand.shown)  # it waited for the hand to come to rest
+    assert np.abs(served.drives.position - served.hand.true[-1]).max() < 1e-3
+    assert np.abs(served.hand.zeros).max() > 0.05
+    assert served.requests.run(served.requests.enable).success
+
+
+def test_below_the_confidence_nothing_is_set(served) -> None:
+    served.zeros.settings = ZeroSettings(4.0, 0.0, 1e-6)
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert not outcome.success
+    assert '1e-06 is needed: move it through more of its range' in outcome.message
+    assert 'not homed' in served.requests.run(served.requests.enable).message
+
+
+def test_a_mechanism_that_was_not_moved(served) -> None:
+    served.hand.step = 0
+    served.zeros.settings = ZeroSettings(1.0, 0.0, 0.005)
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert not outcome.success and '1 different poses' in outcome.message
+
+
+def test_a_hand_that_moves_while_zeros_are_set(served) -> None:
+    def push():
+        served.drives.position = served.drives.position + 0.01
+        time.sleep(0.1)
+
+    served.after.append(push)
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert not outcome.success and 'moved by 0.01 while zeros were set' in outcome.message
+    assert 'not homed' in served.requests.run(served.requests.enable).message
+
+
+def test_drives_that_give_torque(served) -> None:
+    served.hand.row = len(served.hand.shown)
+    served.drives.position = served.hand.true[-1]
+    served.drives.home = served.hand.true[-1]
+    served.requests._home = served.hand.true[-1]
+    assert served.requests.run(served.requests.home).success
+    assert served.requests.run(served.requests.enable).success
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert not outcome.success and 'they must be torque-free' in outcome.message
