@@ -21,7 +21,7 @@ _REMEDIES = {
     ),
     'can': ('servo drives need', 'apt install python3-can'),
     'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
-    'pymoo': ('fronts of several figures need', "pip install 'masticator_dynamics[design]'"),
+    'pymoo': ('searches for the best design need', "pip install 'masticator_dynamics[design]'"),
     'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
 }
 

@@ -23,6 +23,7 @@ from masticator_dynamics.design.judge import Status
 from masticator_dynamics.design.study import Study
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
+from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 pytestmark = pytest.mark.timeout(300)
 GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '2'))
@@ -196,6 +197,27 @@ def test_xacro_arguments_are_those_of_the_file(tmp_path) -> None:
     file.write_text(content, encoding='utf-8')
     effort = Mechanism.load(file).feedforward_batch(s.y, s.y_dot, s.y_ddot, s.wrench)
     assert_allclose(row[2], np.abs(effort.actuated).max(), rtol=1e-9)
+
+
+def test_a_figure_of_the_twin_is_that_of_the_laboratory(tmp_path) -> None:
+    protocol = tmp_path / 'protocol.yaml'
+    protocol.write_text(
+        'schema: 1\ntitle: a bite\nfood: soft\nstrokes: 1\nmotion: {period: 0.4}\n',
+        encoding='utf-8',
+    )
+    text = """
+        schema: 1
+        title: heat
+        mechanism: masticator
+        variables: {crank_1.x: {values: [23.65 mm]}}
+        motions: {left: {chewing: {}, states: 5}}
+        figures: {heat: {experiment: protocol.yaml, value: largest_effort_rms}}
+    """
+    row = study(tmp_path, text).judge(np.array([[0.5]]))[0]
+    chewed = Experiment(protocol, tmp_path / 'chewed')
+    chewed.run(processes=1)
+    (result,) = chewed.results()
+    assert_allclose(row[2], result.figures()['largest_effort_rms'], rtol=1e-6)
 
 
 def test_fewer_motors_are_a_choice_among_others(tmp_path) -> None:
