@@ -21,7 +21,7 @@ from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.evaluation.accelerations import JUMP
-from masticator_dynamics.traced.equations_of_motion import equations_code
+from masticator_dynamics.traced.equations_code import equations_code
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.simulation import acceleration_code
 from masticator_dynamics.traced.simulation_data import Setting
@@ -41,7 +41,7 @@ def turns_of(mechanism: Mechanism) -> dict[str, Turn]:
     rubbing = Setting(True, JUMP.transitions)
     codes: dict[str, tuple[RowCode, np.ndarray]] = {
         'torque': (mechanism.kernels.evaluate, torque),
-        'mass matrix and bias': (equations_code(description, structure), with_positions),
+        'mass matrix and bias': (equations_code(mechanism.kernels), with_positions),
         'acceleration': (acceleration_code(description, structure, Setting()), with_efforts),
         'acceleration, friction': (
             acceleration_code(description, structure, rubbing), with_efforts,

@@ -56,7 +56,7 @@ class ObserverSettings:
     friction_error: float = 0.1
     inertia_error: float = 0.02
     least_force: float = 0.5
-    sure: float = 3.0
+    sure: float = 6.0
 
 
 class MotorFriction(NamedTuple):
@@ -69,6 +69,10 @@ class MotorFriction(NamedTuple):
         """At velocities of the actuated joints (n_u,), rad/s; a ramp through rest."""
         moving = np.clip(velocity / _TURNING, -1.0, 1.0)
         return self.coulomb * moving + self.viscous * velocity
+
+    def unsure(self, velocity: FloatArray) -> FloatArray:
+        """Standard deviation of that: near rest dry friction may be anything up to its bound."""
+        return np.asarray(self.coulomb * np.exp(-((0.5 * velocity / _TURNING) ** 2)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,6 +255,8 @@ class BiteObserver:
         self._stages[0] += share * (external - self._stages[0])
         self._stages[1] += share * (self._stages[0] - self._stages[1])
         noise = self._noise(mass, tangent, period, share, mass @ acceleration, friction)
+        sticking = tangent.T * self._motors.unsure(tangent @ self._velocity)
+        noise += sticking @ sticking.T
         self._expected += share * (noise - self._expected)
         # The two poles are behind a force that changes by twice as much as they differ.
         self._late = 2.0 * (self._stages[0] - self._stages[1])

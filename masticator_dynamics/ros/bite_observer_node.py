@@ -71,6 +71,13 @@ class BiteObserverSettings:
             'Standard deviation of friction, as a share of what is described.', interval=(0.0, 2.0)
         ),
     ] = 0.3
+    least_force: Annotated[
+        float,
+        Declaration(
+            'Force that counts as contact, N: more than sockets with play knock with.',
+            interval=(0.0, 1e3),
+        ),
+    ] = 0.5
     publish_bite_force: Annotated[
         bool,
         Declaration(
@@ -107,7 +114,9 @@ class BiteObserving(JointStateRuntime):
             drives = in_order(load_drives(settings.drives), mechanism)
             mechanism = Mechanism(with_rotors(mechanism.description, drives))
             of, motors = _measured_by(drives)
-        of = dataclasses.replace(of, friction_error=settings.friction_error)
+        of = dataclasses.replace(
+            of, friction_error=settings.friction_error, least_force=settings.least_force
+        )
         self._point = settings.point or mechanism.description.platform
         self._observer = BiteObserver(mechanism, self._point, of, motors)
         self._newest: BiteEstimate | None = None
