@@ -114,7 +114,7 @@ format: setup ## lay out all Python files as `make lint` wants them
 	@$(BIN)/ruff format .
 
 clean: ## remove what builds and tests left, but not .venv
-	@rm -rf build dist install log docs/_build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf build dist install log docs/_build docs/gallery docs/sg_execution_times.rst *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove .venv, too

@@ -27,6 +27,7 @@ html_title = f'{project} {version}'
 sphinx_gallery_conf = {
     'examples_dirs': '../examples/gallery',
     'gallery_dirs': 'gallery',
+    'within_subsection_order': 'FileNameSortKey',
     'abort_on_example_error': True,
     'download_all_examples': False,
     'min_reported_time': 1000,

@@ -86,6 +86,18 @@ def test_every_room_imports_lower_floors_only(within, floors) -> None:
     assert upward == set()
 
 
+def test_modules_that_are_imported_exist() -> None:
+    """Also those of commands, which are imported when they run."""
+    files = modules()
+    missing = {
+        f'{module} -> {name}'
+        for module, file in files.items()
+        for name in imported(file)
+        if name.startswith(f'{PACKAGE}.') and not {name, name.rpartition('.')[0]} & files.keys()
+    }
+    assert missing == set()
+
+
 def test_the_package_needs_nothing_else_of_the_checkout() -> None:
     outside = {'benchmark', 'examples', 'papers', 'test', 'tools'}
     readers = {

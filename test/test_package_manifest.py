@@ -8,9 +8,11 @@ added here. Keys that Ubuntu 24.04 would install with pip, which refuses there, 
 """
 
 import pathlib
+import re
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OWN = {'masticator_dynamics', 'masticator_interfaces'}
@@ -57,3 +59,12 @@ def test_no_key_is_named_twice():
         elements = ElementTree.parse(ROOT / manifest).getroot()
         named = [e.text for e in elements if e.tag in ('depend', 'exec_depend', 'test_depend')]
         assert len(named) == len(set(named))
+
+
+def test_citation_and_changelog_are_of_the_version_of_the_manifest():
+    version = ElementTree.parse(ROOT / 'package.xml').getroot().findtext('version')
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text(encoding='utf-8'))
+    changes = (ROOT / 'CHANGELOG.md').read_text(encoding='utf-8')
+    released = re.findall(r'^## \[(\d[^\]]*)\] - (\S+)$', changes, re.MULTILINE)
+    assert citation['version'] == version
+    assert (version, str(citation['date-released'])) == released[0]

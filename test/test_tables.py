@@ -247,3 +247,6 @@ def test_columns_that_resemble_what_is_read_are_refused(header: str, read: str, 
         table(f'{header}\n1,2\n').all_or_none(['fx', 'fy'])
     assert table('note,fx2,x,offset\n1,2,3,4\n').all_or_none(['fx', 'fy']) is None
     assert table('FX,fx,fy\n1,2,3\n').all_or_none(['fx', 'fy']) is not None
+    joint = table('F_x\n1\n')
+    assert joint.numbers(['F_x'])[0] == 1.0  # what a mechanism calls so is no other column
+    assert joint.all_or_none(['fx', 'fy']) is None

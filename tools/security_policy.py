@@ -69,6 +69,7 @@ _OF_NODES = {
     'inertia_coupling': Access(('joint_states',), ('~/mci',)),
     'inertia_estimator': Access(('joint_states',), ('~/load_inertia',), ('~/estimate',)),
     'frame_path': Access(('joint_states',), ('~/path',)),
+    'bite_observer': Access(('joint_states',), ('bite_force_estimate', 'bite_force')),
     'twin': Access(('~/fault',), ('~/joint_states', 'bite_force')),
 }  # fmt: skip
 # Roles other than the nodes of this package.

@@ -44,7 +44,7 @@ def design(
 
     needed('pyarrow')
     asked = Study(study, output)
-    if len(asked.objectives) > 1 and asked.content.search is not None:
+    if asked.content.search is not None:
         needed('pymoo')
     found = asked.run(Stages(), processes, scheduler)
     for line in write_results(asked, found):

@@ -75,7 +75,8 @@ def check_matplotlib(what: str = '--plot', done: str = '; everything else is don
     """
     if importlib.util.find_spec('matplotlib') is None:
         raise InputError(
-            f'{what} needs matplotlib, which is not installed (pip install matplotlib){done}'
+            f'{what} needs matplotlib, which is not installed '
+            f"(pip install 'masticator_dynamics[demo]'){done}"
         )
 
 

@@ -54,7 +54,7 @@ def texture(
             raise InputError(f'{file}: {error}') from error
         bites = tuple(stroke for stroke in found if stroke.contact_time)
         rows.append({'curve': file, **figures(bites)})
-        told = '' if len(bites) == 2 else f'; {len(bites)} bites above {touch:g} N, not two'
+        told = '' if len(bites) == 2 else f'; bites above {touch:g} N: {len(bites)}, not two'
         readings.append(curve.reading + told)
     names = list(rows[0])
     write_table(output, names, np.array([list(row.values()) for row in rows], dtype=object))

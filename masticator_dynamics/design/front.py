@@ -61,7 +61,12 @@ class Front:
         good = (violation(table, self._columns, self._bounds) == 0.0) & np.isfinite(costs).all(1)
         rows = np.flatnonzero(good)
         for k in range(0, len(rows), _AT_ONCE):
-            self.rows = self._reduced(np.vstack([self.rows, table[rows[k : k + _AT_ONCE]]]))
+            some = rows[k : k + _AT_ONCE]
+            known = self.costs(self.rows)
+            excelled = np.asarray((known[None] <= costs[some][:, None]).all(axis=2))
+            some = some[~excelled.any(axis=1)]
+            if len(some):
+                self.rows = self._reduced(np.vstack([self.rows, table[some]]))
 
     def _reduced(self, rows: FloatArray) -> FloatArray:
         costs = self.costs(rows)

@@ -139,8 +139,9 @@ def _sensitivity_note(found: Found) -> str:
     assert found.sensitivity is not None
     missing = found.sensitivity.missing
     note = (
-        "Sobol indices over the whole box: the part of a figure's variance that a variable causes "
-        'alone (dark) and together with others (light).'
+        'Sobol indices over the whole box: the part of the variance of a figure that a variable '
+        'causes alone (dark) and together with others (light). What is beyond 98 % of the samples '
+        'counts as the last of them: the few geometries near a singularity would decide.'
     )
     if missing:
         note += f' {100 * missing:.2g} % of the geometries have no figures and count as the mean.'

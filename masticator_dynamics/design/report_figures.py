@@ -41,9 +41,22 @@ def front(study: Study, found: Found) -> Any:
                     label=label, marker='o' if size < 50 else 'X',
                 )  # fmt: skip
         axes.set(xlabel=first, ylabel=other)
+        axes.set_xlim(*_window(found, first))
+        axes.set_ylim(*_window(found, other))
         axes.grid(alpha=0.3)
-    panels[0].legend(fontsize=8)
+    panels[0].legend(fontsize=8, loc='upper right')
     return figure
+
+
+def _window(found: Found, name: str) -> tuple[float, float]:
+    """What to show of a figure: most samples, the front, and the given geometry."""
+    samples = found.column(found.shown, name)
+    usual = np.quantile(samples[np.isfinite(samples)], [0.005, 0.995])
+    marks = np.append(found.column(found.front, name), found.column(found.given, name))
+    known = np.concatenate([usual, marks[np.isfinite(marks)]])
+    low, high = float(known.min()), float(known.max())
+    room = 0.05 * (high - low) or 0.5
+    return low - room, high + room
 
 
 def parallel(study: Study, found: Found) -> Any:
@@ -56,7 +69,10 @@ def parallel(study: Study, found: Found) -> Any:
     figure = Figure(figsize=(max(9.0, 0.75 * len(names)), 4.4), layout='constrained')
     axes = figure.subplots()
     known = np.vstack([table[good], *_marks(found, names)])
-    low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+    low, high = np.nanquantile(known, 0.002, axis=0), np.nanquantile(known, 0.998, axis=0)
+    marks = np.vstack(_marks(found, names))
+    low = np.fmin(low, np.nanmin(marks, axis=0))
+    high = np.fmax(high, np.nanmax(marks, axis=0))
     width = np.where(high > low, high - low, 1.0)
     rows = table[good][:: max(1, -(-int(good.sum()) // _MOST_LINES))]
     order = next(iter(study.objectives), study.judge.names[0])
@@ -71,8 +87,10 @@ def parallel(study: Study, found: Found) -> Any:
         axes.plot((row - low) / width, 'o-', color=colour, lw=1.8, ms=3, label=label)
     ticks = [f'{n}\n{a:.3g}…{b:.3g}' for n, a, b in zip(names, low, high, strict=True)]
     axes.set_xticks(range(len(names)), ticks, rotation=60, fontsize=7, ha='right')
-    axes.set(yticks=[], title=f'samples within all constraints; dark: small {order}')
-    axes.legend(fontsize=8)
+    axes.set(
+        yticks=[], ylim=(-0.05, 1.05), title=f'samples within all constraints; dark: small {order}'
+    )
+    axes.legend(fontsize=8, loc='upper right')
     return figure
 
 

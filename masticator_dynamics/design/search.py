@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import differential_evolution
 
 from masticator_dynamics.design.front import Front, violation
 from masticator_dynamics.design.space import Space
@@ -17,7 +16,6 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.optional import needed
 
 _WORST = 1e30  # of a geometry that cannot be judged
-_CONVERGED = 1e-10  # spread of a population over its mean
 
 Judged = Callable[[int, FloatArray], FloatArray]  # from generation and numbers from 0 to 1
 
@@ -57,33 +55,26 @@ class Searcher:
         self._done = 0
 
     def run(self) -> None:
-        """One figure: differential evolution (scipy). Several: NSGA-II (pymoo)."""
-        start = self._start()
-        if self._front.costs(self._front.rows).shape[1] == 1:
-            differential_evolution(
-                self._single, [(0.0, 1.0)] * start.shape[1], init=start, vectorized=True,
-                maxiter=self._settings.generations, tol=0.0, atol=_CONVERGED, polish=False,
-                updating='deferred', seed=self._settings.seed,
-            )  # fmt: skip
-        else:
-            self._evolve(start)
-
-    def _evolve(self, start: FloatArray) -> None:
+        """One figure: differential evolution. Several: NSGA-II."""
         needed('pymoo.config').Config.warnings['not_compiled'] = False  # it prints advice
         problem = needed('pymoo.core.problem').Problem
-        evaluate = self._several
+        evaluate = self._evaluated
 
         class Geometries(problem):  # type: ignore[misc,valid-type]
             def _evaluate(self, x: FloatArray, out: dict[str, Any], *_: Any, **__: Any) -> None:
                 out['F'], out['G'] = evaluate(x)
 
-        found = self._front.costs(self._front.rows)
-        made = Geometries(
-            n_var=start.shape[1], n_obj=found.shape[1], n_ieq_constr=1, xl=0.0, xu=1.0
-        )
-        algorithm = needed('pymoo.algorithms.moo.nsga2').NSGA2(len(start), sampling=start)
+        start, objectives = self._start(), self._front.costs(self._front.rows).shape[1]
+        made = Geometries(n_var=start.shape[1], n_obj=objectives, n_ieq_constr=1, xl=0.0, xu=1.0)
+        if objectives == 1:
+            kind = needed('pymoo.algorithms.soo.nonconvex.de').DE
+        else:
+            kind = needed('pymoo.algorithms.moo.nsga2').NSGA2
         needed('pymoo.optimize').minimize(
-            made, algorithm, ('n_gen', self._settings.generations), seed=self._settings.seed
+            made,
+            kind(pop_size=len(start), sampling=start),
+            ('n_gen', self._settings.generations),
+            seed=self._settings.seed,
         )
 
     def _start(self) -> FloatArray:
@@ -96,12 +87,7 @@ class Searcher:
         others = rng.uniform(size=(count - len(rows), d))
         return np.vstack([self._space.units(rows[:, :d]), others])
 
-    def _single(self, x: FloatArray) -> FloatArray:
-        """Cost (S,) of numbers (d, S): those that violate constraints come after all others."""
-        costs, violated = self._several(x.T)
-        return np.where(violated[:, 0] > 0.0, 1e20 * (1.0 + violated[:, 0]), costs[:, 0])
-
-    def _several(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _evaluated(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Costs (S, m) and violation (S, 1) of numbers (S, d)."""
         table = self._judged(self._done, np.atleast_2d(x))
         self._done += 1

@@ -40,6 +40,7 @@ def sobol_indices(
     count: int,
     seed: int,
     judged: Callable[[FloatArray], FloatArray],
+    usual: tuple[FloatArray, FloatArray],
 ) -> Sensitivity:
     """Indices from ``count`` times (number of variables + 2) geometries.
 
@@ -51,12 +52,15 @@ def sobol_indices(
     seed : int
     judged : callable
         Gives figures (G, figures) for numbers (G, d) from 0 to 1; NaN where there is none.
+    usual : pair of array, shape (figures,)
+        What figures beyond count as: near singularities, few geometries have figures whose size
+        would decide the variance of all.
     """
     missing: list[Any] = []
 
     def function(x: FloatArray) -> FloatArray:
         rows = x.reshape(len(x), -1).T
-        table = judged(rows)
+        table = np.clip(judged(rows), *usual)
         none = np.isnan(table)
         missing.append(none.any(axis=1))
         mean = np.nanmean(np.where(none.all(axis=0), 0.0, table), axis=0)

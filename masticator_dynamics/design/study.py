@@ -36,6 +36,7 @@ SAMPLES, SEARCH, SENSITIVITY = 'samples', 'search', 'sensitivity'  # stages, and
 _TOGETHER = 2_000_000  # rows (geometries times states) of a part
 _LARGEST = 65536  # geometries of a part
 _SHOWN = 4000  # samples that are kept in memory for pictures
+_USUAL = (0.01, 0.99)  # quantiles of figures between which sensitivity is measured
 Progress = Callable[[str, int, int], None]
 
 
@@ -165,16 +166,20 @@ class Study:
                     lambda number, units: judge_all(SEARCH, number, units),
                     lambda done: tell(SEARCH, done, total),
                 ).run()  # fmt: skip
-            found = self._sensitivity(judge_all) if self.content.sensitivity else None
+            found = self._sensitivity(judge_all, shown) if self.content.sensitivity else None
             return Found(self.judge.columns, given, shown, counts, front.rows, front.best(), found)
 
-    def _sensitivity(self, judge_all: Callable[[str, int, FloatArray], FloatArray]) -> Sensitivity:
+    def _sensitivity(
+        self, judge_all: Callable[[str, int, FloatArray], FloatArray], shown: FloatArray
+    ) -> Sensitivity:
         names, numbers = self.judge.names, itertools.count()
         columns = [self.judge.columns.index(name) for name in names]
         variables = tuple(axis.name for axis in self.judge.space.axes)
+        known = np.nan_to_num(np.nanquantile(shown[:, columns], _USUAL, axis=0))
         return sobol_indices(
             variables, names, self.content.sensitivity, self.content.samples.seed,
             lambda units: judge_all(SENSITIVITY, next(numbers), units)[:, columns],
+            (known[0], known[1]),
         )  # fmt: skip
 
     def _sample(self, tell: Progress, processes: int | None, scheduler: str | None) -> None:

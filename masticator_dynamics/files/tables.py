@@ -63,6 +63,7 @@ class Table:
         self.columns = tuple(name.strip() for name in rows[0][0])
         self._cells = [cells for cells, _ in rows[1:]]
         self._lines = [line for _, line in rows[1:]]
+        self._read = set[str]()  # names of columns that were asked for
         _refuse_other_separators(source, self.columns)
         if not self._cells:
             raise InputError(f'{source}: there are no rows below the header')
@@ -94,6 +95,7 @@ class Table:
             raise InputError(
                 f'{self.source}: missing {_listed(missing)}; there are: {_some(self.columns)}'
             )
+        self._read.update(names)
         return np.column_stack([self._column(name) for name in names])
 
     def all_or_none(self, names: Sequence[str]) -> FloatArray | None:
@@ -104,7 +106,7 @@ class Table:
         wanted = {plain_name(name): name for name in names if name not in self.columns}
         for column in self.columns:
             meant = wanted.get(plain_name(column))
-            if meant and column not in names:
+            if meant and column not in {*names, *self._read}:
                 raise InputError(
                     f'{self.source}: column {column!r} is not read; is {meant!r} meant?'
                 )

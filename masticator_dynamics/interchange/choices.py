@@ -51,12 +51,15 @@ def choose_motors(model: RobotModel, names: Sequence[str]) -> None:
 def hold_stiff_springs(model: RobotModel) -> None:
     """Hold joints without motors whose springs rest near the pose where the search starts.
 
-    A joint stays free if holding it would block another.
+    A joint stays free if holding it would block another, or if the weight of what it carries would
+    wind its spring up as far as one that rests elsewhere.
     """
     stuck = _immobile(model) if model.springs else set()
+    weights = _weights(model) if model.springs else {}
     for name, spring in list(model.springs.items()):
         start = model.guess.get(name, 0.0)
-        if name in model.motors or abs(spring.reference - start) >= _NEAR_REST:
+        sag = weights[name] / spring.stiffness
+        if name in model.motors or max(abs(spring.reference - start), abs(sag)) >= _NEAR_REST:
             continue
         trial = copy.deepcopy(model)
         trial.lock(name, spring.reference)
@@ -91,6 +94,16 @@ def hold_pressed_joints(model: RobotModel, positions: Mapping[str, float]) -> No
             return
         name = kinematics.names[int(np.argmax(np.where(pressed, np.abs(yields), 0.0)))]
         lock(model, name, positions, 'a spring presses it against its stop')
+
+
+def _weights(model: RobotModel) -> dict[str, float]:
+    """Effort, N m or N, of the weight of all that each joint carries, where the search starts."""
+    kinematics = LoopKinematics(model)
+    poses, effort = kinematics.tree.poses(kinematics.guess()), np.zeros(len(kinematics.names))
+    for body, inertia in enumerate(kinematics.tree.inertias):
+        center = poses.point(body, inertia.center_of_mass)
+        effort += inertia.mass * np.array(model.gravity) @ poses.point_jacobian(body, center)
+    return dict(zip(kinematics.names, effort.tolist(), strict=True))
 
 
 def _immobile(model: RobotModel) -> set[str]:

@@ -23,9 +23,10 @@ from masticator_dynamics.design.judge import Status
 from masticator_dynamics.design.study import Study
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
+from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 pytestmark = pytest.mark.timeout(300)
-GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '2'))
+GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '1'))
 JAW = samples.ROOT / 'examples' / 'jaw_design.yaml'
 FIVE_BAR = """
     schema: 1
@@ -198,6 +199,27 @@ def test_xacro_arguments_are_those_of_the_file(tmp_path) -> None:
     assert_allclose(row[2], np.abs(effort.actuated).max(), rtol=1e-9)
 
 
+def test_a_figure_of_the_twin_is_that_of_the_laboratory(tmp_path) -> None:
+    protocol = tmp_path / 'protocol.yaml'
+    protocol.write_text(
+        'schema: 1\ntitle: a bite\nfood: soft\nstrokes: 1\nmotion: {period: 0.4}\n',
+        encoding='utf-8',
+    )
+    text = """
+        schema: 1
+        title: heat
+        mechanism: masticator
+        variables: {crank_1.x: {values: [23.65 mm]}}
+        motions: {left: {chewing: {}, states: 5}}
+        figures: {heat: {experiment: protocol.yaml, value: largest_effort_rms}}
+    """
+    row = study(tmp_path, text).judge(np.array([[0.5]]))[0]
+    chewed = Experiment(protocol, tmp_path / 'chewed')
+    chewed.run(processes=1)
+    (result,) = chewed.results()
+    assert_allclose(row[2], result.figures()['largest_effort_rms'], rtol=1e-6)
+
+
 def test_fewer_motors_are_a_choice_among_others(tmp_path) -> None:
     text = """
         schema: 1
@@ -239,6 +261,13 @@ def test_impossible_numbers_are_a_status_and_not_an_error(tmp_path) -> None:
     text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mass: half - 0.1}')
     table = study(tmp_path, text).judge(np.linspace(0.0, 1.0, 9)[:, None])
     assert_allclose(table[:, 1] == Status.IMPOSSIBLE, table[:, 0] < 0.1)
+    # A centre of mass so far out that nothing is left of the inertia about it.
+    text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mx: half/10}')
+    table = study(tmp_path, text, 'moments').judge(np.linspace(0.0, 1.0, 9)[:, None])
+    mass, inertia = 0.5, 0.5 * (0.03**2 + 0.03**2) / 12
+    far = (table[:, 0] / 10) ** 2 > mass * inertia
+    assert 0 < far.sum() < 9
+    assert_allclose(table[:, 1] == Status.IMPOSSIBLE, far)
 
 
 # Workers and interruptions

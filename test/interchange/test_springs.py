@@ -43,3 +43,16 @@ def test_what_is_held(tmp_path: pathlib.Path, last: str, held: bool) -> None:
     assert content['actuated'] == ['arm']
     assert content['independent'] == (['arm'] if held else ['arm', 'wrist'])
     assert ('hold joints: --lock wrist' in notes) != held
+
+
+@pytest.mark.parametrize(('stiffness', 'held'), [(2.0, False), (200.0, True)])
+def test_a_spring_that_its_load_winds_up_holds_nothing(
+    tmp_path: pathlib.Path, stiffness: float, held: bool
+) -> None:
+    """The hand weighs 1 N m at its wrist, whose spring rests where the file draws it."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    (tmp_path / 'a.xml').write_text(robot(f'stiffness="{stiffness}"'))
+    made = import_robot(tmp_path / 'a.xml', 'a')
+    content = yaml.safe_load(made.yaml)
+    assert content['independent'] == (['arm'] if held else ['arm', 'wrist'])
+    assert ('wrist' in content.get('joints', {})) != held

@@ -192,7 +192,7 @@ def test_texture_makes_a_table_of_files_and_folders(tmp_path, capsys) -> None:
     target = tmp_path / 'table.csv'
     assert main(['texture', str(folder), str(one), '--output', str(target)]) == 0
     said = capsys.readouterr().err
-    assert '1 bites above 0.1 N, not two' in said and "force from 'Force (g)' in g" in said
+    assert 'bites above 0.1 N: 1, not two' in said and "force from 'Force (g)' in g" in said
     rows = list(csv.DictReader(target.open()))
     assert [row['curve'] for row in rows] == [
         str(folder / 'a.csv'),

@@ -77,6 +77,7 @@ READY = {
     'joint_state_completion': 'completing',
     'inertia_coupling': 'inertia coupling of',
     'frame_path': 'path of',
+    'bite_observer': 'force of the food',
     'inertia_estimator': 'load inertia of',
     'servo_drives': 'drives of',
     'twin': 'simulating',

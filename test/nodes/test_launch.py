@@ -41,6 +41,7 @@ NODES = (
     'inertia_coupling',
     'inertia_estimator',
     'frame_path',
+    'bite_observer',
     'servo_drives',
 )
 

@@ -43,7 +43,7 @@ def test_only_the_operator_may_ask_for_what_moves_or_frees_the_robot():
         ('joint_trajectory', {'planner'}),
         ('servo_drives/command', {'controller_manager'}),
         ('servo_drives/emergency_stop', {'operator'}),
-        ('bite_force', {'twin'}),
+        ('bite_force', {'bite_observer', 'twin'}),
         ('feedforward_trajectory', {'dynamics'}),
     ],
 )

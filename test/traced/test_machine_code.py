@@ -158,7 +158,7 @@ def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
     np.testing.assert_array_equal(batch.q[left], expected[left][:, mechanism.slices['q']])
     row = int(np.flatnonzero(left)[0])
     single = mechanism.feedforward(*(c[row] for c in columns), given[row, 3 * count :])
-    # Of a call the code of its efforts is run at the positions found, of a batch that of whole rows.
+    # A call runs the code of efforts at the positions found, a batch that of whole rows.
     assert samples.relative_error(single.actuated, batch.actuated[row]) < 1e-13
 
 

@@ -13,7 +13,7 @@ needed are ignored, whatever their values.
   not as many positions as names, or a needed position is not finite. The error names the joint.
 - Velocities may be missing, or NaN for all needed joints, which joint_state_broadcaster sends for
   drives that measure no velocity: the velocity is then unknown, not zero. A wrong number of
-  velocities, or NaN for only some needed joints, is refused. Efforts are ignored.
+  velocities, or NaN for only some needed joints, is refused. Efforts are for nodes that need them.
 - Ranges of joints and sockets are not enforced, because a measured state is a fact.
 """
 
@@ -57,12 +57,16 @@ class JointReading:
         Which joints were read: `INDEPENDENT` or `ACTUATED`.
     closure_residual : float
         Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
+    measured, effort : arrays, shape (n_u,), or None
+        Positions and efforts as given, of actuated joints; None where there are none.
     """
 
     motion: Motion
     y_dot: FloatArray | None
     kind: str
     closure_residual: float
+    measured: FloatArray | None = None
+    effort: FloatArray | None = None
 
     @property
     def y(self) -> FloatArray:
@@ -74,8 +78,18 @@ class UnmeasuredError(InputError):
     """None of the needed joints has a position: nothing has been measured yet."""
 
 
-def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
+def select_joints(
+    mechanism: Mechanism, names: Sequence[str], kinds: Sequence[str] = (INDEPENDENT, ACTUATED)
+) -> JointSelection:
     """Find the joints that give the configuration: all independent ones, else all actuated ones.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    names : sequence of str
+        Of a message.
+    kinds : sequence of str
+        Those that may be read, the best first.
 
     Raises
     ------
@@ -84,7 +98,7 @@ def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
     """
     counts = Counter(names)
     lacking = []
-    for kind in (INDEPENDENT, ACTUATED):
+    for kind in kinds:
         joints = getattr(mechanism, kind)
         missing = [joint for joint in joints if joint not in counts]
         if missing:
@@ -95,6 +109,8 @@ def select_joints(mechanism: Mechanism, names: Sequence[str]) -> JointSelection:
             if counts[joint] > 1:
                 raise InputError(f'{joint!r} is named {counts[joint]} times')
         return JointSelection(kind, joints, tuple(names.index(joint) for joint in joints))
+    if len(lacking) == 1:
+        raise InputError(f'there are not {lacking[0]}')
     raise InputError(f'there are neither {lacking[0]} nor {lacking[1]}')
 
 
@@ -107,16 +123,27 @@ class JointStateReader:
         Holds scratch memory: only the reading thread may use it.
     tolerance : float
         Largest gap of a loop that measured actuated positions may leave, m.
+    kinds : sequence of str
+        As for :func:`select_joints`.
     """
 
-    def __init__(self, mechanism: Mechanism, tolerance: float):
-        self._mechanism = mechanism
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        tolerance: float,
+        kinds: Sequence[str] = (INDEPENDENT, ACTUATED),
+    ):
+        self._mechanism, self._kinds = mechanism, kinds
         self.tolerance = tolerance
         self._names: list[str] = []
         self._selection: JointSelection | None = None
 
     def read(
-        self, names: Sequence[str], positions: Sequence[float], velocities: Sequence[float] = ()
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        velocities: Sequence[float] = (),
+        efforts: Sequence[float] = (),
     ) -> JointReading:
         """Read one state.
 
@@ -127,6 +154,8 @@ class JointStateReader:
             rad or m, as many as names.
         velocities : sequence of float
             rad/s or m/s, as many as names, or none.
+        efforts : sequence of float
+            N m or N; ignored unless they are as many as names, and finite.
 
         Raises
         ------
@@ -155,13 +184,17 @@ class JointStateReader:
         motion, residual = closest_motion(self._mechanism, position, self.tolerance)
         if velocity is not None:
             velocity = independent_velocity(self._mechanism, motion, velocity)
-        return JointReading(motion, velocity, ACTUATED, residual)
+        effort = None
+        if len(efforts) == len(names):
+            effort = np.array([efforts[c] for c in selection.columns], dtype=np.float64)
+            effort = effort if np.isfinite(effort).all() else None
+        return JointReading(motion, velocity, ACTUATED, residual, position, effort)
 
     def select(self, names: Sequence[str]) -> JointSelection:
         """:func:`select_joints`, with its result kept: publishers always send the same names."""
         names = list(names)
         if self._selection is None or names != self._names:
-            self._selection, self._names = select_joints(self._mechanism, names), names
+            self._selection, self._names = select_joints(self._mechanism, names, self._kinds), names
         return self._selection
 
 

@@ -21,6 +21,8 @@ from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.outgoing import publisher
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.joint_states.joint_state_input import (
+    ACTUATED,
+    INDEPENDENT,
     JointReading,
     JointStateReader,
     UnmeasuredError,
@@ -52,6 +54,8 @@ class JointStateRuntime(Runtime):
         What is published, filled in by :meth:`answer`.
     """
 
+    kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
+
     def __init__(
         self,
         node: ManagedNode,
@@ -66,7 +70,7 @@ class JointStateRuntime(Runtime):
         self._message, self._publisher = message, publisher(node, type(message), target)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
-        self._reader = JointStateReader(mechanism, settings.closure_tolerance)
+        self._reader = JointStateReader(mechanism, settings.closure_tolerance, self.kinds)
         self._subscription = DirectSubscription(node, JointState, source, _QOS, _LARGEST)
         self._thread = Worker(source, self._run)
         self._received = self._residual = 0.0
@@ -153,7 +157,9 @@ class JointStateRuntime(Runtime):
 
     def _take(self, message: JointState) -> None:
         try:
-            reading = self._reader.read(message.name, message.position, message.velocity)
+            reading = self._reader.read(
+                message.name, message.position, message.velocity, message.effort
+            )
             if not (message.header.stamp.sec or message.header.stamp.nanosec):
                 message.header.stamp = self._now.stamp()
             if self.answer(message.header, reading):

@@ -1,0 +1,339 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the food does, from the torques and positions of the motors: an observer of momentum.
+
+The generalised momentum M y_dot changes by what motors, gravity and friction do to it; what is left
+is what the food does (De Luca, Albu-Schaeffer, Haddadin and Hirzinger, IROS 2006). Changes of
+momentum are taken as M times the change of velocity from sample to sample, which is the same
+without the rate of M; the acceleration that the motors' torques cause, friction under the loads of
+the moment included, is the engine's forward dynamics.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
+from masticator_dynamics.evaluation.results import Motion
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.traced.simulation_data import Regularisation
+
+_LONGEST = 0.05  # s between samples, after which the observer begins anew
+_POSES = 24  # that fitting one sample may solve
+_FORGET = 2.0  # s, of the self-check
+_SURE = 3.0  # standard deviations of the self-check
+_LAW = Regularisation()  # velocities from counts are noisy
+_TURNING = 0.05  # rad/s, as in drives/scaling.py
+_TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
+
+
+@dataclasses.dataclass(frozen=True)
+class ObserverSettings:
+    """How measurements are made, and how well the model is known.
+
+    Attributes
+    ----------
+    count, torque_step : float
+        Steps of positions (rad or m) and efforts (N m or N) of the actuated joints.
+    cutoff : float
+        Hz, of the two poles of the filter.
+    friction_error, inertia_error : float
+        Standard deviations of friction and of inertial forces, as shares.
+    least_force : float
+        N, of what counts as contact.
+    sure : float
+        Standard deviations of what counts as contact.
+    """
+
+    count: float = 2.0 * np.pi / (4096 * 4.8)
+    torque_step: float = 4.2e-4
+    cutoff: float = 80.0
+    friction_error: float = 0.1
+    inertia_error: float = 0.02
+    least_force: float = 0.5
+    sure: float = 6.0
+
+
+class MotorFriction(NamedTuple):
+    """What motors and gears take of measured efforts, at the joints (n_u,): N m, N m s/rad."""
+
+    coulomb: FloatArray
+    viscous: FloatArray
+
+    def taken(self, velocity: FloatArray) -> FloatArray:
+        """At velocities of the actuated joints (n_u,), rad/s; a ramp through rest."""
+        moving = np.clip(velocity / _TURNING, -1.0, 1.0)
+        return self.coulomb * moving + self.viscous * velocity
+
+    def unsure(self, velocity: FloatArray) -> FloatArray:
+        """Standard deviation of that: near rest dry friction may be anything up to its bound."""
+        return np.asarray(self.coulomb * np.exp(-((0.5 * velocity / _TURNING) ** 2)))
+
+
+@dataclasses.dataclass(frozen=True)
+class BiteEstimate:
+    """What the environment does to the platform at the observed point.
+
+    Attributes
+    ----------
+    time : float
+        s, of the sample before the newest: what the estimate is of.
+    force : array, shape (3,)
+        N, base axes.
+    covariance : array, shape (3, 3)
+        N^2; for the stated errors of friction and inertia.
+    contact : bool
+        Whether it is more than the model's own error.
+    friction_excess : float
+        By how much friction seems to be more than described, as a share; from what no force at
+        the point can cause.
+    friction_sd : float
+        Its standard deviation.
+    unexplained : float
+        Root mean square of what no force at the point can cause, over what is expected.
+    encoder_gap : float
+        By how much redundant encoders disagree, rad or m.
+    """
+
+    time: float
+    force: FloatArray
+    covariance: FloatArray
+    contact: bool
+    friction_excess: float
+    friction_sd: float
+    unexplained: float
+    encoder_gap: float
+
+    @property
+    def bound(self) -> FloatArray:
+        """Half of the 95 % interval (3,) of each component, N."""
+        return np.asarray(1.96 * np.sqrt(np.diag(self.covariance)))
+
+    def model_fault(self, settings: ObserverSettings) -> str:
+        """Why the model and not the food is the cause; empty if nothing says so."""
+        allowed = 2.0 * settings.friction_error
+        if abs(self.friction_excess) > allowed + _SURE * self.friction_sd:
+            way = 'more' if self.friction_excess > 0.0 else 'less'
+            return f'friction is about {abs(self.friction_excess):.0%} {way} than described'
+        if self.unexplained > _SURE:
+            return (
+                f'motors do {self.unexplained:.2g} times what friction and noise explain and no '
+                'force at the point can cause: another load, or a wrong model'
+            )
+        if self.encoder_gap > 20.0 * settings.count:
+            return f'encoders disagree by {self.encoder_gap:.2g}: zeros, play or a slipping encoder'
+        return ''
+
+    def guarded(self, settings: ObserverSettings) -> FloatArray:
+        """The part (3,) of the force that the model's error cannot be, N: what may be fed forward.
+
+        Zero without contact and where the model is at fault, and shorter by its own bound
+        otherwise: an error of the model is not fed back.
+        """
+        size = float(np.linalg.norm(self.force))
+        if not self.contact or not size or self.model_fault(settings):
+            return np.zeros(3)
+        along = self.force / size
+        bound = 1.96 * float(np.sqrt(along @ self.covariance @ along))
+        return np.asarray(self.force * max(1.0 - bound / size, 0.0))
+
+
+class BiteObserver:
+    """Observes the force of the environment at one point of the platform, sample by sample.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With the friction that is known of it; for one thread.
+    point : str
+        URDF link of the platform at whose origin the force acts.
+    settings : ObserverSettings
+    motors : MotorFriction, optional
+        What motors and gears take of the efforts.
+
+    Raises
+    ------
+    InputError
+        For an unknown link, or a mechanism of fewer freedoms than a force has components.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        point: str,
+        settings: ObserverSettings | None = None,
+        motors: MotorFriction | None = None,
+    ):
+        self._mechanism, self._point = mechanism, point
+        self.settings = settings or ObserverSettings()
+        if point not in mechanism.frames:
+            raise InputError(f'no frame {point!r}; there are: {", ".join(mechanism.frames)}')
+        self._freedoms = len(mechanism.independent)
+        if self._freedoms < 3:
+            raise InputError(
+                f'{mechanism.name} has {self._freedoms} degrees of freedom: a force of three '
+                'components cannot be told'
+            )
+        self._fit = ActuatedFit(mechanism)
+        none = np.zeros(len(mechanism.actuated))
+        self._motors = MotorFriction(none, none) if motors is None else motors
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew: forget all samples and what the self-check has learnt."""
+        n = self._freedoms
+        self._samples: list[tuple[float, Motion, FloatArray]] = []
+        self._stages = np.zeros((2, n))
+        self._expected, self._velocity, self._late = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        self._friction = np.zeros(n)
+        self._wrench, self._contact = np.zeros(6), False
+        self._sums = np.zeros(4)  # g g, r g, squared rest over expected, weight
+
+    def step(
+        self,
+        time: float,
+        position: FloatArray,
+        effort: FloatArray,
+        motion: Motion | None = None,
+    ) -> BiteEstimate | None:
+        """Take a sample; returns the estimate for the one before.
+
+        Parameters
+        ----------
+        time : float
+            When it was taken, s.
+        position, effort : arrays, shape (n_u,)
+            Of the actuated joints, rad or m, N m or N: with what motors and gears take, if that
+            was given.
+        motion : Motion, optional
+            The closed pose that fits the positions best, where it is known.
+
+        Returns
+        -------
+        BiteEstimate or None
+            None for the first two samples, and after a gap.
+
+        Raises
+        ------
+        ReachError, SingularityError
+            For positions of no pose.
+        """
+        if motion is None:
+            motion = self._fit.closest(np.asarray(position, dtype=float), _POSES)
+        if self._samples and not 0.0 < time - self._samples[-1][0] < _LONGEST:
+            if time == self._samples[-1][0]:
+                return None
+            self.reset()
+        self._samples = [*self._samples[-2:], (time, motion, np.asarray(effort, dtype=float))]
+        if len(self._samples) < 3:
+            return None
+        gap = float(np.abs(motion.position - position).max())
+        return self._estimate(gap)
+
+    def _estimate(self, gap: float) -> BiteEstimate:
+        (t0, before, _), (t1, now, effort), (t2, after, _) = self._samples
+        slow, fast = (now.y - before.y) / (t1 - t0), (after.y - now.y) / (t2 - t1)
+        period = 0.5 * (t2 - t0)
+        share = -np.expm1(-2.0 * np.pi * self.settings.cutoff * period)
+        acceleration = (fast - slow) / period
+        # Friction needs the sign of a velocity that quantisation does not reverse.
+        self._velocity += share * (0.5 * (slow + fast) - self._velocity)
+        mechanism = self._mechanism
+        mass, tangent = mechanism.mass_matrix(now), now.tangent[mechanism.actuated_rows]
+        taken = self._motors.taken(tangent @ self._velocity)
+        state = now.y, self._velocity, effort - taken, self._wrench
+        at_rest = mechanism.forward_dynamics(*state)
+        caused = mechanism.forward_dynamics(*state, friction=_LAW)
+        twist = mechanism.frame_jacobian(now, mechanism.description.platform)
+        external = mass @ (acceleration - caused) + twist.T @ self._wrench
+        friction = mass @ (caused - at_rest) - tangent.T @ taken
+        self._stages[0] += share * (external - self._stages[0])
+        self._stages[1] += share * (self._stages[0] - self._stages[1])
+        noise = self._noise(mass, tangent, period, share, mass @ acceleration, friction)
+        sticking = tangent.T * self._motors.unsure(tangent @ self._velocity)
+        noise += sticking @ sticking.T
+        self._expected += share * (noise - self._expected)
+        # The two poles are behind a force that changes by twice as much as they differ.
+        self._late = 2.0 * (self._stages[0] - self._stages[1])
+        self._friction += share * (friction - self._friction)
+        return self._told(t1, now, twist, period, gap)
+
+    def _noise(
+        self,
+        mass: FloatArray,
+        tangent: FloatArray,
+        period: float,
+        share: float,
+        inertial: FloatArray,
+        friction: FloatArray,
+    ) -> FloatArray:
+        """Covariance (n_y, n_y) of the filtered generalised force."""
+        of = self.settings
+        steps = np.arange(60)  # of the first pole twice, less the second
+        impulse = share * (2.0 - share * (steps + 1)) * (1.0 - share) ** steps
+        second = np.convolve(impulse, [1.0, -2.0, 1.0]) / period**2
+        by_count = mass @ np.linalg.pinv(tangent) * (of.count / np.sqrt(12.0))
+        by_torque = tangent.T * (of.torque_step / np.sqrt(12.0))
+        shares = (of.inertia_error * inertial, of.friction_error * friction)
+        # Of friction, every coordinate may also be off by itself.
+        apart = np.diag((of.friction_error * friction) ** 2)
+        return np.asarray(
+            by_count @ by_count.T * (second @ second)
+            + by_torque @ by_torque.T * (impulse @ impulse)
+            + sum(np.outer(x, x) for x in shares)
+            + apart
+        )
+
+    def _told(
+        self, time: float, now: Motion, twist: FloatArray, period: float, gap: float
+    ) -> BiteEstimate:
+        """The force that explains what is left, and what none does."""
+        found, friction = self._stages[1] + self._late, self._friction
+        chain = self._mechanism.frame_jacobian(now, self._point)[:3]
+        weight = np.linalg.inv(self._expected + 0.25 * np.outer(self._late, self._late))
+        covariance: FloatArray = np.linalg.inv(chain @ weight @ chain.T).astype(np.float64)
+        force = covariance @ chain @ weight @ found
+        self._contact = self._touches(force, covariance)
+        arm = self._arm(now)
+        self._wrench = np.concatenate([force, np.cross(arm, force)]) * self._contact
+        excess, sd, unexplained = self._self_check(chain, found, friction, period)
+        return BiteEstimate(time, force, covariance, self._contact, excess, sd, unexplained, gap)
+
+    def _touches(self, force: FloatArray, covariance: FloatArray) -> bool:
+        """Whether there is contact; it ends at half of what it begins with."""
+        of, ease = self.settings, 0.5 if self._contact else 1.0
+        size = float(np.sqrt(force @ np.linalg.solve(covariance, force)))
+        return bool(np.linalg.norm(force) > ease * of.least_force and size > ease * of.sure)
+
+    def _arm(self, now: Motion) -> FloatArray:
+        """From the platform's origin to the point, m, base axes."""
+        of, platform = self._mechanism.frame_chain, self._mechanism.description.platform
+        ends = of(self._point).poses(now.q)[0], of(platform).poses(now.q)[0]
+        return np.asarray(ends[0] - ends[1])
+
+    def _self_check(
+        self, chain: FloatArray, found: FloatArray, friction: FloatArray, period: float
+    ) -> tuple[float, float, float]:
+        """Excess of friction, its standard deviation, and what no force at the point explains."""
+        across = np.linalg.svd(chain)[2][3:]  # motions that leave the point where it is
+        if not len(across):
+            return 0.0, float('inf'), 0.0
+        rest, rubbed = across @ found, across @ friction
+        expected = across @ self._expected @ across.T
+        scaled = np.linalg.solve(expected, rest)
+        kept = np.exp(-period / _FORGET)
+        self._sums = kept * self._sums + [
+            rubbed @ rubbed, rest @ rubbed, rest @ scaled / len(across), 1.0,
+        ]  # fmt: skip
+        squares, products, ratio, count = self._sums
+        if squares <= (_TELLING * np.abs(friction).max()) ** 2 * count or not squares:
+            return 0.0, float('inf'), float(np.sqrt(ratio / count))
+        noise = np.sqrt(float(np.trace(expected)))
+        independent = max(count * period * self.settings.cutoff, 1.0) / count
+        sd = noise / np.sqrt(squares * independent)
+        return products / squares, float(sd), float(np.sqrt(ratio / count))

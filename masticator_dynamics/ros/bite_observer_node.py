@@ -1,0 +1,210 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Node ``bite_observer``: the force of the food from torques and positions of the motors alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from typing import Annotated
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from std_msgs.msg import Header
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import Drives, load_drives
+from masticator_dynamics.drives.joint_limits import in_order
+from masticator_dynamics.drives.scaling import with_rotors
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.bite_observer import (
+    BiteEstimate,
+    BiteObserver,
+    MotorFriction,
+    ObserverSettings,
+)
+from masticator_dynamics.ros.common import process
+from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
+from masticator_dynamics.ros.common.managed_node import ManagedNode
+from masticator_dynamics.ros.common.outgoing import publisher
+from masticator_dynamics.ros.common.parameters import (
+    Autostart,
+    ClosureTolerance,
+    Declaration,
+    FramePrefix,
+    MechanismName,
+)
+from masticator_dynamics.ros.joint_states.joint_state_input import ACTUATED, JointReading
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+
+_SOON = 0.75  # of a period, within which a state is left out
+
+
+@dataclasses.dataclass(frozen=True)
+class BiteObserverSettings:
+    """Values of the parameters; units are in their descriptions."""
+
+    mechanism: MechanismName = 'masticator'
+    drives: Annotated[
+        str,
+        Declaration(
+            'Drives file, by path or name in config/: counts, torque steps, rotors and friction of '
+            'the motors whose efforts come; empty: efforts at the joints, ideal motors.'
+        ),
+    ] = 'drives.yaml'
+    point: Annotated[
+        str,
+        Declaration(
+            'URDF frame of the platform at whose origin the food is; empty: the platform.',
+            constraints='a link of the URDF, or empty',
+        ),
+    ] = 'molar_left'
+    rate: Annotated[
+        float,
+        Declaration('Joint states used per second, Hz; others are left out.', interval=(50.0, 1e3)),
+    ] = 250.0
+    friction_error: Annotated[
+        float,
+        Declaration(
+            'Standard deviation of friction, as a share of what is described.', interval=(0.0, 2.0)
+        ),
+    ] = 0.3
+    least_force: Annotated[
+        float,
+        Declaration(
+            'Force that counts as contact, N: more than sockets with play knock with.',
+            interval=(0.0, 1e3),
+        ),
+    ] = 0.5
+    publish_bite_force: Annotated[
+        bool,
+        Declaration(
+            'Publish bite_force, for node dynamics: the part of the estimate that the error of the '
+            'model cannot be; zero without contact and while the self-check fails.'
+        ),
+    ] = False
+    frame_prefix: FramePrefix = ''
+    closure_tolerance: ClosureTolerance = 1e-3
+    autostart: Autostart = True
+
+
+class BiteObserving(JointStateRuntime):
+    """Turns topic ``joint_states``, with efforts, into topic ``bite_force_estimate``.
+
+    Parameters
+    ----------
+    node : ManagedNode
+    settings : BiteObserverSettings
+
+    Raises
+    ------
+    InputError
+        For an unknown frame, or too few degrees of freedom.
+    DescriptionError
+        For a drives file that cannot be used, or is of another mechanism.
+    """
+
+    kinds = (ACTUATED,)
+
+    def __init__(self, node: ManagedNode, settings: BiteObserverSettings):
+        mechanism, of, motors = Mechanism.load(settings.mechanism), ObserverSettings(), None
+        if settings.drives:
+            drives = in_order(load_drives(settings.drives), mechanism)
+            mechanism = Mechanism(with_rotors(mechanism.description, drives))
+            of, motors = _measured_by(drives)
+        of = dataclasses.replace(
+            of, friction_error=settings.friction_error, least_force=settings.least_force
+        )
+        self._point = settings.point or mechanism.description.platform
+        self._observer = BiteObserver(mechanism, self._point, of, motors)
+        self._newest: BiteEstimate | None = None
+        self._taken = 0.0
+        frame = settings.frame_prefix + self._point
+        message, self._fed = WrenchStamped(), WrenchStamped()
+        message.header.frame_id = self._fed.header.frame_id = frame
+        self._feed = publisher(node, WrenchStamped, 'bite_force')
+        # What is compiled at first use is compiled before states come.
+        home, rest = mechanism.home.position, np.zeros(len(mechanism.actuated))
+        for k in range(3):
+            self._observer.step(k / settings.rate, home, rest)
+        super().__init__(node, settings, mechanism, 'joint_states', 'bite_force_estimate', message)
+
+    def describe(self) -> str:
+        """Name the point."""
+        return f'force of the food at {self._point}'
+
+    def activate(self) -> str:
+        """Begin anew."""
+        self._observer.reset()
+        self._newest, self._taken = None, 0.0
+        return super().activate()
+
+    def destroy(self) -> None:
+        """Destroy the topics."""
+        super().destroy()
+        self._node.destroy_lifecycle_publisher(self._feed)
+
+    def answer(self, header: Header, reading: JointReading) -> bool:
+        """The force in the axes of the point's frame, N; its torque about the point is zero."""
+        if reading.effort is None or reading.measured is None:
+            raise InputError('efforts of the actuated joints are missing, or not finite')
+        now = header.stamp.sec + header.stamp.nanosec * 1e-9
+        if 0.0 <= now - self._taken < _SOON / self._settings.rate:
+            return False
+        self._taken = now
+        found = self._observer.step(now, reading.measured, reading.effort, reading.motion)
+        if found is None:
+            return False
+        self._newest = found
+        _, axes = self._mechanism.frame_chain(self._point).poses(reading.motion.q)
+        self._message.header.stamp = header.stamp
+        _fill(self._message, axes.T @ found.force)
+        if self._settings.publish_bite_force:
+            self._fed.header.stamp = header.stamp
+            _fill(self._fed, axes.T @ found.guarded(self._observer.settings))
+            self._feed.publish(self._fed)
+        return True
+
+    def collect(self) -> list[Status]:
+        """What is felt and whether to believe it, and the topic."""
+        newest = self._newest
+        if newest is None or self.silent:
+            return [Status('bite', STALE, 'no joint_states with efforts', {}), *super().collect()]
+        fault = newest.model_fault(self._observer.settings)
+        text = 'contact' if newest.contact else 'no contact'
+        values: dict[str, object] = {
+            'force (N)': float(np.linalg.norm(newest.force)),
+            'bound x (N)': float(newest.bound[0]),
+            'bound y (N)': float(newest.bound[1]),
+            'bound z (N)': float(newest.bound[2]),
+            'excess of friction': newest.friction_excess,
+            'its standard deviation': newest.friction_sd,
+            'unexplained over expected': newest.unexplained,
+            'disagreement of encoders': newest.encoder_gap,
+        }
+        level = WARN if fault else OK
+        return [Status('bite', level, fault or text, values), *super().collect()]
+
+
+def _fill(message: WrenchStamped, force: FloatArray) -> None:
+    vector = message.wrench.force
+    vector.x, vector.y, vector.z = force.tolist()
+
+
+def _measured_by(drives: Drives) -> tuple[ObserverSettings, MotorFriction]:
+    """Steps of what drives measure, and what their motors take."""
+    motors = [drive.motor for drive in drives.drives.values()]
+    counts = [2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio) for motor in motors]
+    steps = [1e-3 * motor.rated_torque * motor.gear_ratio for motor in motors]
+    coulomb = [motor.friction.coulomb * motor.gear_ratio for motor in motors]
+    viscous = [motor.friction.viscous * motor.gear_ratio**2 for motor in motors]
+    settings = ObserverSettings(count=max(counts), torque_step=max(steps))
+    return settings, MotorFriction(np.array(coulomb), np.array(viscous))
+
+
+make_node = functools.partial(ManagedNode, 'bite_observer', BiteObserverSettings, BiteObserving)
+
+if __name__ == '__main__':
+    sys.exit(process.run(make_node))
