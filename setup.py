@@ -82,6 +82,9 @@ EXTRAS = {
         'mcap>=1.1,<2',
         'rosbags>=0.11,<0.12',
     ],
+    'identification': [
+        'clarabel>=0.9,<1',
+    ],
     'pinocchio': [
         'pin>=4.1,<5',
     ],

@@ -8,17 +8,21 @@ through ctypes, which takes some tenths of a microsecond of each call. Batches a
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from time import process_time
 
 import numpy as np
 
-from benchmark.states import random_states
+from benchmark.multiples import states_near_home
 from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.interchange.mjcf_export import export_mjcf
 from masticator_dynamics.traced.row_code import RowCode, address
 
 ROWS, TURNS = 2048, 15
+MUJOCO = 64  # it takes some hundred times as long
 
 
 def main() -> int:
@@ -55,7 +59,8 @@ def in_turns(of: dict[str, Callable[[], object]]) -> dict[str, tuple[float, floa
         for kind, call in of.items():
             start = process_time()
             call()
-            times[kind].append((process_time() - start) / ROWS * 1e6)
+            part = MUJOCO if 'MuJoCo' in kind else 1
+            times[kind].append((process_time() - start) * part / ROWS * 1e6)
     best = {kind: float(np.percentile(found, 10)) for kind, found in times.items()}
     first = {}
     for kind in best:
@@ -65,7 +70,7 @@ def in_turns(of: dict[str, Callable[[], object]]) -> dict[str, tuple[float, floa
 
 def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
     """What is timed, all over as many rows."""
-    states = random_states(mechanism.name, ROWS)
+    states = states_near_home(mechanism, ROWS)
     columns = states.columns()
     given = np.ascontiguousarray(np.hstack(columns))
     of = mechanism.kernels
@@ -76,7 +81,7 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
     few = [column[:64] for column in columns]
     motion = mechanism.feedforward_batch(*columns[:3])
     _ = motion.q, motion.tangent
-    return {
+    found = {
         'row: torque': one_by_one(of.evaluate, given),
         'row: torque and its Jacobian': one_by_one(of.derivatives, given),
         'batch: torque': lambda: mechanism.feedforward_batch(*columns).actuated,
@@ -91,6 +96,42 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
         ),
         'batch: the same, gradient of an objective': lambda: batch.gradient(weights, numbers, *few),
     }
+    return found | others(mechanism, motion.q, motion.v, motion.a)
+
+
+def others(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> dict[str, Callable[[], object]]:
+    """The same of the open tree, one row after another, where these packages are installed."""
+    found: dict[str, Callable[[], object]] = {}
+    try:
+        model = mechanism.to_pinocchio().model
+    except InputError:  # it is not installed
+        pass
+    else:
+        import pinocchio as pin
+
+        data = model.createData()
+        derive = functools.partial(pin.computeRNEADerivatives, model, data)
+        found['row: open tree, Pinocchio computeRNEADerivatives'] = lambda: [
+            derive(*row) for row in zip(q, v, a, strict=True)
+        ]
+    try:
+        import mujoco
+    except ImportError:
+        return found
+    model_m = mujoco.MjModel.from_xml_string(export_mjcf(mechanism.description).text)
+    data_m, size = mujoco.MjData(model_m), (model_m.nv, model_m.nv)
+    at = [int(model_m.joint(name).qposadr[0]) for name in mechanism.tree_joints]
+    by = [np.zeros(size) for _ in range(3)]
+
+    def differences() -> None:
+        for row in range(0, len(q), MUJOCO):
+            data_m.qpos[at], data_m.qvel[at], data_m.qacc[at] = q[row], v[row], a[row]
+            mujoco.mjd_inverseFD(model_m, data_m, 1e-6, 1, *by, None, None, None, None)
+
+    found[f'row: open tree, MuJoCo mjd_inverseFD (every {MUJOCO}th row)'] = differences
+    return found
 
 
 def dimensions(mechanism: Mechanism) -> list[str]:

@@ -21,7 +21,7 @@ from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.evaluation.accelerations import JUMP
-from masticator_dynamics.traced.equations_of_motion import equations_code
+from masticator_dynamics.traced.equations_code import equations_code
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.simulation import acceleration_code
 from masticator_dynamics.traced.simulation_data import Setting
@@ -32,7 +32,7 @@ Turn = Callable[[int], float]
 
 def turns_of(mechanism: Mechanism) -> dict[str, Turn]:
     """What is timed, by name: CPU time of a row, s, for a turn."""
-    description, structure = mechanism.description, mechanism.structure
+    kernels = mechanism.kernels
     states = states_near_home(mechanism, ROWS)
     torque = np.hstack(states.columns())
     batch = mechanism.feedforward_batch(*states.columns(), friction=True)
@@ -40,12 +40,10 @@ def turns_of(mechanism: Mechanism) -> dict[str, Turn]:
     with_positions = np.hstack([batch.y_dot, batch.q])
     rubbing = Setting(True, JUMP.transitions)
     codes: dict[str, tuple[RowCode, np.ndarray]] = {
-        'torque': (mechanism.kernels.evaluate, torque),
-        'mass matrix and bias': (equations_code(description, structure), with_positions),
-        'acceleration': (acceleration_code(description, structure, Setting()), with_efforts),
-        'acceleration, friction': (
-            acceleration_code(description, structure, rubbing), with_efforts,
-        ),
+        'torque': (kernels.evaluate, torque),
+        'mass matrix and bias': (equations_code(kernels), with_positions),
+        'acceleration': (acceleration_code(kernels, Setting()), with_efforts),
+        'acceleration, friction': (acceleration_code(kernels, rubbing), with_efforts),
     }  # fmt: skip
     found: dict[str, Turn] = {}
     for name, (code, given) in codes.items():

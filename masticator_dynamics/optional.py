@@ -11,6 +11,10 @@ from masticator_dynamics.errors import InputError
 
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
+    'clarabel': (
+        'bodies that fit the data need',
+        "pip install 'masticator_dynamics[identification]'",
+    ),
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
     'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
     'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),

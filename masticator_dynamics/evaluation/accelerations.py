@@ -31,7 +31,7 @@ class Accelerations:
 
     def __init__(self, mechanism: Evaluator, setting: Setting):
         self._mechanism, self._setting = mechanism, setting
-        of = mechanism.description, mechanism.structure, setting
+        of = mechanism.kernels, setting
         self._code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
 
     def __call__(self, given: FloatArray, many: bool) -> FloatArray:

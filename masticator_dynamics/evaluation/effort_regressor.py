@@ -11,6 +11,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, SingularityError
 from masticator_dynamics.evaluation.failures import in_row
+from masticator_dynamics.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.evaluation.other_parameters import values_of
 from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
@@ -85,6 +86,42 @@ def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> 
     SingularityError
         Too near a singularity.
     """
+    names, generalized = columns(mechanism, motion, friction)
+    matrix = np.linalg.pinv(powers(mechanism, motion)) @ generalized
+    return Regressor(names, generalized, matrix)
+
+
+def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
+    """Generalised forces (..., n_y, n_u) per unit effort of each motor."""
+    powered = [name in mechanism.driving for name in mechanism.actuated]
+    ratios = mechanism.transmission_ratios * powered
+    return np.swapaxes(motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None], -1, -2)
+
+
+def columns(
+    mechanism: Evaluator,
+    motion: Motion | Effort,
+    friction: bool,
+    effort: FloatArray | None = None,
+    wrench: FloatArray | None = None,
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names of parameters, and generalised forces (..., n_y, n_p) per unit of each.
+
+    Parameters
+    ----------
+    mechanism, motion, friction
+        As for :meth:`Mechanism.regressor`.
+    effort : array, shape (..., n_u), optional
+        Efforts of the motors, with which friction that depends on loads is evaluated; default:
+        those of the present numbers.
+    wrench : array, shape (..., 6), optional
+        On the platform, likewise.
+
+    Raises
+    ------
+    InputError, SingularityError
+        As :func:`regressor`.
+    """
     if motion.mechanism.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
     names = tuple(values_of(mechanism, friction, False))
@@ -92,25 +129,52 @@ def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> 
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
     if friction:
-        parts += _loads(mechanism, parts)
+        loaded = parts if wrench is None else [*parts[:3], wrench, parts[4]]
+        parts += _loads(mechanism, loaded, effort)
     found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
         error = SingularityError('too near a singularity for a regressor')
         raise in_row(error, int(wrong[0]), many)
     n = len(mechanism.independent)
-    generalized = np.swapaxes(found[:, 1:].reshape(*shape, len(names), n), -1, -2)
-    powered = [name in mechanism.driving for name in mechanism.actuated]
-    ratios = mechanism.transmission_ratios * powered
-    rates = motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None]
-    matrix = np.linalg.pinv(np.swapaxes(rates, -1, -2)) @ generalized
-    return Regressor(names, generalized, matrix)
+    return names, np.swapaxes(found[:, 1:].reshape(*shape, len(names), n), -1, -2)
 
 
-def _loads(mechanism: Evaluator, parts: list[FloatArray]) -> list[FloatArray]:
-    """Forces across the axes of actuated joints, and multipliers of the contacts."""
-    given, kind = np.concatenate(parts[:4], axis=-1), mechanism.solver.distribution('torque', True)
-    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
-    bearing = effort.bearing_force
+def _loads(
+    mechanism: Evaluator, parts: list[FloatArray], effort: FloatArray | None
+) -> list[FloatArray]:
+    """Forces across the axes of actuated joints, and multipliers of the contacts.
+
+    Given efforts act on the links from outside: what motors then add is what the present numbers
+    lack, and little.
+    """
+    given = np.concatenate(parts[:4], axis=-1)
+    kind = mechanism.solver.distribution('torque', effort is None)
+    if effort is not None:
+        wrenches = wrenches_on_bodies(mechanism, parts[4], _on_links(mechanism, parts[4], effort))
+        given = np.concatenate([given, wrenches], axis=-1)
+    loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
+    bearing = loaded.bearing_force
     assert bearing is not None
-    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), effort.contact]
+    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), loaded.contact]
+
+
+def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:
+    """Wrenches (..., 6) of motors on the links on their two sides, base axes, at their origins."""
+    joints = {joint.name: joint for joint in mechanism.description.tree.joints}
+    found: dict[str, FloatArray] = {}
+    for k, name in enumerate(mechanism.actuated):
+        joint = joints[name]
+        here, rotation = frame_poses(mechanism, q, joint.child)
+        push = rotation @ joint.axis * (mechanism.transmission_ratios[k] * effort[..., k, None])
+        none = np.zeros_like(push)
+        slides = joint.type == 'prismatic'
+        on_child = np.concatenate([push, none] if slides else [none, push], axis=-1)
+        found[joint.child] = found.get(joint.child, 0.0) + on_child
+        if joint.parent != mechanism.description.base:
+            back = -on_child
+            if slides:
+                there, _ = frame_poses(mechanism, q, joint.parent)
+                back[..., 3:] = np.cross(here - there, back[..., :3])
+            found[joint.parent] = found.get(joint.parent, 0.0) + back
+    return found

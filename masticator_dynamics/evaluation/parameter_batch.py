@@ -453,42 +453,36 @@ class ParameterBatch:
         needed: npt.ArrayLike = False,
     ) -> tuple[FloatArray, IntArray]:
         """Outputs (G, N, outputs) for some geometries in all states, and status; else zeros."""
-        extra = 0 if weights is None else weights.shape[-1]
-        n = given.shape[1]
-        rows = np.empty((len(constants), len(given), n + extra + constants.shape[1]))
-        rows[..., :n] = given
+        rows = given
         if weights is not None:
-            rows[..., n : n + extra] = weights
-        rows[..., n + extra :] = constants[:, None]
-        flat = rows.reshape(-1, rows.shape[-1])
-        found = np.asarray(code[False].of_complete(flat))
-        status, counts = np.zeros(len(flat), dtype=np.int64), np.repeat(closed, len(given))
-        status[~counts], found[~counts] = OUT_OF_REACH, 0.0
+            of_all = np.broadcast_to(given, (*weights.shape[:2], given.shape[1]))
+            rows = np.concatenate([of_all, weights], axis=-1)
+        found = code[False].of_tables(rows, constants)
+        status = np.zeros(found.shape[:2], dtype=np.int64)
+        status[~closed], found[~closed] = OUT_OF_REACH, 0.0
         must = np.broadcast_to(needed, len(given))
         lost = np.zeros(len(constants), dtype=np.int64)
-        for i in np.flatnonzero((found[:, 0] == 0.0) & counts).tolist():
-            g, state = divmod(i, len(given))
-            if must[state] and lost[g]:
-                found[i], status[i] = 0.0, lost[g]
+        for g, n in np.argwhere((found[..., 0] == 0.0) & closed[:, None]).tolist():
+            if must[n] and lost[g]:
+                found[g, n], status[g, n] = 0.0, lost[g]
                 continue
-            found[i], status[i] = self._from_home(code, flat[i], n, extra)
-            if must[state]:
-                lost[g] = status[i]
-        shape = len(constants), len(given)
-        return found.reshape(*shape, -1), status.reshape(shape)
+            extra = weights[g, n] if weights is not None else np.zeros(0)
+            found[g, n], status[g, n] = self._from_home(code, given[n], extra, constants[g])
+            if must[n]:
+                lost[g] = status[g, n]
+        return found, status
 
     def _from_home(
-        self, code: _Codes, row: FloatArray, n: int, extra: int
+        self, code: _Codes, given: FloatArray, extra: FloatArray, constants: FloatArray
     ) -> tuple[FloatArray, int]:
         """The same for a row whose loops are closed in as many steps as it takes."""
-        constants, nothing = row[n + extra :], np.zeros(code[False].outputs)
-        motion = self._kernels.from_home.of_complete(np.concatenate([row[:n], constants]))
+        nothing = np.zeros(code[False].outputs)
+        motion = self._kernels.from_home.of_complete(np.concatenate([given, constants]))
         whole = motion[1:]
         if motion[0] != 1.0 or whole[0] != CLOSED:
             return nothing, int(whole[0]) if motion[0] == 1.0 else OVERFLOW
         q = whole[self.mechanism.slices['q']]
-        parts = [row[:n], q, row[n : n + extra], constants]
-        found = code[True].of_complete(np.concatenate(parts))
+        found = code[True].of_complete(np.concatenate([given, q, extra, constants]))
         if found[0] == 0.0 or not np.isfinite(found).all():
             return nothing, NOT_ACTUATED
         return found, CLOSED

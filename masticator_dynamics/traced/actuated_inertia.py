@@ -128,7 +128,7 @@ class ActuatedInertia:
         """A link that moves with its actuator only."""
         body = self._plan.body(joint)
         twist = _own_twist(body)
-        force, moment = self._run.forces.inertial_wrench(body.joint, twist, vec.ZERO)
+        force, moment = self._run.forces.inertial_wrench(body.joint, twist)
         self._own[actuator] += vec.dot(force, twist[0]) + vec.dot(moment, twist[1])
 
     def _add_rod(self, actuator: int, block: Block) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -193,6 +193,15 @@ class Joint:
         body.position = origin
 
 
+class Solved(NamedTuple):
+    """A linear system: its matrix, the inverse of this, right side and solution."""
+
+    matrix: Matrix
+    inverse: Matrix
+    right: Vector
+    found: Vector
+
+
 @dataclasses.dataclass(eq=False)
 class Stage:
     """Bodies that are placed together, and the equations that determine their joints.
@@ -203,6 +212,8 @@ class Stage:
         At the present poses.
     jacobian, inverse : matrices
         Rates of their gaps per velocity of the unknown joints, and its inverse.
+    solved : list of Solved
+        Systems with this Jacobian that were solved.
     """
 
     blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
@@ -215,6 +226,7 @@ class Stage:
     equations: list[Any] = dataclasses.field(default_factory=list)
     jacobian: Matrix = ()
     inverse: Matrix = ()
+    solved: list[Solved] = dataclasses.field(default_factory=list)
 
     @property
     def lanes(self) -> int:

@@ -11,35 +11,88 @@ much as velocities do with y, angular ones by w x W_k besides.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Joint
-from masticator_dynamics.traced.differentiation import Rules, add_rule, forward, reverse
+from masticator_dynamics.traced.bodies import Joint, Solved
+from masticator_dynamics.traced.differentiation import Rules, Slopes, add_rule, forward, reverse
 from masticator_dynamics.traced.distribution import Distribution
 from masticator_dynamics.traced.evaluation import Evaluation
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.traced.load_cases import LoadCases
+from masticator_dynamics.traced.matrices import solve_triangle
 from masticator_dynamics.traced.numbers import Number, Scalar
 from masticator_dynamics.traced.sign_pattern import Goal, SignPattern, Terms
+from masticator_dynamics.traced.vectors import Vector
 
 OPTIMAL, SMALL = 1e-12, 1e-18  # squares of a step from the optimum: over the efforts', and N^2
 
 
 def loop_rules(run: Evaluation, inputs: int) -> Rules:
-    """Derivatives of the positions that the loops determine, by any of the inputs.
+    """Derivatives of positions of joints that the loops determine, and of all bodies.
 
     Parameters
     ----------
     inputs : int
         How many there are, besides positions of all joints: y, y_dot, y_ddot, wrench.
     """
-    rules: Rules = {}
+    rules = Rules()
+    _solution_rules(run, rules)
+    nothing: dict[int, Any] = dict.fromkeys(range(inputs), 0.0)
     for joint in (j for stage in run.plan.stages for j in stage.unknowns):
-        slopes = dict.fromkeys(range(inputs), 0.0) | dict(enumerate(joint.tangent))
-        _joint_rule(rules, joint, slopes)
+        _joint_rule(rules, joint, nothing | dict(enumerate(joint.tangent)))
+    for body in (joint.body for joint in run.plan.joints):
+        for x in range(3):
+            linear = [velocity[x] for velocity, _ in body.twists]
+            _of_result(rules, body.position[x], nothing | dict(enumerate(linear)))
+            for i in range(3):
+                turned = [
+                    vec.cross(turn, vec.column(body.rotation, i))[x] for _, turn in body.twists
+                ]
+                _of_result(rules, body.rotation[x][i], nothing | dict(enumerate(turned)))
     return rules
+
+
+def _solution_rules(run: Evaluation, rules: Rules) -> None:
+    """How solutions of linear systems change with these: as solutions of the same systems."""
+    for stage in run.plan.stages:
+        for solved in stage.solved:
+            on = [*solved.right, *_flat(solved.matrix)]
+            for x, row in zip(solved.found, solved.inverse, strict=True):
+                rules.add_implicit(x, on, functools.partial(_solution, solved, row))
+    forces = run.forces
+    rates = [motors.rates for motors in forces.motors]
+    for freedoms, along, efforts_ in forces.chosen:
+        multiples = solve_triangle(forces.triangle, along)
+
+        def least_norm(i: int, slopes: Slopes, of: Any = (freedoms, multiples, efforts_)) -> Any:
+            """Of B x with B^T B x = f, B = Q R: dB x + Q (R^-T (df - dB^T B x) - Q^T dB x)."""
+            freedoms, multiples, efforts_ = of
+            change = [[slopes(rate) for rate in row] for row in rates]
+            moved = vec.apply(change, multiples)
+            columns = zip(*change, strict=True)
+            rest = [
+                slopes(force) - forces.inner(column, efforts_)
+                for force, column in zip(freedoms, columns, strict=True)
+            ]
+            along = vec.subtract(
+                forces.onto_basis(rest), [forces.inner(b, moved) for b in forces.basis]
+            )
+            return moved[i] + vec.dot([b[i] for b in forces.basis], along)
+
+        on = [*freedoms, *_flat(rates)]
+        for i, x in enumerate(efforts_):
+            rules.add_implicit(x, on, functools.partial(least_norm, i))
+
+
+def _solution(solved: Solved, row: Vector, slopes: Slopes) -> Any:
+    right = [
+        slopes(b) - vec.dot([slopes(x) for x in line], solved.found)
+        for b, line in zip(solved.right, solved.matrix, strict=True)
+    ]
+    return vec.dot(row, right)
 
 
 def _joint_rule(rules: Rules, joint: Joint, slopes: dict[int, Any]) -> None:
@@ -62,6 +115,12 @@ def motion_rules(run: Evaluation, inputs: int) -> Rules:
     moving += [
         (body.velocity[x], body.acceleration[x], [linear[x] for linear, _ in body.twists])
         for body in bodies
+        for x in range(3)
+    ]
+    moving += [
+        (first[x], second[x], [vec.cross(turn, swing.axis(i))[x] for _, turn in body.twists])
+        for body, swing in run.forces.swings.items()
+        for i, (first, second) in swing.rates.items()
         for x in range(3)
     ]
     turning = [
@@ -144,7 +203,8 @@ def _closed_by_parameters(
     run: Evaluation, inputs: Sequence[int]
 ) -> tuple[Rules, dict[Joint, dict[int, Any]]]:
     """Rules, and the derivatives of the positions themselves by joint."""
-    rules: Rules = {}
+    rules = Rules()
+    _solution_rules(run, rules)
     slopes: dict[Joint, dict[int, Any]] = {}
     for stage in run.plan.stages:
         if not stage.unknowns:

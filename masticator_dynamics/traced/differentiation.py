@@ -10,7 +10,8 @@ of an independent joint have been recorded already.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,37 @@ from masticator_dynamics.traced.numbers import (
     sign_of,
 )
 
-# Node to known derivatives by input; derivatives by other inputs follow from its operation.
-Rules = dict[int, dict[int, Any]]
+Slopes = Callable[[Scalar], Any]  # the derivative of a number on which another depends
+
+
+class Rules(dict[int, dict[int, Any]]):
+    """Node to known derivatives by input; derivatives by other inputs follow from its operation.
+
+    Attributes
+    ----------
+    implicit : dict
+        Node to numbers that its derivatives follow from instead, and how they do: shorter than
+        through all operations by which an equation was solved. For :func:`forward`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.implicit: dict[int, tuple[list[int], Callable[[Slopes], Any]]] = {}
+
+    def add_implicit(self, x: Scalar, on: Iterable[Scalar], slope: Callable[[Slopes], Any]) -> None:
+        """Set how the derivatives of a number follow from those of numbers recorded before it."""
+        if not isinstance(x, Number):
+            return
+        known, last = [other.index for other in on if isinstance(other, Number)], x.index
+        if (positive := x._negated()) is not None:  # sums refer to what a 'neg' negates
+            last = positive.index
+        if max(known, default=-1) >= last:
+            return  # it is one of these numbers itself
+        self.implicit[x.index] = known, slope
+        if positive is not None:
+            self.implicit[last] = known, lambda slopes: -slope(slopes)
+
+
 _LEAVES = ('constant', 'lanes', 'input')
 _STEPS = ('round', 'copysign')  # their slope is zero
 
@@ -64,7 +94,7 @@ def forward(
     indices = [x.index if isinstance(x, Number) else None for x in outputs]
     columns = []
     for k in inputs:
-        slopes = _along(graph, [i for i in indices if i is not None], k, rules or {})
+        slopes = _along(graph, [i for i in indices if i is not None], k, rules or Rules())
         columns.append([0.0 if i is None else slopes[i] for i in indices])
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -79,11 +109,16 @@ def reverse(output: Scalar, inputs: Sequence[int], rules: Rules | None = None) -
     """
     found: dict[int, Any] = {k: 0.0 for k in inputs}
     if isinstance(output, Number):
-        _Reverse(output.graph, rules or {}, found).sweep(output)
+        _Reverse(output.graph, rules or Rules(), found).sweep(output)
     return list(found.values())
 
 
-def _needed(graph: Graph, outputs: Collection[int], closed: Collection[int]) -> list[int]:
+def _needed(
+    graph: Graph,
+    outputs: Collection[int],
+    closed: Collection[int],
+    implicit: Mapping[int, tuple[list[int], Any]] = MappingProxyType({}),
+) -> list[int]:
     """Nodes that outputs depend on, not looking behind those that are closed."""
     needed: set[int] = set()
     pending = list(outputs)
@@ -91,8 +126,9 @@ def _needed(graph: Graph, outputs: Collection[int], closed: Collection[int]) -> 
         i = pending.pop()
         if i not in needed:
             needed.add(i)
-            if i not in closed:
-                pending.extend(arguments(graph.nodes[i]))
+            if i in closed:
+                continue
+            pending.extend(implicit[i][0] if i in implicit else arguments(graph.nodes[i]))
     return sorted(needed)
 
 
@@ -100,10 +136,17 @@ def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, 
     """Derivatives of nodes by one input."""
     slopes: dict[int, Any] = {}
     closed = {i for i, known in rules.items() if k in known}
-    for i in _needed(graph, outputs, closed):
+    implicit = rules.implicit
+
+    def of(x: Scalar) -> Any:
+        return slopes[x.index] if isinstance(x, Number) else 0.0
+
+    for i in _needed(graph, outputs, closed, implicit):
         node = graph.nodes[i]
         if i in closed:
             slopes[i] = rules[i][k]
+        elif i in implicit:
+            slopes[i] = implicit[i][1](of)
         elif node[0] in _LEAVES or node[0] in _STEPS:
             slopes[i] = 1.0 if node == ('input', k) else 0.0
         else:

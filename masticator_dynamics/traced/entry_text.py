@@ -27,7 +27,9 @@ from masticator_dynamics.traced.python_entry import (
 _CONTIGUOUS_ALIGNED = 0x101
 
 
-def entry_function(name: str, row: str, freedoms: int, outputs: int, at: int) -> str:
+def entry_function(
+    name: str, row: str, freedoms: int, outputs: int, at: int, constants: int = 0
+) -> str:
     """``PyObject *name(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
 
     Parameters
@@ -35,6 +37,8 @@ def entry_function(name: str, row: str, freedoms: int, outputs: int, at: int) ->
     row : str
         Function of a row: from y, y_dot, y_ddot and wrench to ``outputs`` numbers; the first is 1
         if they are valid, and the efforts begin at ``at``.
+    constants : int
+        How many numbers of the mechanism follow the inputs.
     """
     writer = _Writer()
     plain = writer.equal('%keywords', '0')
@@ -43,7 +47,7 @@ def entry_function(name: str, row: str, freedoms: int, outputs: int, at: int) ->
     writer.require(writer.new('icmp slt i64 %count, 5'), 'other')
     lengths = [freedoms, freedoms, freedoms, 6]
     given = [writer.argument(i, length) for i, length in enumerate(lengths)]
-    numbers, out = _evaluate(writer, row, given, lengths, outputs)
+    numbers, out = _evaluate(writer, row, given, lengths, outputs, constants)
     efforts = _make_result(writer, numbers, out, at)
     _choose(writer)
     _give_up(writer, numbers, efforts)
@@ -54,7 +58,12 @@ def entry_function(name: str, row: str, freedoms: int, outputs: int, at: int) ->
 
 
 def _evaluate(
-    writer: _Writer, row: str, given: Sequence[str], lengths: Sequence[int], outputs: int
+    writer: _Writer,
+    row: str,
+    given: Sequence[str],
+    lengths: Sequence[int],
+    outputs: int,
+    constants: int,
 ) -> tuple[str, str]:
     """Call the function of a row with the arguments; go on if its outputs are valid."""
     double, inputs = pointer('double'), sum(lengths)
@@ -62,13 +71,19 @@ def _evaluate(
     writer.require(writer.new(f'icmp ne i64 {numbers}, 0'), 'no_memory')
     into = writer.new(f'add i64 {numbers}, {BYTES_DATA}')
     out = writer.new(f'add i64 {into}, {8 * inputs}')
+    read = into
+    if constants:
+        whole = writer.new(f'alloca double, i64 {inputs + constants}')
+        read = writer.new(f'ptrtoint {double} {whole} to i64')
+    parts = [*zip(given, lengths, strict=True), (writer.known['constants'], constants)]
     start = 0
-    for data, length in zip(given, lengths, strict=True):
+    for data, length in parts:
         for i in range(length):
             number = writer.load(data, 8 * i, 'double')
-            writer.store(number, into, 8 * (start + i), 'double')
+            for memory in dict.fromkeys((into, read) if start < inputs else (read,)):
+                writer.store(number, memory, 8 * (start + i), 'double')
         start += length
-    places = [writer.new(f'inttoptr i64 {address} to {double}') for address in (into, out)]
+    places = [writer.new(f'inttoptr i64 {address} to {double}') for address in (read, out)]
     writer.say(f'call void @{row}({", ".join(f"{double} {place}" for place in places)})')
     first = writer.load(out, 0, 'double')
     writer.require(writer.new(f'fcmp oeq double {first}, 1.0'), 'invalid')

@@ -83,10 +83,7 @@ class EquationsOfMotion(Evaluation):
         forces, joints = self.forces, self.plan.joints
         return [
             Load(
-                {
-                    j.body: forces.inertial_wrench(j, tangent.twists[j.body], vec.ZERO)
-                    for j in joints
-                },
+                {j.body: forces.inertial_wrench(j, tangent.twists[j.body]) for j in joints},
                 {j: forces.rotor(j) * tangent.rates[j] for j in joints},
             )
             for tangent in self.tangents
@@ -133,7 +130,7 @@ class EquationsOfMotion(Evaluation):
         forces, held = self.forces, (self.plan.base.acceleration, vec.ZERO)
         return self._generalised(
             Load(
-                {j.body: forces.inertial_wrench(j, held, vec.ZERO) for j in self.plan.joints},
+                {j.body: forces.inertial_wrench(j, held) for j in self.plan.joints},
                 {j: forces.spring(j) for j in self.plan.joints},
             )
         )

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, RefusedError
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import (
     Body,
     Joint,
     Plan,
+    Solved,
     Stage,
     Twist,
     carrier,
@@ -25,12 +25,11 @@ from masticator_dynamics.traced.bodies import (
     is_base,
 )
 from masticator_dynamics.traced.gap_equations import Wrench
+from masticator_dynamics.traced.inertia import Spread, Swing
 from masticator_dynamics.traced.matrices import orthogonal
 from masticator_dynamics.traced.numbers import (
     Number,
-    is_known,
     lane_sum,
-    per_lane,
     reciprocal,
     stacked,
     total,
@@ -88,12 +87,21 @@ class Forces:
         On the platform (6), N and N m, base axes, about its origin.
     driving : collection of str
         Actuated joints that are powered; also an attribute.
+
+    Attributes
+    ----------
+    chosen : list of (freedoms, along, efforts)
+        Efforts of least norm for generalised forces, and their parts along the orthonormal basis.
     """
 
     def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str]):
         self._plan = plan
         self.conditions: list[Any] = []
         self._wrench, self.driving = wrench, driving
+        self.swings: dict[Body, Swing] = {}
+        self.chosen: list[tuple[list[Any], list[Any], list[Any]]] = []
+        inertias = plan.tree.inertias
+        self._spreads = {j: Spread.of([inertias[k] for k in j.joints]) for j in plan.joints}
         self.motors = self._motors()
 
     # What motions need
@@ -103,8 +111,7 @@ class Forces:
         plan = self._plan
         for joint in plan.joints:
             body = joint.body
-            rates = body.acceleration, body.angular_acceleration
-            body.force, body.moment = self.inertial_wrench(joint, rates, body.angular_velocity)
+            body.force, body.moment = self._needed(joint, body.acceleration, self.swing(body))
         frame = plan.tree.frames[plan.description.platform]
         body = plan.body(frame.body)
         arm = vec.apply(body.rotation, stacked([frame.position]))
@@ -116,43 +123,27 @@ class Forces:
             body.force = vec.subtract(body.force, self._wrench[first : first + 3])
             body.moment = vec.subtract(body.moment, self._wrench[first + 3 : first + 6])
 
-    def inertial_wrench(self, joint: Joint, rates: Twist, turning: Vector) -> tuple[Vector, Vector]:
-        """Force and moment, about the origin of a joint's body, that its acceleration needs.
+    def swing(self, body: Body) -> Swing:
+        """Axes of a body with their rates in the motion."""
+        found = self.swings.get(body)
+        if found is None or found.change is not body.angular_acceleration:
+            rates = body.angular_acceleration, body.angular_velocity
+            found = self.swings[body] = Swing(body.rotation, *rates)
+        return found
 
-        The inertial moment is summed over the principal axes of the second moments of mass: a thin
-        rod has only one, and no inertia tensor needs to be rotated into base axes.
+    def inertial_wrench(self, joint: Joint, rates: Twist) -> tuple[Vector, Vector]:
+        """Force and moment, about its origin, that accelerations of a joint's body need at rest.
 
         Parameters
         ----------
         rates : (vector, vector)
             Acceleration of the origin and angular acceleration.
-        turning : vector
-            Angular velocity.
         """
-        inertias = [self._plan.tree.inertias[j] for j in joint.joints]
-        if recorded := _moments(inertias[0]):
-            return wrench_of(recorded, joint.body, rates, turning)
-        if not any(i.mass > 0.0 or i.about_center.any() for i in inertias):
-            return vec.ZERO, vec.ZERO
-        body, (acceleration, change) = joint.body, rates
-        mass = per_lane(i.mass for i in inertias)
-        arm = vec.apply(body.rotation, stacked([i.center_of_mass for i in inertias]))
+        return self._needed(joint, rates[0], Swing(joint.body.rotation, rates[1], vec.ZERO))
 
-        def second_rate(fixed: Vector) -> Vector:
-            """Second derivative of a vector fixed to the body."""
-            return vec.add(vec.cross(change, fixed), vec.cross(turning, vec.cross(turning, fixed)))
-
-        force = vec.scale(vec.add(acceleration, second_rate(arm)), mass)
-        moment = vec.cross(arm, force)
-        moments = [_second_moments(i.about_center) for i in inertias]
-        for axis in range(3):
-            spread = per_lane(values[axis] for values, _ in moments)
-            if not is_known(spread, 0.0):
-                direction = stacked([axes[:, axis] for _, axes in moments])
-                along = vec.apply(body.rotation, direction)
-                part = vec.cross(along, second_rate(along))
-                moment = vec.add(moment, vec.scale(part, spread))
-        return force, moment
+    def _needed(self, joint: Joint, acceleration: Vector, swing: Swing) -> tuple[Vector, Vector]:
+        spread = self._spreads[joint]
+        return spread.wrench(swing, acceleration) if spread else (vec.ZERO, vec.ZERO)
 
     def clear(self) -> None:
         """Have no body need any force."""
@@ -189,7 +180,9 @@ class Forces:
             arm = vec.subtract(body.position, parent.position)
             parent.bear(body.force, vec.add(body.moment, vec.cross(arm, body.force)), stage)
         borne = [loads[joint] for joint in stage.unknowns]
-        multipliers = [vec.dot(column, borne) for column in zip(*stage.inverse, strict=True)]
+        across, inverse = ([*zip(*m, strict=True)] for m in (stage.jacobian, stage.inverse))
+        multipliers = vec.apply(inverse, borne)
+        stage.solved.append(Solved(across, inverse, borne, multipliers))
         for equation, row, multiplier in zip(
             stage.equations, stage.jacobian, multipliers, strict=True
         ):
@@ -267,8 +260,8 @@ class Forces:
         """
         thorough = thorough or self._known
         rates = [[m.rates[j] for m in self.motors] for j in range(len(self._plan.independent))]
-        self._basis, triangle = orthogonal(rates, self._inner, 2 if thorough else 1)
-        self._triangle, usual = triangle, self._usual_rates()
+        self.basis, triangle = orthogonal(rates, self.inner, 2 if thorough else 1)
+        self.triangle, usual = triangle, self._usual_rates()
         if self._known:
             sizes = [max(map(abs, column), default=0.0) for column in rates]
             if not (np.diag(triangle) > WEAK_ACTUATION * np.maximum(usual, sizes)).all():
@@ -281,7 +274,7 @@ class Forces:
             self.conditions.append(rest - least * vec.dot(column, column))
             self.conditions.append(rest - WEAK * size**2)
 
-    def _inner(self, a: Vector, b: Vector) -> Any:
+    def inner(self, a: Vector, b: Vector) -> Any:
         """Scalar product of numbers per motor, lanes included."""
         products = zip(a, b, self.motors, strict=True)
         return total(lane_sum(x * y, motors.lanes) for x, y, motors in products)
@@ -301,11 +294,18 @@ class Forces:
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
         """Motor efforts of least norm that supply a generalised force."""
+        along = self.onto_basis(freedoms)
+        found = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
+        self.chosen.append((freedoms, along, found))
+        return found
+
+    def onto_basis(self, freedoms: list[Any]) -> list[Any]:
+        """Parts of these efforts along the orthonormal basis."""
         along: list[Any] = []
         for j, force in enumerate(freedoms):
-            rest = force - total(self._triangle[i][j] * x for i, x in enumerate(along))
-            along.append(rest * reciprocal(self._triangle[j][j]))
-        return [vec.dot(row, along) for row in zip(*self._basis, strict=True)]
+            rest = force - total(self.triangle[i][j] * x for i, x in enumerate(along))
+            along.append(rest * reciprocal(self.triangle[j][j]))
+        return along
 
     def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
         """Efforts of the motors as forces and torques of their joints, and what others supply."""
@@ -314,41 +314,3 @@ class Forces:
             for joint, effort in supplied.items():
                 found[joint] = found.get(joint, 0.0) + effort
         return found
-
-
-def _moments(inertia: Any) -> Moments | None:
-    """Moments of mass of a body of which some number is recorded; None for others."""
-    moments = inertia if isinstance(inertia, Moments) else None
-    if moments is None and np.array(inertia.center_of_mass).dtype == object:
-        moments = Moments.of(inertia)
-    if moments is None and np.array(inertia.about_center).dtype == object:
-        moments = Moments.of(inertia)
-    return moments
-
-
-def wrench_of(moments: Moments, body: Body, rates: Twist, turning: Vector) -> tuple[Vector, Vector]:
-    """As :meth:`Forces.inertial_wrench`, linear in the moments of mass.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the body, in its axes.
-    """
-    acceleration, change = rates
-    arm = vec.apply(body.rotation, moments.first)
-    centripetal = vec.cross(turning, vec.cross(turning, arm))
-    force = vec.add(vec.scale(acceleration, moments.mass), vec.cross(change, arm))
-    force = vec.add(force, centripetal)
-    own, own_change = (vec.rotate_back(body.rotation, x) for x in (turning, change))
-    inertia = moments.second.tolist()
-    spin = vec.cross(own, vec.apply(inertia, own))
-    moment = vec.apply(body.rotation, vec.add(vec.apply(inertia, own_change), spin))
-    return force, vec.add(vec.cross(arm, acceleration), moment)
-
-
-def _second_moments(inertia: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Principal second moments of mass, kg m^2, the largest first, and their axes in columns."""
-    spread, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-    spread[np.abs(spread) < 1e-12 * np.abs(spread).max()] = 0.0
-    order = np.argsort(-np.abs(spread))
-    return spread[order], axes[:, order]

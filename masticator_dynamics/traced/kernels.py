@@ -82,10 +82,10 @@ class Kernels:
         fallback : callable
             Called with arguments that machine code does not serve.
         """
-        if self.variable or not self.available or not python_entry.supported():
+        if not self.available or not python_entry.supported():
             return None
         sizes = self.freedoms, self.actuators
-        return python_entry.Entry(code.row, result, mechanism, fallback, sizes)
+        return python_entry.Entry(code.row, result, mechanism, fallback, sizes, self.constants)
 
     @functools.cached_property
     def evaluate(self) -> Code:
@@ -309,7 +309,7 @@ class Kernels:
 
         return RowCode(
             'regressor', inputs, 1 + len(names) * self.freedoms, function,
-            lambda: [*self.identity, tuple(names)], constants=self.constants,
+            lambda: [*self.identity, tuple(names)], constants=self.constants, streamed=True,
         )  # fmt: skip
 
     # Machine code
@@ -317,7 +317,8 @@ class Kernels:
     def _entry_text(self) -> str:
         from masticator_dynamics.traced.entry_text import entry_function
 
-        return entry_function('entry', 'row', self.freedoms, self.outputs, EFFORT)
+        sizes = self.freedoms, self.outputs, EFFORT, len(self.constants)
+        return entry_function('entry', 'row', *sizes)
 
     @functools.cached_property
     def identity(self) -> list[Any]:

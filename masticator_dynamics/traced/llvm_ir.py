@@ -120,6 +120,7 @@ class Writer:
     def __init__(self, graph: Graph, name: str):
         self._graph, self._name = graph, name
         self._together = 1  # outputs written at once
+        self._memory = ['given', 'out']  # addresses that the function takes
         self._lines: list[str] = []
         self._spread: set[str] = set()
         self._block = 'entry'  # that is being written
@@ -146,9 +147,11 @@ class Writer:
             for first in ready[index]:
                 self._store(first, indices[first : first + self._together])
         double = pointer('double')
+        taken = ', '.join(f'{double} noalias %{name}' for name in self._memory)
         return (
-            f'\ndefine void @{self._name}({double} noalias %given, {double} noalias %out) '
-            f'nounwind #0 {{\nentry:\n' + '\n'.join(self._lines) + '\n  ret void\n}\n'
+            f'\ndefine void @{self._name}({taken}) nounwind #0 {{\nentry:\n'
+            + '\n'.join(self._lines)
+            + '\n  ret void\n}\n'
         )
 
     def _begin(self) -> None:

@@ -141,9 +141,18 @@ class Library:
         """``rows(count, given, out)``, addresses; count is a multiple of the processor's rows."""
         return _ROWS(self.address('rows'))
 
+    @functools.cached_property
+    def table(self) -> Callable[[int, int, int, int, int, int], None]:
+        """``table(tables, rows, given, apart, constants, out)``, see ``rows_ir.table_function``."""
+        return _TABLE(self.address('table'))
+
 
 _ROW = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+_TABLE = ctypes.CFUNCTYPE(
+    None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,
+    ctypes.c_void_p,
+)  # fmt: skip
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.bodies import Body, Joint, Stage, Twist
+from masticator_dynamics.traced.bodies import Body, Joint, Solved, Stage, Twist
 from masticator_dynamics.traced.numbers import is_known
 from masticator_dynamics.traced.vectors import Vector
 
@@ -86,10 +86,10 @@ def _unit_twist(k: int) -> Lookup:
 
 def _closing_rates(stage: Stage, open_rates: list[Any]) -> Rates:
     """Rates of the unknown joints that cancel rates of the equations."""
-    return {
-        joint: -vec.dot(row, open_rates)
-        for joint, row in zip(stage.unknowns, stage.inverse, strict=True)
-    }
+    right = [-rate for rate in open_rates]
+    closing = vec.apply(stage.inverse, right)
+    stage.solved.append(Solved(stage.jacobian, stage.inverse, right, closing))
+    return dict(zip(stage.unknowns, closing, strict=True))
 
 
 def _outwards(stage: Stage, rates: Rates, outside: Lookup, slide: Slide | None = None) -> Twists:

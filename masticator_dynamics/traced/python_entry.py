@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.traced.machine_code import Library
 
 SLOTS = ('mechanism', '_numbers', 'actuated')
@@ -44,6 +45,7 @@ FUNCTIONS = {
 }
 CONTEXT = (
     'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'fallback',
+    'constants',
     *(f'word_{word}' for word in WORDS), 'no', 'others',
     *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
@@ -112,6 +114,8 @@ class Entry:
         What is called with arguments that are not served here.
     sizes : (int, int)
         Degrees of freedom and actuators.
+    constants : array
+        Numbers of the mechanism that its code takes as inputs.
 
     Attributes
     ----------
@@ -125,6 +129,7 @@ class Entry:
         mechanism: object,
         fallback: Callable[..., Any],
         sizes: tuple[int, int],
+        constants: FloatArray,
     ):
         zeros = np.zeros(max(sizes[0], 6))
         length = np.array([sizes[1]], dtype=np.int64)
@@ -140,6 +145,7 @@ class Entry:
             'result': id(result),
             'mechanism': id(mechanism),
             'fallback': id(fallback),
+            'constants': constants.ctypes.data,
             **{f'word_{word}': id(sys.intern(word)) for word in WORDS},
             'no': id(False),
             'others': self._others.ctypes.data,
@@ -158,7 +164,7 @@ class Entry:
         self._held: dict[tuple[str, bool], Callable[..., Any]] = {}
         held = (
             self._context, code, zeros, length, result, mechanism, fallback, definition,
-            self._others, self._held,
+            self._others, self._held, constants,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object

@@ -18,10 +18,10 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
 from masticator_dynamics.traced import vectors as vec
 from masticator_dynamics.traced.bodies import Joint
-from masticator_dynamics.traced.forces import wrench_of
 from masticator_dynamics.traced.friction import Contact, friction_of_actuators, losses
+from masticator_dynamics.traced.inertia import powers
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.numbers import Scalar, absolute, square_root
+from masticator_dynamics.traced.numbers import Scalar, absolute, square_root, stacked
 
 Columns = dict[str, list[Any]]
 
@@ -47,16 +47,15 @@ def columns(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) ->
 
 def _inertial(run: InverseDynamics) -> Columns:
     found: Columns = {}
-    tree = run.plan.tree
+    tree, units = run.plan.tree, np.eye(len(INERTIAL))
     for link, k in bodies_with_mass(run.plan.structure.in_floats).items():
         body = run.plan.body(k)
-        rates = body.acceleration, body.angular_acceleration
-        for name, unit in zip(INERTIAL, np.eye(len(INERTIAL)), strict=True):
-            moments = Moments.from_numbers(unit).turned(tree.frames[link].rotation)
-            force, moment = wrench_of(moments, body, rates, body.angular_velocity)
-            found[f'{link}.{name}'] = [
-                vec.dot(force, linear) + vec.dot(moment, turn) for linear, turn in body.twists
-            ]
+        own = [powers(run.forces.swing(body), body.acceleration, twist) for twist in body.twists]
+        for name, unit in zip(INERTIAL, units, strict=True):
+            # In the axes of the link a unit of one number is several in those of the body.
+            turned = Moments.from_numbers(unit).turned(tree.frames[link].rotation)
+            weights = stacked([turned.numbers()])
+            found[f'{link}.{name}'] = [vec.dot(weights, column) for column in own]
     return found
 
 

@@ -21,7 +21,7 @@ from masticator_dynamics.traced.machine_code import (
     this_processor,
 )
 from masticator_dynamics.traced.numbers import Graph, TooLargeError
-from masticator_dynamics.traced.rows_ir import rows_function
+from masticator_dynamics.traced.rows_ir import rows_function, table_function
 
 NONE: FloatArray = np.empty(0)
 
@@ -118,7 +118,17 @@ class RowCode:
         except TooLargeError:
             return None
 
-    def _text(self, width: int) -> str:
+    @functools.cached_property
+    def table(self) -> Library | None:
+        """For many rows in lanes that have constants in common; None if the code is too large."""
+        width = this_processor().rows
+        try:
+            text = functools.partial(self._text, width, True)
+            return library(f'{self.kind}, table', text, self._depends_on())
+        except TooLargeError:
+            return None
+
+    def _text(self, width: int, table: bool = False) -> str:
         """The function in LLVM's language, for one row (0) or for several side by side."""
         graph = Graph(self._largest) if self._largest else Graph()
         found = self._recorded(list(graph.inputs(self._all_inputs)), not width)
@@ -127,6 +137,9 @@ class RowCode:
         if not width:
             return row_function(graph, found, 'row')
         filled = [*found, *[0.0] * (padded(self.outputs, width) - self.outputs)]
+        if table:
+            constants = len(self._constants)
+            return table_function(graph, filled, 'table', width, self.inputs, constants)
         return rows_function(graph, filled, 'rows', width, self._all_inputs, self._streamed)
 
     @property
@@ -221,6 +234,29 @@ class RowCode:
             function(width, address(group), address(last))
             out[-rest:] = last[:rest]
         return out[:, : self.outputs]
+
+    def of_tables(self, given: FloatArray, constants: FloatArray) -> FloatArray:
+        """Outputs (G, N, outputs) for rows (G, N, inputs) and constants (G, n) of all in a table.
+
+        Rows (N, inputs) are taken for all tables.
+        """
+        count, width = given.shape[-2], this_processor().rows
+        if self.table is None or 2 * count < width:
+            given = np.broadcast_to(given, (len(constants), *given.shape[-2:]))
+            own = np.broadcast_to(constants[:, None], (*given.shape[:-1], constants.shape[-1]))
+            rows = np.concatenate([given, own], axis=-1)
+            return self.of_complete(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:2], -1)
+        missing = -count % width
+        if missing:
+            given = np.concatenate([given, np.repeat(given[..., -1:, :], missing, -2)], axis=-2)
+        given, constants = np.ascontiguousarray(given), np.ascontiguousarray(constants)
+        length = padded(self.outputs, width)
+        out = _aligned(len(constants) * (count + missing), length, width)
+        apart = given[0].size if given.ndim > 2 else 0
+        self.table.table(
+            len(constants), count + missing, address(given), apart, address(constants), address(out)
+        )
+        return out.reshape(len(constants), -1, length)[:, :count, : self.outputs]
 
 
 def padded(outputs: int, width: int) -> int:

@@ -9,9 +9,10 @@ neighbours. Rows are read and written as square blocks of numbers, transposed in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from masticator_dynamics.traced.llvm_ir import PAST_CACHES, Writer, pointer, type_of
-from masticator_dynamics.traced.numbers import Graph, Scalar
+from masticator_dynamics.traced.numbers import Graph, Scalar, arguments
 
 LINE = 8  # numbers in a cache line
 
@@ -50,10 +51,54 @@ def rows_function(
     return writer.function(outputs) + _loop(name, width, inputs, len(outputs), streamed)
 
 
-def _loop(name: str, width: int, inputs: int, outputs: int, streamed: bool) -> str:
+def table_function(
+    graph: Graph, outputs: Sequence[Scalar], name: str, width: int, inputs: int, constants: int
+) -> str:
+    """``void name(i64 m, i64 n, double *given, i64 apart, double *constants, double *out)``.
+
+    For m tables of n rows each as :func:`rows_function`, with constants that all rows of a table
+    share: they follow the inputs in the recording. What depends on these alone is computed once for
+    each group. Inputs of successive tables are ``apart`` numbers apart, 0 for the same ones.
+    """
+    writer = _RowsWriter(graph, f'{name}_rows_group', width, (inputs, len(outputs)), False, True)
+    loop = _loop(f'{name}_rows', width, inputs, len(outputs), False, True)
     double = pointer('double')
+    return (
+        writer.function(outputs)
+        + loop
+        + f"""
+define void @{name}(i64 %m, i64 %n, {double} %given, i64 %apart, {double} %constants, {double} %out)
+nounwind #0 {{
+entry:
+  %any = icmp sge i64 %m, 1
+  %length = mul i64 %n, {len(outputs)}
+  br i1 %any, label %loop, label %done
+loop:
+  %table = phi i64 [0, %entry], [%next, %loop]
+  %from = mul i64 %table, %apart
+  %of = mul i64 %table, {constants}
+  %to = mul i64 %table, %length
+  %in_table = getelementptr inbounds double, {double} %given, i64 %from
+  %own = getelementptr inbounds double, {double} %constants, i64 %of
+  %out_table = getelementptr inbounds double, {double} %out, i64 %to
+  call void @{name}_rows(i64 %n, {double} %in_table, {double} %out_table, {double} %own)
+  %next = add i64 %table, 1
+  %more = icmp slt i64 %next, %m
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+    )
+
+
+def _loop(
+    name: str, width: int, inputs: int, outputs: int, streamed: bool, shared: bool = False
+) -> str:
+    double = pointer('double')
+    more = f', {double} %shared' if shared else ''
     return f"""
-define void @{name}(i64 %n, {double} %given, {double} %out) nounwind #0 {{
+define void @{name}(i64 %n, {double} %given, {double} %out{more}) nounwind #0 {{
 entry:
   %any = icmp sge i64 %n, {width}
   br i1 %any, label %loop, label %done
@@ -63,7 +108,7 @@ loop:
   %to = mul i64 %row, {outputs}
   %in_row = getelementptr inbounds double, {double} %given, i64 %from
   %out_row = getelementptr inbounds double, {double} %out, i64 %to
-  call void @{name}_group({double} %in_row, {double} %out_row)
+  call void @{name}_group({double} %in_row, {double} %out_row{more})
   %next = add i64 %row, {width}
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
@@ -74,6 +119,20 @@ done:
 """
 
 
+def _same_for_all(graph: Graph, inputs: int) -> set[int]:
+    """Nodes that depend on inputs from this number on, and on no others."""
+    found: set[int] = set()
+    for index, node in enumerate(graph.nodes):
+        if node[0] == 'input':
+            alone = node[1] >= inputs
+        else:
+            on = [i for i in arguments(node) if graph.nodes[i][0] != 'constant']
+            alone = bool(on) and found.issuperset(on)
+        if alone:
+            found.add(index)
+    return found
+
+
 class _RowsWriter(Writer):
     """Writes the function of one group of rows.
 
@@ -81,12 +140,23 @@ class _RowsWriter(Writer):
     ----------
     strides : (int, int)
         Numbers in an input row and in an output row.
+    shared : bool
+        What the recording has as further inputs is the same for all rows.
     """
 
     def __init__(
-        self, graph: Graph, name: str, width: int, strides: tuple[int, int], streamed: bool
+        self,
+        graph: Graph,
+        name: str,
+        width: int,
+        strides: tuple[int, int],
+        streamed: bool,
+        shared: bool = False,
     ):
         super().__init__(graph, name)
+        if shared:
+            self._memory.append('shared')
+        self._same = _same_for_all(graph, strides[0] if shared else len(graph.nodes))
         self._width = self._together = width
         self._strides = strides
         self._how = f'align {8 * LINE}, {PAST_CACHES}' if streamed else 'align 8'
@@ -94,11 +164,17 @@ class _RowsWriter(Writer):
         self._names = 0
 
     def _wide(self, index: int) -> int:
-        return self._width
+        return 0 if index in self._same else self._width
 
     def _value(self, index: int, width: int) -> str:
         operation, *arguments = self._graph.nodes[index]
-        return self._columns[arguments[0]] if operation == 'input' else super()._value(index, width)
+        if operation == 'input' and index not in self._same:
+            return self._columns[arguments[0]]
+        return super()._value(index, width)
+
+    def _input(self, index: int, node: tuple[Any, ...]) -> None:
+        if index in self._same:
+            self._load(index, '%shared', node[1] - self._strides[0])
 
     def _begin(self) -> None:
         inputs, width = self._strides[0], self._width

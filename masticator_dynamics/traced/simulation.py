@@ -12,7 +12,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.traced.control_flow import recorded_call
 from masticator_dynamics.traced.forward_dynamics import ForwardDynamics
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS, identity
+from masticator_dynamics.traced.kernels import MOST_OPERATIONS, Kernels, identity
 from masticator_dynamics.traced.llvm_ir import row_function
 from masticator_dynamics.traced.machine_code import Library
 from masticator_dynamics.traced.numbers import Graph, Scalar, TooLargeError, lesser
@@ -70,36 +70,30 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
     return [valid, *end, *bolus]
 
 
-def acceleration_code(
-    description: MechanismDescription,
-    structure: Structure,
-    setting: Setting,
-    at_positions: bool = False,
-) -> RowCode:
+def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = False) -> RowCode:
     """From y, y_dot, efforts and wrench: whether it is valid, then independent accelerations.
 
     Parameters
     ----------
-    description : MechanismDescription
-    structure : Structure
+    kernels : Kernels
     setting : Setting
         Without stops and food.
     at_positions : bool
         Tree positions of the closed mechanism follow the inputs.
     """
-    freedoms, tree = len(description.independent), len(structure.tree.joints)
-    inputs = 2 * freedoms + len(description.actuated) + 6
+    first = 2 * kernels.freedoms + kernels.actuators + 6
+    inputs = first + kernels.tree * at_positions
 
     def function(given: Vector, share: bool) -> list[Any]:
-        numbers = [*given[:inputs], 1.0, *given[inputs:]]
-        return rates_of(
-            ForwardDynamics(description, structure, numbers, setting, share, at_positions)
-        )
+        numbers = [*given[:first], 1.0, *given[first:inputs]]
+        of = kernels.recorded(given[inputs:])
+        share = share and not kernels.variable
+        return rates_of(ForwardDynamics(*of, numbers, setting, share, at_positions))
 
     return RowCode(
-        f'accelerations, at positions: {at_positions}', inputs + tree * at_positions,
-        1 + freedoms, function, lambda: [*identity(description, structure), setting],
-        largest=MOST_OPERATIONS, impossible='' if freedoms else 'it has no freedoms',
+        f'accelerations, at positions: {at_positions}', inputs, 1 + kernels.freedoms, function,
+        lambda: [*kernels.identity[:-1], setting], largest=MOST_OPERATIONS,
+        constants=kernels.constants, impossible='' if kernels.freedoms else 'it has no freedoms',
     )  # fmt: skip
 
 

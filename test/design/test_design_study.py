@@ -26,7 +26,7 @@ from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, in
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 pytestmark = pytest.mark.timeout(300)
-GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '2'))
+GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '1'))
 JAW = samples.ROOT / 'examples' / 'jaw_design.yaml'
 FIVE_BAR = """
     schema: 1
@@ -261,6 +261,13 @@ def test_impossible_numbers_are_a_status_and_not_an_error(tmp_path) -> None:
     text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mass: half - 0.1}')
     table = study(tmp_path, text).judge(np.linspace(0.0, 1.0, 9)[:, None])
     assert_allclose(table[:, 1] == Status.IMPOSSIBLE, table[:, 0] < 0.1)
+    # A centre of mass so far out that nothing is left of the inertia about it.
+    text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mx: half/10}')
+    table = study(tmp_path, text, 'moments').judge(np.linspace(0.0, 1.0, 9)[:, None])
+    mass, inertia = 0.5, 0.5 * (0.03**2 + 0.03**2) / 12
+    far = (table[:, 0] / 10) ** 2 > mass * inertia
+    assert 0 < far.sum() < 9
+    assert_allclose(table[:, 1] == Status.IMPOSSIBLE, far)
 
 
 # Workers and interruptions

@@ -109,7 +109,7 @@ def test_derivatives_against_differences_in_extended_precision(
         atol=1e-9 * np.abs(expected.actuated).max(),
     )
     for column in range(n):
-        step = np.longdouble(2e-6 if column < len(found.independent) else 1e-3)
+        step = np.longdouble(3e-7 if column < len(found.independent) else 1e-3)
 
         def moved(h: float, column: int = column, step: np.longdouble = step):
             shifted = given[valid].astype(np.longdouble)

@@ -158,7 +158,8 @@ def test_a_row_that_is_handed_over_is_the_engine_s() -> None:
     np.testing.assert_array_equal(batch.q[left], expected[left][:, mechanism.slices['q']])
     row = int(np.flatnonzero(left)[0])
     single = mechanism.feedforward(*(c[row] for c in columns), given[row, 3 * count :])
-    np.testing.assert_array_equal(single.actuated, batch.actuated[row])
+    # A call runs the code of efforts at the positions found, a batch that of whole rows.
+    assert samples.relative_error(single.actuated, batch.actuated[row]) < 1e-13
 
 
 @pytest.mark.parametrize('name', ['trimule', 'rcid', 'five_bar'])

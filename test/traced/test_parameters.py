@@ -12,6 +12,7 @@ import functools
 import os
 import pathlib
 import re
+import types
 import warnings
 from xml.etree import ElementTree
 
@@ -30,6 +31,7 @@ from masticator_dynamics.errors import (
     ReachError,
 )
 from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
+from masticator_dynamics.traced import row_code
 
 GEOMETRIES = int(os.environ.get('GEOMETRIES', '2'))
 PARAMETERS = int(os.environ.get('PARAMETERS', '12'))
@@ -197,6 +199,54 @@ def test_everything_follows_the_numbers(tmp_path: pathlib.Path) -> None:
     (tmp_path / 'again.yaml').write_text(text.replace('robot.urdf', 'again.urdf'), 'utf-8')
     again = Mechanism.load(tmp_path / 'again.yaml').feedforward(*state).actuated
     assert samples.relative_error(again, new.feedforward(*state).actuated) < 1e-11
+
+
+def test_nothing_is_compiled_for_other_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equations of motion, forward dynamics and inertia in actuated space, against new code."""
+    old, names = mechanism('masticator'), [*free_to_change('masticator')]
+    names = [key for key in names if not key.startswith('universal')]
+    (state,) = states('masticator', 1, 10)
+    mass = {'mandible.mass': old.parameters()['mandible.mass'] * 1.2}
+
+    def everything(of: Mechanism) -> list[samples.Array]:
+        effort, motion = of.feedforward(*state), of.solve(*state[:3])
+        driven = [
+            of.forward_dynamics(*state[:2], effort.actuated, state[3], friction=rubs)
+            for rubs in (False, True)
+        ]
+        assert samples.relative_error(driven[0], state[2]) < 1e-9
+        inertia = of.actuated_inertia(motion)
+        return [
+            of.mass_matrix(motion), of.bias(motion), of.gravity(motion),
+            np.array(of.energy(motion)), of.tangent_rate(motion), *driven, inertia,
+        ]  # fmt: skip
+
+    numbers = [random_geometry('masticator', seed) for seed in (11, 12)]
+    first, second = ({key: found[key] for key in names} for found in numbers)
+    everything(old.with_parameters(first | mass))
+    monkeypatch.setattr(row_code, 'object_code', None)
+    new = old.with_parameters(second | mass)
+    found = everything(new)
+    monkeypatch.undo()
+    for one, right in zip(found, everything(Mechanism(new.description)), strict=True):
+        assert samples.relative_error(one, right) < 1e-10
+    for k in (0, -1):
+        assert samples.relative_error(found[k], everything(old)[k]) > 1e-4
+
+
+def test_one_row_of_other_numbers_is_served_by_the_entry() -> None:
+    """The same bits as by the method in Python, and those of each mechanism by itself."""
+    old = mechanism('masticator')
+    (state,) = states('masticator', 1, 13)
+    heavier = [old.with_parameters({'crank_1.rotor_inertia': x}) for x in (1e-5, 5e-5)]
+    for new in heavier:
+        expected = new._feedforward(*state)
+        _ = new.feedforward(*state)  # from the second call on
+        found = new.feedforward(*state)
+        assert isinstance(new.feedforward, types.BuiltinFunctionType)
+        assert (found.actuated == expected.actuated).all()
+        assert (found.contact == expected.contact).all() and (found.q == expected.q).all()
+        assert samples.relative_error(old.feedforward(*state).actuated, found.actuated) > 1e-6
 
 
 def test_a_shifted_encoder_reads_otherwise_and_nothing_else_changes() -> None:

@@ -1,0 +1,135 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How a robot moved and what its motors did, from positions and efforts of its motors.
+
+Positions of all motors, redundant ones included, give the independent coordinates by least squares.
+A Butterworth filter run forward and backward takes the noise without a delay; what is compared with
+the measured efforts must go through the same filter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.evaluation.actuated_fit import forward_kinematics_batch
+from masticator_dynamics.evaluation.effort_regressor import powers
+from masticator_dynamics.evaluation.results import Motion
+from masticator_dynamics.identification.robot_log import RobotLog
+from masticator_dynamics.mechanism import Mechanism
+
+_SEEDS = 0.1  # s between poses that are searched from home
+_STEPS = 3  # of Gauss-Newton from there
+_ORDER = 4  # of the filter
+_EDGE = 4.0  # periods of the cutoff that are lost at both ends
+_SAMPLES = 4.0  # rows that stay, per period of the cutoff
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """A low pass without delay: cutoff and rate in Hz."""
+
+    cutoff: float
+    rate: float
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        """Filter rows (N, ...) along the first axis."""
+        from scipy.signal import butter, sosfiltfilt
+
+        sections = butter(_ORDER, self.cutoff, fs=self.rate, output='sos')
+        return np.asarray(sosfiltfilt(sections, rows, axis=0))
+
+    def kept(self, count: int) -> slice:
+        """Rows that are free of what the filter does at the ends; as many as it leaves apart."""
+        edge = int(np.ceil(_EDGE / self.cutoff * self.rate))
+        return slice(edge, count - edge, max(1, int(self.rate / (_SAMPLES * self.cutoff))))
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredMotion:
+    """A part of a log, as motion of the closed mechanism.
+
+    Attributes
+    ----------
+    time : array, shape (N,)
+        s.
+    motion : Motion
+        Filtered positions with their derivatives, N rows.
+    effort : array, shape (N, n_u)
+        As measured, not filtered.
+    wrench : array, shape (N, 6), or None
+        On the platform, as measured.
+    misfit : array, shape (N, n_u)
+        Measured positions minus those of the closed mechanism, rad or m: what redundant encoders
+        say about one another.
+    smooth : Filter
+    """
+
+    time: FloatArray
+    motion: Motion
+    effort: FloatArray
+    wrench: FloatArray | None
+    misfit: FloatArray
+    smooth: Filter
+
+    @property
+    def rate(self) -> float:
+        """Rows per second."""
+        return self.smooth.rate
+
+
+def measured_motion(mechanism: Mechanism, log: RobotLog, cutoff: float) -> MeasuredMotion:
+    """The motion of a log with even steps in time.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        What moved.
+    log : RobotLog
+        Positions and efforts of its motors.
+    cutoff : float
+        Of the filter, Hz.
+
+    Raises
+    ------
+    InputError
+        If the positions are not those of this mechanism.
+    """
+    smooth = Filter(cutoff, log.rate)
+    y, misfit = _independent(mechanism, log)
+    motion = mechanism.solve_batch(*_with_derivatives(smooth(y), log.rate))
+    return MeasuredMotion(log.time, motion, log.effort, log.wrench, misfit, smooth)
+
+
+def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:
+    """Independent coordinates (N, n_y) of measured positions, and what does not fit (N, n_u)."""
+    every = max(1, round(_SEEDS * log.rate))
+    rows = np.unique([*range(0, len(log.time), every), len(log.time) - 1])
+    try:
+        seeds = forward_kinematics_batch(mechanism, log.position[rows], np.inf).y
+        y = np.column_stack([np.interp(log.time, log.time[rows], column) for column in seeds.T])
+        scale = np.abs(powers(mechanism, mechanism.home)).max(axis=0)
+        scale[scale == 0.0] = 1.0
+        for _ in range(_STEPS):
+            motion = mechanism.solve_batch(y)
+            rates = np.swapaxes(powers(mechanism, motion), -1, -2) / scale[:, None]
+            error = (log.position - motion.position) / scale
+            y = y + (np.linalg.pinv(rates) @ error[..., None])[..., 0]
+        misfit = log.position - mechanism.solve_batch(y).position
+    except MasticatorError as error:
+        raise InputError(
+            f'{log.source}: the positions are not poses of {mechanism.name}: {error}'
+        ) from error
+    return y, misfit
+
+
+def _with_derivatives(y: FloatArray, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rows with velocities and accelerations, from a spline of degree five."""
+    from scipy.interpolate import make_interp_spline
+
+    time = np.arange(len(y)) / rate
+    spline = make_interp_spline(time, y, k=5)
+    return y, spline(time, 1), spline(time, 2)

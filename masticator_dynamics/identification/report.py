@@ -1,0 +1,126 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What was identified, as one HTML file with figures."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.html_page import image, page, table
+from masticator_dynamics.identification.equations import Equations
+from masticator_dynamics.identification.identify import Identified
+
+_SHOWN = 3.0  # s in the figures
+_LARGEST = 0.95  # confidence of intervals
+_ABOUT = """
+Errors of efforts are judged on a held-out part of the recording that nothing was learnt from, and
+only by the part of the efforts that moves the mechanism: efforts that motors give against one
+another move nothing. Standard deviations come from leaving out one second after the other; they
+hold where the model holds, and know nothing of what no parameter describes.
+"""
+
+
+def report(found: Identified, source: str, held_out: str) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    found : Identified
+    source, held_out : str
+        Names of the recordings.
+    """
+    mechanism, (before, after) = found.mechanism, found.errors
+    length = found.measured.time[-1] - found.measured.time[0]
+    kept = [name for name in found.kept if not name.startswith('sensor')]
+    loose = [n for n in found.deviations if n not in found.determined and n not in found.kept]
+    parts = [
+        f'<p>From {html.escape(source)}: {length:.1f} s of motion; judged on '
+        f'{html.escape(held_out)}. RMS error of the efforts there: '
+        f'<b>{100.0 * before:.2f} %</b> of their RMS with the numbers of the file, '
+        f'<b>{100.0 * after:.2f} %</b> with those found.</p>',
+        f'<p>{_ABOUT}</p>',
+        image(_efforts_figure(found), 'Errors of efforts before and after'),
+        '<h2>By motor</h2>',
+        table(['motor', 'unit', 'RMS effort', 'error before', 'after'], _by_motor(found)),
+        '<h2>Parameters</h2>',
+        f'<p>The data tell {len(found.learnt.amounts)} combinations of parameters better than the '
+        f'file does. {len(found.determined)} parameters are determined by themselves.</p>',
+        table(
+            ['parameter', 'file', 'found', 'standard deviation', 'before'],
+            _parameters(found, found.determined),
+        ),
+        f'<h2>Only in combinations</h2><p>{html.escape(", ".join(loose)) or "None."}</p>',
+        '<h2>Not determined</h2><p>These keep their values: '
+        f'{html.escape(", ".join(kept)) or "none"}.</p>',
+        *_of_encoders(found),
+    ]
+    return page(f'{mechanism.name} identified', parts)
+
+
+def _by_motor(found: Identified) -> list[list[str]]:
+    held = found.held_out
+    columns = [_rms(held.effort), _rms(_errors(held, 0.0 * found.x)), _rms(_errors(held, found.x))]
+    names = zip(found.mechanism.actuated, found.mechanism.effort_units, strict=True)
+    return [
+        [name, unit, *(f'{column[k]:.4g}' for column in columns)]
+        for k, (name, unit) in enumerate(names)
+    ]
+
+
+def _rms(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((rows**2).mean(axis=0)))
+
+
+def _errors(held: Equations, x: FloatArray) -> FloatArray:
+    """Errors of efforts (M, n_u), N m or N."""
+    return np.asarray((held.back @ held.left(x)[..., None])[..., 0])
+
+
+def _parameters(found: Identified, names: tuple[str, ...]) -> list[list[str]]:
+    unknowns, after = found.unknowns, found.deviations
+    file = dict(zip(unknowns.names, unknowns.values, strict=True))
+    before = dict(zip(unknowns.names, unknowns.deviation, strict=True))
+    values = file | found.values
+    return [
+        [name, f'{file[name]:.5g}', f'{values[name]:.5g}', f'{after[name]:.2g}',
+         f'{before[name]:.2g}']
+        for name in names
+    ]  # fmt: skip
+
+
+def _of_encoders(found: Identified) -> list[str]:
+    """What redundant encoders say about one another."""
+    mechanism = found.mechanism
+    if len(mechanism.actuated) == len(mechanism.independent):
+        return [
+            '<h2>Encoders</h2><p>There are as many motors as degrees of freedom: encoders cannot '
+            'be checked against one another, and scales of torques are only known relative to '
+            'masses.</p>'
+        ]
+    misfit = zip(mechanism.actuated, _rms(found.measured.misfit), strict=True)
+    rows = [[name, f'{x:.3g}'] for name, x in misfit]
+    text = 'What is left when the closed mechanism is fitted to the encoders (RMS, rad or m):'
+    return [f'<h2>Encoders</h2><p>{text}</p>', table(['motor', 'misfit'], rows)]
+
+
+def _efforts_figure(found: Identified) -> Any:
+    from matplotlib.figure import Figure
+
+    held, names = found.held_out, found.mechanism.actuated
+    shown = held.time - held.time[0] < _SHOWN
+    figure = Figure(figsize=(9.0, 1.6 * len(names)), layout='constrained')
+    axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
+    before, after = _errors(held, 0.0 * found.x), _errors(held, found.x)
+    for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
+        time = held.time[shown]
+        axis.plot(time, held.effort[shown, k], color='0.75', label='measured')
+        axis.plot(time, before[shown, k], color='tab:red', lw=1, label='error, file')
+        axis.plot(time, after[shown, k], color='tab:blue', lw=1, label='error, found')
+        axis.set_ylabel(f'{name}\n{found.mechanism.effort_units[k]}')
+    axes[0].legend(loc='upper right', ncols=3, fontsize='small')
+    axes[-1].set_xlabel('s')
+    return figure

@@ -1,0 +1,153 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Identified numbers as files that load: a description with its URDF, and a drives file."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.description.urdf_text import with_tree
+from masticator_dynamics.drives.configuration import Drives, load_drives
+from masticator_dynamics.engine.parameters import changed, with_inertia
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.yaml_file import read_mapping
+from masticator_dynamics.mechanism import Mechanism
+
+_WIDTH = 96
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """Texts of files by their names, which load together."""
+
+    texts: dict[str, str]
+
+
+def description_files(
+    mechanism: Mechanism, values: Mapping[str, float], name: str, comment: str
+) -> Written:
+    """A description with other numbers: NAME.yaml and NAME.urdf.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Whose description is changed; made from a YAML file.
+    values : mapping
+        Parameters by name.
+    name : str
+        Of the files, without ending.
+    comment : str
+        Stands at the top.
+
+    Raises
+    ------
+    InputError
+        For a mechanism that was not read from YAML.
+    """
+    old = mechanism.description
+    if old.file.suffix not in ('.yaml', '.yml'):
+        raise InputError(f'{old.file}: first make a description of it: masticator import')
+    known = mechanism.parameters(friction=True)
+    values = {n: x for n, x in values.items() if n in known}
+    new = with_inertia(changed(old, values, lambda angle: None), mechanism.structure, values)
+    content = read_mapping(old.file)
+    content['urdf'] = f'{name}.urdf'
+    content.pop('xacro_arguments', None)
+    for joint, physics in new.joints.items():
+        _set(content, 'joints', joint, {'damping': physics.damping, 'friction': physics.friction})
+        if physics.armature or physics.stiffness:
+            parts = {'armature': physics.armature, 'stiffness': physics.stiffness}
+            _set(content, 'joints', joint, {k: v for k, v in parts.items() if v})
+    for joint, motor in new.actuators.items():
+        _set(content, 'actuators', joint, {'rotor_inertia': motor.rotor_inertia})
+        law = {'coulomb': motor.friction.coulomb, 'viscous': motor.friction.viscous}
+        if any(law.values()):
+            entry = content['actuators'][joint]
+            entry['friction'] = {**entry.get('friction', {}), **law}
+    for entry, contact in zip(content.get('contacts', []), new.contacts, strict=True):
+        friction = contact.friction
+        law = {'coulomb': friction.coulomb, 'viscous': friction.viscous}
+        if any(law.values()):
+            entry['friction'] = {**entry.get('friction', {}), **law}
+    urdf = with_tree(old.urdf_xml, old.tree, new.tree)
+    return Written({f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf})
+
+
+def _set(content: dict[str, Any], part: str, joint: str, values: dict[str, Any]) -> None:
+    content.setdefault(part, {})
+    content[part][joint] = {**(content[part].get(joint) or {}), **values}
+
+
+def _text(content: Any) -> str:
+    return yaml.safe_dump(
+        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
+    )
+
+
+def drives_text(drives_file: pathlib.Path, values: Mapping[str, float], comment: str) -> str:
+    """A drives file whose friction is the motors' own, moved there from the description.
+
+    Parameters
+    ----------
+    drives_file : pathlib.Path
+        To change.
+    values : mapping
+        Parameters ``JOINT.friction`` and ``JOINT.damping``, at the joint; rotors.
+    comment : str
+        Stands at the top.
+    """
+    content = read_mapping(drives_file)
+    for joint, drive in load_drives(drives_file).drives.items():
+        motor = content['drives'][joint] = dict(content['drives'][joint])
+        motor = motor['motor'] = dict(motor['motor'])
+        ratio = drive.motor.gear_ratio
+        law = dict(motor.get('friction') or {})
+        if f'{joint}.friction' in values:
+            law['coulomb'] = values[f'{joint}.friction'] / ratio
+        if f'{joint}.damping' in values:
+            law['viscous'] = values[f'{joint}.damping'] / ratio**2
+        motor['friction'] = law
+    return f'# {comment}\n{_text(content)}'
+
+
+def check_loads(written: Written, name: str) -> MechanismDescription:
+    """Load the files from a folder of their own, so that nothing is written that does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in written.texts.items():
+            pathlib.Path(folder, file).write_text(text, encoding='utf-8')
+        found = load_description(pathlib.Path(folder, f'{name}.yaml'))
+        Mechanism(found)
+        return found
+
+
+def with_drive_friction(description: MechanismDescription, drives: Drives) -> MechanismDescription:
+    """A description whose motors have the friction of their drives, at the joints."""
+    joints = dict(description.joints)
+    for joint, drive in drives.drives.items():
+        ratio, law = drive.motor.gear_ratio, drive.motor.friction
+        joints[joint] = dataclasses.replace(
+            joints[joint], friction=law.coulomb * ratio, damping=law.viscous * ratio**2
+        )
+    return dataclasses.replace(description, joints=joints)
+
+
+def without_drive_friction(
+    mechanism: Mechanism, original: MechanismDescription, values: Mapping[str, float]
+) -> dict[str, float]:
+    """Parameters for the description alone: friction of motors and their rotors are the drives'."""
+    left_out = {f'{j}.{kind}' for j in mechanism.actuated for kind in ('friction', 'damping')}
+    found = {name: x for name, x in values.items() if name not in left_out}
+    for joint in mechanism.actuated:
+        name = f'{joint}.rotor_inertia'
+        if name in found:  # what is more than the drives file says
+            felt = mechanism.description.actuators[joint].rotor_inertia
+            more = found[name] - felt + original.actuators[joint].rotor_inertia
+            found[name] = max(more, 0.0)
+    return found
