@@ -21,7 +21,7 @@ from masticator_dynamics.identification.encoder_unknowns import EncoderUnknowns
 from masticator_dynamics.identification.unseen import Unseen, unseen
 from masticator_dynamics.mechanism import Mechanism
 
-_MOST, _LEAST = 20_000, 20  # poses
+_MOST, _LEAST = 6_000, 20  # poses
 _BLOCKS, _HELD = 20, 5  # of the recording; every so many is held out
 _SEPARATE = 4.0  # standard deviations by which some encoder must differ from the pose before
 

@@ -44,7 +44,7 @@ def _even(log: RobotLog) -> RobotLog:
     steps = np.diff(log.time)
     length = float(log.time[-1] - log.time[0])
     if length < _SHORTEST:
-        raise InputError(f'{log.source}: {length:.3g} s were recorded; {_SHORTEST:g} s are needed')
+        raise InputError(f'{log.source}: {length:.4g} s were recorded; {_SHORTEST:g} s are needed')
     usual = float(np.median(steps))
     back = np.flatnonzero(steps <= 0.0)
     if len(back):

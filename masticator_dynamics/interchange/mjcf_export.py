@@ -24,6 +24,8 @@ LEAST_MOMENT = 1e-9  # kg m^2, likewise
 _HINGE_ARM = 0.05  # m between the two points that make a hinge
 _BALL = 0.002  # m, radius of a ball that touches a plane
 _PRESSED = 1e-6  # m that it is squeezed, so that both plates touch it
+# By default MuJoCo's joints creep under dry friction, and efforts err by a sixth.
+_DRY = {'solreffriction': '0.002 1', 'solimpfriction': '0.999 0.9999 0.001 0.5 2'}
 _STIFF = {'solref': '0.002 1', 'solimp': '0.9999 0.9999 0.001'}
 
 
@@ -108,6 +110,8 @@ class _MjcfWriter:
             element.set('stiffness', _text([physics.stiffness]))
             element.set('springref', _text([physics.reference]))
             element.set('frictionloss', _text([physics.friction or 0.0]))
+            if physics.friction:
+                element.attrib.update(_DRY)
         if inertia := self.description.joint_inertia(joint.name):
             element.set('armature', _text([inertia]))
         actuator = self.description.actuators.get(joint.name)

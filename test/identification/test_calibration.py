@@ -99,7 +99,7 @@ def test_encoders_that_were_switched_on_anywhere(seed) -> None:
 
 
 def test_standard_deviations_hold_for_a_tolerance_of_the_geometry() -> None:
-    tolerance, scores = 1e-5, []
+    tolerance, scores, exact = 1e-5, [], []
     model = mechanism('masticator')
     known = model.parameters(geometry=True)
     for seed in range(CALIBRATIONS):
@@ -112,8 +112,9 @@ def test_standard_deviations_hold_for_a_tolerance_of_the_geometry() -> None:
         assert (np.degrees(found.sd) > 0.02).all() and (np.degrees(found.sd) < 0.2).all()
         assert 0.8 < found.misfit < 1.2
         scores.append((found.values - zeros) / found.sd)
-        exact = calibrate(model, shown, NOISE)
-        assert exact.misfit > 1.5  # and it is said where a geometry is taken for exact that is not
+        exact.append(calibrate(model, shown, NOISE).misfit)
+    # Where a geometry is taken for exact that is not, the errors say so.
+    assert min(exact) > 1.2 and np.mean(exact) > 1.5
     assert np.abs(scores).max() < 4.0
     assert 0.3 < np.sqrt(np.mean(np.square(scores))) < 1.6
 

@@ -89,7 +89,9 @@ def served(ros_node, mechanism, monkeypatch):
 
     def run():
         while not ended.wait(0.002):
-            if hand.row < len(hand.shown) and not drives.homing:
+            moving = hand.row < len(hand.shown) and not drives.homing
+            drives.velocity = np.full(6, 1.0 if moving and hand.step else 0.0)
+            if moving:
                 drives.position = hand.next().copy()
             drives.cycle()
 

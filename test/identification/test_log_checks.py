@@ -1,0 +1,99 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings from which nothing true can be learnt are refused, with what was seen."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from identification.robots import chewing
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.log_checks import checked
+from masticator_dynamics.identification.robot_log import RobotLog
+
+
+@pytest.fixture(scope='module')
+def mechanism() -> Mechanism:
+    return Mechanism.load('masticator')
+
+
+@pytest.fixture(scope='module')
+def log(mechanism) -> RobotLog:
+    effort = mechanism.feedforward_batch(*chewing(4.0))
+    time = np.arange(len(effort.y)) / 500.0
+    return RobotLog('run.csv', time, np.array(effort.position), np.array(effort.actuated), None)
+
+
+def _clipped(log: RobotLog) -> np.ndarray:
+    effort = log.effort.copy()
+    effort[:, 2] = np.minimum(effort[:, 2], np.quantile(effort[:, 2], 0.9))
+    return effort
+
+
+CASES = {
+    'short': (lambda g: g.part(slice(0, 500)), '0.998 s were recorded; 2 s are needed'),
+    'rest': (lambda g: dataclasses.replace(g, position=0.0 * g.position), 'at rest: no motor'),
+    'silent': (
+        lambda g: dataclasses.replace(g, effort=g.effort * ([1.0] * 5 + [0.0])),
+        'the effort of crank_6 never changes',
+    ),
+    'clipped': (
+        lambda g: dataclasses.replace(g, effort=_clipped(g)), 'the effort of crank_3 is clipped'
+    ),
+    'gap': (
+        lambda g: dataclasses.replace(g, time=g.time + 0.5 * (g.time > 2.0)),
+        '1 gaps, the first of 0.502 s after 2.000 s',
+    ),
+    'clock': (
+        lambda g: dataclasses.replace(g, time=g.time - 0.5 * (g.time > 2.0)),
+        'the clock steps back by 0.498 s in row 1002',
+    ),
+    'slow': (lambda g: g.part(slice(0, None, 25)), '20 rows per second; 60 are needed'),
+    'degrees': (
+        lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)), 'seem to be in degrees'
+    ),
+    'swapped': (
+        lambda g: dataclasses.replace(g, position=g.position[:, [0, 1, 4, 3, 2, 5]]),
+        'they close when crank_3 and crank_5 are swapped',
+    ),
+    'other': (
+        lambda g: dataclasses.replace(g, position=g.position[:, [1, 2, 3, 4, 5, 0]]),
+        'these are not positions of masticator',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', CASES)
+def test_what_was_seen_is_said(mechanism, log, case) -> None:
+    spoil, said = CASES[case]
+    with pytest.raises(InputError, match='run.csv: ') as raised:
+        checked(mechanism, spoil(log))
+    assert said in str(raised.value)
+
+
+def test_a_good_recording_stays_as_it_is(mechanism, log) -> None:
+    kept = checked(mechanism, log)
+    assert kept.position == pytest.approx(log.position)
+    assert kept.effort == pytest.approx(log.effort)
+
+
+def test_exported_dry_friction_holds_what_is_below_it() -> None:
+    mujoco = pytest.importorskip('mujoco')
+    from masticator_dynamics.description import load_description
+    from masticator_dynamics.description.data import JointPhysics
+    from masticator_dynamics.interchange.mjcf_export import export_mjcf
+
+    found = load_description('masticator')
+    joints = {j: JointPhysics(damping=0.0, friction=0.006) for j in found.actuated}
+    still = dataclasses.replace(found, joints=joints, gravity=(0.0, 0.0, 0.0))
+    model = mujoco.MjModel.from_xml_string(export_mjcf(still).text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    before = data.qpos.copy()
+    data.ctrl[:] = 0.8 * 0.006 * np.array([1.0, -1.0] * 3)
+    for _ in range(400):
+        mujoco.mj_step(model, data)
+    rows = [model.joint(name).qposadr[0] for name in found.actuated]
+    assert np.abs(data.qpos - before)[rows].max() < 1e-3  # MuJoCo's default: 0.27

@@ -1,0 +1,49 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Identification of other mechanisms, from efforts of the same with other masses and noise."""
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.identification.identify import identify
+from masticator_dynamics.identification.report import report
+from masticator_dynamics.identification.robot_log import RobotLog
+
+RATE, NOISE = 500.0, 0.002  # Hz; of the usual effort
+
+
+def _log(mechanism: Mechanism, name: str) -> RobotLog:
+    """12 s of sums of sines well inside the workspace, with masses up to 20 % other."""
+    box, rng, time = samples.BOXES[name], np.random.default_rng(1), np.arange(6000) / RATE
+    rows = np.zeros((3, len(time), len(box.lower)))
+    for j, size in enumerate(0.075 * (box.upper - box.lower)):
+        for w in 2.0 * np.pi * np.array([0.4, 0.9, 1.3, 1.9]):
+            angle = w * time + rng.uniform(0.0, 6.28)
+            rows[:, :, j] += size * np.array(
+                [np.sin(angle), w * np.cos(angle), -w * w * np.sin(angle)]
+            )
+    rows[0] += 0.5 * (box.lower + box.upper)
+    known = mechanism.parameters()
+    links = [name.removesuffix('.mass') for name in known if name.endswith('.mass')]
+    factors = {link: 1.0 + 0.2 * rng.uniform(-1.0, 1.0) for link in links}
+    owners = {name: name.rpartition('.')[0] for name in known}
+    other = mechanism.with_parameters(
+        {n: x * factors[owners[n]] for n, x in known.items() if owners[n] in factors}
+    )
+    effort = np.array(other.feedforward_batch(*rows).actuated)
+    noise = NOISE * np.sqrt((effort**2).mean()) * rng.normal(size=effort.shape)
+    position = np.array(mechanism.solve_batch(*rows).position)
+    return RobotLog(name, time, position, effort + noise, None)
+
+
+@pytest.mark.parametrize('name', ['rcid', 'rrr4', 'five_bar'])
+def test_masses_are_found(name) -> None:
+    mechanism = Mechanism.load(samples.file_of(name))
+    log = _log(mechanism, name)
+    found = identify(mechanism.description, log.part(slice(0, 4500)), log.part(slice(4500, None)))
+    before, after = found.errors
+    assert after < NOISE < 0.5 * before
+    alone = len(mechanism.actuated) == len(mechanism.independent)
+    assert ('encoders cannot be checked' in report(found, name, name)) == alone
