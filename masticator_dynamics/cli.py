@@ -25,6 +25,7 @@ _LONGEST = 2000  # characters of a message
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 SUMMARIES = {
     'inverse-dynamics': 'Efforts of the actuators for a motion.',
+    'excite': 'A motion to identify a robot with.',
     'identify': 'Masses, friction and more of a robot from a recording.',
     'coupling': 'Inertia coupling of the actuators along a motion.',
     'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',

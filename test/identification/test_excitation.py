@@ -1,0 +1,83 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Exciting motions stay where the robot may be, are smooth, and tell more than the first try."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.identification.excitation import exciting_motion
+from masticator_dynamics.limits.load_limits import load_ranges
+from masticator_dynamics.limits.ranges import range_room
+from masticator_dynamics.mechanism import Mechanism
+
+MECHANISMS = ['masticator', 'rcid', 'five_bar']
+
+
+@pytest.fixture(scope='module', params=MECHANISMS)
+def excited(request):
+    mechanism = Mechanism.load(request.param)
+    return mechanism, exciting_motion(mechanism, duration=8.0, tries=6)
+
+
+def test_ranges_and_limits_are_kept(excited):
+    """By the file's own ranges, without the search's."""
+    mechanism, found = excited
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')  # a range that is left is a warning
+        effort = mechanism.feedforward_batch(*np.moveaxis(found.rows, 1, 0), friction=True)
+    assert np.all(mechanism.in_ranges(effort))
+    low, high = mechanism.load_limits.effort_range
+    assert (effort.actuated >= low - 1e-9).all() and (effort.actuated <= high + 1e-9).all()
+    assert effort.closure_residual.max() < 1e-9
+
+
+def test_it_is_large(excited):
+    """As far as something allows: a motion a twentieth larger comes too near a range or limit."""
+    mechanism, found = excited
+    rows = 1.05 * found.rows
+    rows[:, 0] -= 0.05 * found.rows[0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        try:
+            effort = mechanism.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
+        except MasticatorError:  # it does not even close
+            return
+    loads = load_ranges(mechanism, effort, mechanism.load_limits)
+    beyond = any(group.outside().any() for group in loads)
+    assert beyond or range_room(mechanism, effort).room.min() < 0.05
+
+
+def test_derivatives_are_those_of_the_positions(excited):
+    _, found = excited
+    y, y_dot, y_ddot = np.moveaxis(found.rows, 1, 0)
+    step = found.time[1] - found.time[0]
+    for values, slopes in ((y, y_dot), (y_dot, y_ddot)):
+        differences = (values[2:] - values[:-2]) / (2.0 * step)
+        assert np.abs(differences - slopes[1:-1]).max() < 3e-3 * np.abs(slopes).max()
+
+
+def test_it_begins_and_ends_at_rest_at_one_place(excited):
+    _, found = excited
+    assert np.abs(found.rows[[0, -1], 1:]).max() < 1e-12
+    assert found.rows[0, 0] == pytest.approx(found.rows[-1, 0], abs=1e-12)
+
+
+def test_a_chosen_motion_tells_more_than_the_first():
+    mechanism = Mechanism.load('five_bar')
+    found = exciting_motion(mechanism, duration=8.0, tries=20)
+    assert found.learnt[1] >= found.learnt[0]
+    assert found.condition[1] < found.condition[0]
+
+
+def test_the_same_seed_gives_the_same_motion():
+    mechanism = Mechanism.load('five_bar')
+    a, b, c = (exciting_motion(mechanism, 8.0, tries=3, seed=seed).rows for seed in (1, 1, 2))
+    assert np.array_equal(a, b) and not np.array_equal(a, c)
+
+
+def test_a_motion_that_is_too_short_is_refused():
+    with pytest.raises(InputError, match='3 s are too short for 2 Hz; needed are 6 s'):
+        exciting_motion(Mechanism.load('five_bar'), duration=3.0)
