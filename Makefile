@@ -50,7 +50,7 @@ $(STAMP): $(SOURCES)
 	    touch .venv/COLCON_IGNORE
 	fi
 	echo 'Installing into .venv (some minutes the first time)'
-	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,interfaces,drives,demo,view,import,pinocchio,casadi,parquet,xlsx,design,cluster,statistics,test,lint,docs]'
+	$(BIN)/python -m pip install --quiet --quiet --editable '.[ros,interfaces,drives,demo,view,import,pinocchio,casadi,identification,parquet,xlsx,design,cluster,statistics,test,lint,docs]'
 	# An editable install leaves out the data files. These links stand in for them, so that ROS
 	# finds the package in .venv by its usual ways, and the files as they are in the checkout.
 	mkdir -p .venv/share/ament_index/resource_index/packages .venv/lib/masticator_dynamics

@@ -44,8 +44,12 @@ def test_feedforward_is_solve_and_inverse_dynamics(name: str) -> None:
         effort = mechanism.inverse_dynamics(motion, state.wrench)
         for quantity in QUANTITIES:
             assert np.array_equal(getattr(motion, quantity), getattr(fused, quantity)), quantity
+        # Other code, whose multiplications and additions are contracted in other pairs.
         for quantity in EFFORT_QUANTITIES:
-            assert np.array_equal(getattr(effort, quantity), getattr(fused, quantity)), quantity
+            value, expected = getattr(effort, quantity), getattr(fused, quantity)
+            assert np.abs(value - expected).max(initial=0.0) <= AGREEMENT * _size(
+                fused, quantity
+            ), quantity
 
 
 @pytest.mark.parametrize('name', samples.NAMES)

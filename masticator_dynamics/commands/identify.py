@@ -82,9 +82,9 @@ def identify(
     """Find masses, friction and more of a robot from a recording of its motion.
 
     Columns of a CSV log: time; position_J and effort_J of every actuated joint J; fx fy fz tx ty tz
-    on the platform, or none of these. Files that exist are not replaced. For example:
+    on the platform, or none of these. Files that exist are not replaced.
 
-    masticator identify masticator --log run.csv --output mine.yaml
+    Example: masticator identify masticator --log run.csv --output mine.yaml
     """
     files = _files(output, drives_file)
     check_matplotlib()

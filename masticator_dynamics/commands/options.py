@@ -25,7 +25,11 @@ def _no_description(context: click.Context, parameter: click.Parameter, value: s
     """Refuse to put a table in the place of a robot's file (a callback for click)."""
     path = pathlib.Path(value)
     if path.suffix in ('.urdf', '.xacro', '.yaml', '.yml', '.xml', '.sdf') and path.exists():
-        raise click.BadParameter(f'{value} is there, and no table', context, parameter)
+        raise click.BadParameter(
+            f'{value} is a file of a robot, which the table would replace; choose another file',
+            context,
+            parameter,
+        )
     return value
 
 

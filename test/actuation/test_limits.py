@@ -132,13 +132,13 @@ def test_other_goals_keep_limits_too(goal: str) -> None:
 
 
 def test_limits_that_do_not_bind_change_nothing() -> None:
-    """Bit for bit: a result does not depend on limits that are far away."""
+    """Up to rounding, since this is other code: nothing depends on limits that are far away."""
     mechanism = samples.mechanism('masticator')
     wide = dataclasses.replace(OPEN, effort=np.full(6, 1e3), power=np.full(6, 1e3))
     for state in samples.states('masticator', 8, seed=93):
         expected = mechanism.feedforward(*state, friction=True)
         effort = mechanism.feedforward(*state, friction=True, limits=wide)
-        assert np.array_equal(effort.actuated, expected.actuated)
+        assert effort.actuated == pytest.approx(expected.actuated, rel=1e-13, abs=1e-14)
         assert not mechanism.binding_loads(effort, wide)
 
 

@@ -433,5 +433,5 @@ def test_a_table_does_not_replace_a_robot(run, write, tmp_path) -> None:
     target.write_text('<robot/>')
     motion = write(['time', *Y], [[0.0] * 5])
     answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', target)
-    assert answer.status == 2 and 'robot.urdf.xacro is there, and no table' in answer.err
+    assert answer.status == 2 and 'robot.urdf.xacro is a file of a robot' in answer.err
     assert target.read_text() == '<robot/>'
