@@ -21,6 +21,7 @@ from mcap.writer import Writer as McapWriter
 from masticator_dynamics import Mechanism, cli
 from masticator_dynamics.analysis.load_inertia.storage import from_text
 from masticator_dynamics.description import load_description
+from masticator_dynamics.design.study_file import load_study
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
@@ -86,8 +87,12 @@ class Files:
             ),
             'food.yaml': (_contents(config / 'foods', '*.yaml'), load_food),
             'protocol.yaml': (
-                _contents(share_directory() / 'examples', '*.yaml'),
+                _contents(share_directory() / 'examples', 'nut_or_bread.yaml'),
                 lambda file: plan(load_protocol(file), file),
+            ),
+            'study.yaml': (
+                _contents(share_directory() / 'examples', 'jaw_design.yaml'),
+                load_study,
             ),
             'table.csv': (
                 [b'time,x,y\n' + b''.join(b'%d.0,1.0,2.0\n' % k for k in range(20))],
