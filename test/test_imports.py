@@ -13,12 +13,12 @@ import samples
 PACKAGE = 'masticator_dynamics'
 
 # Rooms of the package from the ground up; those on one floor do not know one another. The core ends
-# with `analysis` and `flexible`; what is above it, and `drives`, are the outer wings.
+# with `analysis`, `flexible` and `identification`, which also writes drives files; what is above it,
+# and `drives`, are the outer wings.
 FLOORS = (
     'errors interrupt',
     'files optional',
-    'workers',
-    'description cli',
+    'description cli workers',
     'engine __main__',
     'traced',
     'evaluation',
