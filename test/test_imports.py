@@ -13,7 +13,7 @@ import samples
 PACKAGE = 'masticator_dynamics'
 
 # Rooms of the package from the ground up; those on one floor do not know one another. The core ends
-# with `analysis`, `flexible` and `identification`, which also writes drives files; what is above it,
+# with `analysis`, `flexible` and `identification`, which also writes drives files; what is above,
 # and `drives`, are the outer wings.
 FLOORS = (
     'errors interrupt',
