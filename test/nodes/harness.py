@@ -197,13 +197,14 @@ class Peer:
         rclpy.shutdown(context=self.context)
 
     def ask(self, send, *args):
-        """Send a request to an action in the executor's thread; returns the future.
+        """Send a request to an action in the executor's thread; returns what it returns.
 
         From another thread, an answer that comes at once is lost: rclpy sends a request before it
         notes that it waits for the answer.
         """
         task = self.executor.create_task(send, *args)
-        return wait_for(task.result, 'the executor')
+        wait_for(task.done, 'the executor')
+        return task.result()
 
     def now(self):
         return self.node.get_clock().now().nanoseconds
