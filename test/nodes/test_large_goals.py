@@ -58,4 +58,4 @@ def test_large_goals_are_refused_with_a_reason_and_their_memory_returns(node, at
         # Of the 150 MB, an allocator keeps pieces; as much again would come with a further round.
         assert private(node.process.pid) < before + 45
     finally:
-        action.destroy()
+        at_home.ask(action.destroy)
