@@ -21,7 +21,7 @@ from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.evaluation.accelerations import JUMP
-from masticator_dynamics.traced.equations_code import equations_code
+from masticator_dynamics.evaluation.mass_and_bias import equations_code
 from masticator_dynamics.traced.row_code import RowCode
 from masticator_dynamics.traced.simulation import acceleration_code
 from masticator_dynamics.traced.simulation_data import Setting

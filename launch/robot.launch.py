@@ -7,9 +7,9 @@ from launch.event_handlers import OnProcessExit
 from launch_ros.actions import Node
 
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.simulated_bus import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.robot.recording.nodes import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.ros import launching, ros2_control
 
 ARGUMENTS = (

@@ -36,7 +36,7 @@ from masticator_dynamics.traced import kernels
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.evaluation.row_kind import RowKind
+    from masticator_dynamics.evaluation.goals import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.traced.python_entry import Entry
@@ -488,7 +488,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
-        from masticator_dynamics.engine.reactions import joint_reactions
+        from masticator_dynamics.evaluation.loop_forces import joint_reactions
 
         row = effort.row()
         if row.ndim != 1:

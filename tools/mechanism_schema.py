@@ -4,7 +4,7 @@
 
 import json
 
-from masticator_dynamics.description.schema import json_schema
+from masticator_dynamics.description.reading import json_schema
 
 if __name__ == '__main__':
     print(json.dumps(json_schema(), indent=2))

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.evaluation.loop_block import LoopBlock
+from masticator_dynamics.evaluation.failures import LoopBlock
 
 if TYPE_CHECKING:
     from masticator_dynamics.evaluation.results import Motion

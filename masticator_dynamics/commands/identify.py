@@ -19,9 +19,8 @@ from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.identification.identify import Identified, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
-from masticator_dynamics.identification.log_checks import checked
 from masticator_dynamics.identification.report import report
-from masticator_dynamics.identification.robot_log import read_log
+from masticator_dynamics.identification.robot_log import checked, read_log
 from masticator_dynamics.identification.unknowns import Beliefs
 from masticator_dynamics.identification.written import (
     check_loads,

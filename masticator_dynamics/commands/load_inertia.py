@@ -9,13 +9,12 @@ import dataclasses
 import click
 import numpy as np
 
-from masticator_dynamics.analysis.grid import Axis, make_grid
+from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
 from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
 from masticator_dynamics.analysis.load_inertia.sampling import load_inertia as along
 from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia_where_possible,
 )
-from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.commands.grid_options import (
     axis_option,
     check_matplotlib,

@@ -8,7 +8,7 @@ import math
 
 import click
 
-from masticator_dynamics.commands.curve_options import columns_option, size_of, units_option
+from masticator_dynamics.commands.grid_options import columns_option, size_of, units_option
 
 
 @click.command()

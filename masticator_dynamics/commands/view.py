@@ -85,8 +85,8 @@ def _show(server: viser.ViserServer, name: str, ros: bool) -> None:
 
     shown = Mechanism.load(name)
     if ros:
-        from masticator_dynamics.robot.view.live import show_topics
         from masticator_dynamics.robot.view.scene import Scene
+        from masticator_dynamics.robot.view.scene_player import show_topics
 
         scene = Scene(server.scene, shown)
         _tell(server, scene.missing)

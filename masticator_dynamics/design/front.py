@@ -1,15 +1,22 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best geometries so far: those that no other one excels in all objectives."""
+"""The best geometries so far: those that no other one excels in all objectives.
+
+Search for the best geometry, or for a front of several figures; every generation is kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.space import Space
+from masticator_dynamics.design.study_file import Search
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.optional import needed
 
 _MOST = 2000  # of a front that are kept: those that differ most in the first objective
 _AT_ONCE = 500
@@ -88,3 +95,86 @@ class Front:
         far = (costs - low) / np.where(high > low, high - low, 1.0)
         found: FloatArray = self.rows[int(np.square(far).sum(axis=1).argmin())]
         return found
+
+
+_WORST = 1e30  # of a geometry that cannot be judged
+
+Judged = Callable[[int, FloatArray], FloatArray]  # from generation and numbers from 0 to 1
+
+
+class Searcher:
+    """Searches for geometries that are better than those of a front, and adds them to it.
+
+    Parameters
+    ----------
+    settings : Search
+    space : Space
+    front : Front
+        Of the samples.
+    bounds : mapping
+        Least and largest values of constrained figures.
+    columns : sequence of str
+        Of tables.
+    judged : callable
+        Gives the table of a generation.
+    progress : callable
+        Called with the number of generations done.
+    """
+
+    def __init__(
+        self,
+        settings: Search,
+        space: Space,
+        front: Front,
+        bounds: dict[str, tuple[float, float]],
+        columns: tuple[str, ...],
+        judged: Judged,
+        progress: Callable[[int], None],
+    ):
+        self._settings, self._space, self._front = settings, space, front
+        self._bounds, self._columns = bounds, columns
+        self._judged, self._progress = judged, progress
+        self._done = 0
+
+    def run(self) -> None:
+        """One figure: differential evolution. Several: NSGA-II."""
+        needed('pymoo.config').Config.warnings['not_compiled'] = False  # it prints advice
+        problem = needed('pymoo.core.problem').Problem
+        evaluate = self._evaluated
+
+        class Geometries(problem):  # type: ignore[misc,valid-type]
+            def _evaluate(self, x: FloatArray, out: dict[str, Any], *_: Any, **__: Any) -> None:
+                out['F'], out['G'] = evaluate(x)
+
+        start, objectives = self._start(), self._front.costs(self._front.rows).shape[1]
+        made = Geometries(n_var=start.shape[1], n_obj=objectives, n_ieq_constr=1, xl=0.0, xu=1.0)
+        if objectives == 1:
+            kind = needed('pymoo.algorithms.soo.nonconvex.de').DE
+        else:
+            kind = needed('pymoo.algorithms.moo.nsga2').NSGA2
+        needed('pymoo.optimize').minimize(
+            made,
+            kind(pop_size=len(start), sampling=start),
+            ('n_gen', self._settings.generations),
+            seed=self._settings.seed,
+        )
+
+    def _start(self) -> FloatArray:
+        """The first generation: from the front of the samples, filled up with others."""
+        count, d = self._settings.population, len(self._space.axes)
+        rows = self._front.rows
+        if len(rows) > count // 2:
+            rows = rows[np.linspace(0, len(rows) - 1, count // 2).round().astype(int)]
+        rng = np.random.default_rng(self._settings.seed)
+        others = rng.uniform(size=(count - len(rows), d))
+        return np.vstack([self._space.units(rows[:, :d]), others])
+
+    def _evaluated(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Costs (S, m) and violation (S, 1) of numbers (S, d)."""
+        table = self._judged(self._done, np.atleast_2d(x))
+        self._done += 1
+        self._front.add(table)
+        self._progress(min(self._done, self._settings.generations))
+        violated = violation(table, self._columns, self._bounds)
+        costs = np.nan_to_num(self._front.costs(table), nan=_WORST, posinf=_WORST)
+        return costs, np.minimum(violated, _WORST)[:, None]

@@ -11,8 +11,7 @@ import pathlib
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.design.si import in_si
-from masticator_dynamics.design.study_file import Chewing, Motion
+from masticator_dynamics.design.study_file import Chewing, Motion, in_si
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.evaluation.frames import frame_poses

@@ -14,8 +14,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.laboratory import texture_profile
-from masticator_dynamics.robot.laboratory.jaw import JawLoads
-from masticator_dynamics.robot.laboratory.mouthful import chew
+from masticator_dynamics.robot.laboratory.mouthful import JawLoads, chew
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop, load_protocol, plan
 from masticator_dynamics.robot.twin.study import StudySetting
 

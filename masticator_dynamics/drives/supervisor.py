@@ -13,20 +13,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.closure_checks import CommandedClosure, check_reference
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
-from masticator_dynamics.drives.drive_faults import DriveFaults, WatchDeadlines
-from masticator_dynamics.drives.drive_report import MOVING, Finding, LatchedFindings, Phase, Report
+from masticator_dynamics.drives.drive_report import (
+    MOVING,
+    DriveFaults,
+    Finding,
+    LatchedFindings,
+    Phase,
+    Report,
+    WatchDeadlines,
+)
 from masticator_dynamics.drives.escalation import Escalation
-from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.homing import Homing
+from masticator_dynamics.drives.following import Following, plan_approach
 from masticator_dynamics.drives.joint_limits import JointLimits
 from masticator_dynamics.drives.setpoint_gate import SetpointGate, opening
 from masticator_dynamics.drives.state_machine import (
     BoolArray,
+    Homing,
     faulted,
     follows,
     in_operation,

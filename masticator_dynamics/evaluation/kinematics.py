@@ -1,6 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kinematics of a mechanism as its users see it: joints to joints, frames and wrenches in them."""
+"""Kinematics of a mechanism as its users see it: joints to joints, frames and wrenches in them.
+
+Twists, accelerations and Jacobians of frames (Siciliano, Robotics, 2009, Sec. 3.1).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.evaluation.frames import FrameChain, frame_chain
+from masticator_dynamics.evaluation.mass_and_bias import EquationsOfMotion, check_motion
 from masticator_dynamics.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -118,8 +123,6 @@ class Kinematics(Evaluator):
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        from masticator_dynamics.evaluation.frame_motion import jacobian
-
         return jacobian(self, motion, frame)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -127,8 +130,6 @@ class Kinematics(Evaluator):
 
         :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
         """
-        from masticator_dynamics.evaluation.frame_motion import jacobian_rate
-
         return jacobian_rate(self, motion, frame)
 
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -136,8 +137,6 @@ class Kinematics(Evaluator):
 
         In base axes.
         """
-        from masticator_dynamics.evaluation.frame_motion import twist
-
         return twist(self, motion, frame)
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -145,8 +144,6 @@ class Kinematics(Evaluator):
 
         The first three are the acceleration of the frame's origin, without gravity.
         """
-        from masticator_dynamics.evaluation.frame_motion import acceleration
-
         return acceleration(self, motion, frame)
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
@@ -181,3 +178,37 @@ class Kinematics(Evaluator):
 
         given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
+
+
+def jacobian(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_jacobian`."""
+    chain = _chain(mechanism, motion, frame)
+    _, screws = chain.screws(motion.q)
+    return chain.summed(screws, motion.tangent)
+
+
+def jacobian_rate(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_jacobian_rate`."""
+    chain = _chain(mechanism, motion, frame)
+    _, screws = chain.screws(motion.q)
+    tangent_rate = mechanism.made(EquationsOfMotion).tangent_rate(motion)
+    turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
+    return turned + chain.summed(screws, tangent_rate)
+
+
+def twist(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_twist`."""
+    chain = _chain(mechanism, motion, frame)
+    return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
+
+
+def acceleration(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_acceleration`."""
+    chain = _chain(mechanism, motion, frame)
+    moving = chain.summed(chain.screw_rates(motion.q, motion.v), motion.v[..., None])
+    return (moving + chain.summed(chain.screws(motion.q)[1], motion.a[..., None]))[..., 0]
+
+
+def _chain(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FrameChain:
+    check_motion(mechanism, motion)
+    return frame_chain(mechanism, frame)

@@ -22,8 +22,8 @@ from masticator_dynamics.evaluation.model import Model
 from masticator_dynamics.traced import kernels
 
 if TYPE_CHECKING:
+    from masticator_dynamics.evaluation.goals import RowKind
     from masticator_dynamics.evaluation.loop_forces import LoopForces
-    from masticator_dynamics.evaluation.row_kind import RowKind
     from masticator_dynamics.evaluation.row_solver import RowSolver
 
 

@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.status import CLOSED
-from masticator_dynamics.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.evaluation.goals import Goal, GoalKind, RowKind, goal_weights
 from masticator_dynamics.evaluation.model import Model
-from masticator_dynamics.evaluation.row_kind import GoalKind, RowKind
 from masticator_dynamics.traced import kernels
 from masticator_dynamics.traced.reference import Reference
 

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mechanisms with flexible links: assumed modes in floating frames, loops by null space (S3)."""
 
-from masticator_dynamics.flexible.drive import MODES
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
-from masticator_dynamics.flexible.flexible_run import FlexibleRun, run_flexible
+from masticator_dynamics.flexible.flexible_run import MODES, FlexibleRun, run_flexible
 from masticator_dynamics.flexible.flexible_simulation import METHODS, FlexibleTrajectory, simulate
 from masticator_dynamics.flexible.segments import Segments, segmented
 

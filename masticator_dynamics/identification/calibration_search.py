@@ -19,10 +19,10 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.identification.encoder_equations import (
     EncoderEquations,
+    EncoderUnknowns,
     Equations,
     Poses,
 )
-from masticator_dynamics.identification.encoder_unknowns import EncoderUnknowns
 
 _COARSE, _STARTS = 40, 16  # poses of a first search, and places to begin at
 _FITS = 3.0  # standard deviations that errors may have where a search may end

@@ -1,16 +1,25 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to the numbers of the robot: what the data determine, and how well."""
+"""From a recording to the numbers of the robot: what the data determine, and how well.
+
+Numbers that a body can have: the nearest to what data say, by a convex program.
+
+A body's moments of mass are those of some distribution of mass if its pseudo-inertia, a symmetric
+4 x 4 matrix, has no negative eigenvalue (Wensing, Kim and Slotine 2018, IEEE RA-L 3, 60); friction
+and rotors are not negative. Clarabel solves for the amounts of the learnt directions.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.description.data import JointPhysics, MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.identification.consistency import consistent, possible
+from masticator_dynamics.engine.parameters import INERTIAL, Moments
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.equations import (
     Equations,
     Progress,
@@ -18,11 +27,122 @@ from masticator_dynamics.identification.equations import (
     usual_sizes,
 )
 from masticator_dynamics.identification.learning import Learnt, learn
-from masticator_dynamics.identification.log_checks import checked
 from masticator_dynamics.identification.measured_motion import MeasuredMotion, measured_motion
-from masticator_dynamics.identification.robot_log import RobotLog
+from masticator_dynamics.identification.robot_log import RobotLog, checked
 from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.optional import needed
+
+_NOT_NEGATIVE = (
+    'rotor_inertia',
+    'armature',
+    'stiffness',
+    'viscous',
+    'coulomb',
+    'damping',
+    'friction',
+)
+_ROOM = 1e-3  # of a body's own pseudo-inertia, that rounding must not use up
+_ROUNDING = 1e-6  # of what is believed, or of a body: left by the solver
+_UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
+
+
+def pseudo_inertia(moments: FloatArray) -> FloatArray:
+    """Matrix (4, 4) of ten moments of mass: second moments, first moments and mass."""
+    body = Moments.from_numbers(moments)
+    found = np.empty((4, 4))
+    found[:3, :3] = 0.5 * np.trace(body.second) * np.eye(3) - body.second
+    found[:3, 3] = found[3, :3] = body.first
+    found[3, 3] = body.mass
+    return found
+
+
+def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
+    """Whether bodies and friction can be so; what the file itself breaks does not count."""
+    values = unknowns.values + unknowns.spread @ x
+    lowest = np.minimum(unknowns.values, 0.0) - _ROUNDING * unknowns.deviation
+    signs = bool((values >= lowest)[_not_negative(unknowns)].all())
+    return signs and all(
+        np.linalg.eigvalsh(base + sum(a * c for a, c in zip(x, changes, strict=True)))[0]
+        > -_ROUNDING
+        for base, changes in _bodies(unknowns)
+    )
+
+
+def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
+    """Amounts (n_l,) of the learnt directions, as near to what data say as bodies allow.
+
+    Raises
+    ------
+    InputError
+        Without Clarabel, or when it finds none.
+    """
+    if is_consistent(unknowns, learnt.x):
+        return learnt.amounts
+    clarabel = needed('clarabel')
+    from scipy import sparse
+
+    rows, bounds, cones = [], [], []
+    spread = unknowns.spread @ learnt.directions
+    single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
+    sizes = unknowns.deviation[single]
+    rows.append(-spread[single] / sizes[:, None])
+    bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
+    cones.append(clarabel.NonnegativeConeT(int(single.sum())))
+    for base, changes in _bodies(unknowns):
+        told = np.tensordot(learnt.directions.T, changes, axes=1)
+        if np.abs(told).max() > 0.0:
+            rows.append(-np.array([_stacked(matrix) for matrix in told]).T)
+            bounds.append(_stacked(base))
+            cones.append(clarabel.PSDTriangleConeT(4))
+    weight = learnt.information / np.diag(learnt.information).max()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solution = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.amounts,
+        sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds), cones, settings,
+    ).solve()  # fmt: skip
+    found = np.array(solution.x)
+    for share in (1.0, 0.9999, 0.999, 0.99):  # rounding of the solver, towards the file's values
+        if np.isfinite(found).all() and is_consistent(
+            unknowns, learnt.directions @ (share * found)
+        ):
+            return share * found
+    raise InputError(f'no bodies that can be fit the data ({solution.status})')
+
+
+def possible(unknowns: Unknowns, x: FloatArray) -> FloatArray:
+    """Parameters (n_p,) for unknowns that are consistent up to rounding: without a negative one."""
+    values = unknowns.values + unknowns.spread @ x
+    least = np.where(_not_negative(unknowns), np.minimum(unknowns.values, 0.0), -np.inf)
+    return np.asarray(np.maximum(values, least))
+
+
+def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
+    kinds = [name.rpartition('.')[2] for name in unknowns.names]
+    return np.array([kind in _NOT_NEGATIVE for kind in kinds])
+
+
+def _bodies(unknowns: Unknowns) -> list[tuple[FloatArray, FloatArray]]:
+    """Pseudo-inertia (4, 4) of each body, and its changes (n_x, 4, 4), in units of the body."""
+    found = []
+    for k, name in enumerate(unknowns.names):
+        if name.endswith(f'.{INERTIAL[0]}'):
+            moments = unknowns.values[k : k + 10]
+            base = pseudo_inertia(moments)
+            units = np.sqrt(np.maximum(np.diag(base), 1e-6 * np.diag(base).max()))
+            scale = 1.0 / np.outer(units, units)
+            lowest = min(float(np.linalg.eigvalsh(base * scale)[0]), 0.0)
+            room = np.eye(4) * (_ROOM - lowest)
+            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[k : k + 10].T]
+            found.append((base * scale + room, np.array(changes)))
+    return found
+
+
+def _stacked(matrix: FloatArray) -> FloatArray:
+    """Upper triangle (10,) by columns, as Clarabel wants it."""
+    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in _UPPER])
+
 
 _DETERMINED = 0.5  # of what was believed: a parameter that is surer than this is determined
 

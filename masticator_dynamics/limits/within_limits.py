@@ -12,8 +12,8 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.evaluation.goals import GoalKind
 from masticator_dynamics.evaluation.results import Effort, Evaluator
-from masticator_dynamics.evaluation.row_kind import GoalKind
 from masticator_dynamics.limits.limited_patterns import (
     Problem,
     least_excess,

@@ -31,7 +31,7 @@ from masticator_dynamics.robot.recording.record import read_record
 from masticator_dynamics.robot.recording.script import Script, script_for
 from masticator_dynamics.robot.recording.session import Progress, record_session
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
-from masticator_dynamics.robot.twin.feedforward import Kind
+from masticator_dynamics.robot.twin.control_chain import Kind
 from masticator_dynamics.robot.twin.study_plot import plot_study
 from masticator_dynamics.robot.view.played_run import load_run
 from masticator_dynamics.robot.view.scene_player import page_of

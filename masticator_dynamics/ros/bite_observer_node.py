@@ -36,8 +36,11 @@ from masticator_dynamics.ros.common.parameters import (
     FramePrefix,
     MechanismName,
 )
-from masticator_dynamics.ros.joint_states.joint_state_input import ACTUATED, JointReading
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    ACTUATED,
+    JointReading,
+    JointStateRuntime,
+)
 
 _SOON = 0.75  # of a period, within which a state is left out
 

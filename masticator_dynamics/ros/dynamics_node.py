@@ -1,17 +1,224 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Node ``dynamics``: feedforward efforts for a trajectory and a measured bite force."""
+"""Node ``dynamics``: feedforward efforts for a trajectory and a measured bite force.
+
+Watches the runtime from outside its cycle: logs what happened there, publishes diagnostics.
+"""
 
 from __future__ import annotations
 
+import collections
 import functools
 import sys
+import time
 
+from rclpy.lifecycle import LifecycleNode
+
+from masticator_dynamics.drives.timing import Spread
 from masticator_dynamics.ros.common import process
+from masticator_dynamics.ros.common.diagnostics import (
+    ERROR,
+    OK,
+    WARN,
+    KeepingUp,
+    Status,
+    microseconds,
+)
 from masticator_dynamics.ros.common.managed_node import ManagedNode
+from masticator_dynamics.ros.common.status_reporter import StatusReporter
+from masticator_dynamics.ros.dynamics.cycle import Answer
+from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.supervision import Supervision
+from masticator_dynamics.ros.dynamics.topics import WrenchInput
+from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
+
+_STOOD_STILL = 0.05  # s; the default of added_effort_timeout
+_LOOK = 0.2  # s
+_LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
+
+
+class Supervision:
+    """Topic ``/diagnostics``, published once per second and on change.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    runtime : DynamicsRuntime
+    """
+
+    def __init__(self, node: LifecycleNode, runtime: DynamicsRuntime):
+        self._node, self._runtime = node, runtime
+        self._efforts_logged = -10.0
+        self._timing: dict[str, object] = {}
+        self._effort_news = ''  # what happened to efforts in the last second, or nothing
+        self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
+        self._keeping_up = KeepingUp(node.get_logger().warning)
+        self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
+        self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
+
+    def destroy(self) -> None:
+        """Destroy topic and timer."""
+        self._reporter.destroy()
+
+    def _collect(self) -> list[Status]:
+        now = time.monotonic()
+        if now - self._efforts_logged > 1.0:
+            self._efforts_logged = now
+            scheduler = self._runtime.scheduler  # this takes as long as all the rest
+            self._timing = {
+                **microseconds('cycle time', Spread.of(scheduler.durations())),
+                **microseconds('cycle lateness', Spread.of(scheduler.lateness())),
+            }
+            self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
+        runtime = self._runtime
+        self._keeping_up.look(
+            'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
+            'servo_drives adds no bite force meanwhile', runtime.scheduler.held_back.take(),
+        )  # fmt: skip
+        for wrenches in (runtime.bite_input, runtime.external_input):
+            self._log_stale(wrenches.topic, wrenches.kept)
+        return [
+            self._cycle(),
+            self._trajectory(),
+            self._wrench('bite force', runtime.bite_input),
+            self._wrench('external wrench', runtime.external_input),
+            self._efforts(),
+        ]
+
+    def _cycle(self) -> Status:
+        runtime = self._runtime
+        counts = runtime.scheduler.counts
+        values = _cycle_values(runtime.scheduler, self._timing, runtime.answer)
+        if runtime.errors:
+            message = f'{runtime.errors} cycles failed'
+            return Status('cycle', ERROR, message, values)
+        if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
+            return Status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
+        message = 'active' if runtime.trajectory_input.active else 'not active'
+        return Status('cycle', OK, message, values)
+
+    def _trajectory(self) -> Status:
+        runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
+        mode = runtime.motion.mode(runtime.now())
+        values = {
+            'mode': mode,
+            **rejections.values(),
+            'overtaken': runtime.trajectory_input.overtaken,
+            'last asked': runtime.trajectory_input.asked or 'nothing',
+            'process that checks them': runtime.trajectory_input.preparer.state,
+            'failures of that process': runtime.trajectory_input.preparer.failures,
+            'action': ACTION if runtime.action else 'none: control_msgs is not installed',
+        }
+        if runtime.cycle.failure:
+            message = f'stopped: {runtime.cycle.failure}'
+            return Status('trajectory', ERROR, message, values)
+        failure = runtime.trajectory_input.preparer.failure
+        level, message = (WARN, failure) if failure else (OK, mode)
+        return rejections.status('trajectory', level, message, values)
+
+    def _wrench(self, what: str, given: WrenchInput) -> Status:
+        now, kept = self._runtime.now(), given.kept
+        state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
+        values = {
+            'state': state,
+            'age (s)': 'none' if age is None else age,
+            'timeout (s)': kept.timeout,
+            'stale frames': ', '.join(stale) or 'none',
+            **given.rejections.values(),
+        }
+        level, message = OK, state
+        if state == 'stale':
+            level, message = ERROR, f'stale: older than {kept.timeout:g} s, counts as zero'
+        return given.rejections.status(what, level, message, values)
+
+    def _efforts(self) -> Status:
+        runtime = self._runtime
+        counts = zip(runtime.mechanism.actuated, runtime.clamp.counts.tolist(), strict=True)
+        values: dict[str, object] = {f'clamped cycles {name}': count for name, count in counts}
+        watch = runtime.watch
+        if watch is not None:
+            values['cycles at limits'] = watch.bound
+            values['cycles in which the motion gave way'] = watch.gave_way
+            values['cycles in which nothing kept limits'] = watch.unmet
+        if self._effort_news:
+            return Status('effort', WARN, self._effort_news, values)
+        return Status('effort', OK, 'within limits', values)
+
+    def _log_clamped(self) -> list[str]:
+        """Log a line per second for all motors, so that none hides another; return it in short."""
+        clamp, names, lines = self._runtime.clamp, [], []
+        rows = zip(
+            self._runtime.mechanism.actuated,
+            clamp.take_largest().tolist(),
+            clamp.limits.tolist(),
+            clamp.units,
+            strict=True,
+        )
+        for name, wanted, limit, unit in rows:
+            if wanted > 0.0:
+                names.append(name)
+                lines.append(f'{name} to {limit:.6g} {unit} ({wanted:.6g} {unit} needed)')
+        if not lines:
+            return []
+        self._node.get_logger().warning(f'effort clamped: {"; ".join(lines)}')
+        return [f'clamped: {", ".join(names)}']
+
+    def _log_limits(self) -> list[str]:
+        """Log a line per second for all loads at limits and what gave way; return it in short."""
+        watch, logger = self._runtime.watch, self._node.get_logger()
+        if watch is None:
+            return []
+        news, short = watch.take_news(), []
+        loads = dict(tuple(news.loads.items()))  # a cycle may be writing right now
+        if loads:
+            short.append(f'at limits: {", ".join(loads)}')
+            lines = (
+                f'{name} {load.value:.6g} {load.unit} of [{load.lower:.6g}, {load.upper:.6g}]'
+                for name, load in loads.items()
+            )
+            logger.warning(f'limits bind: {"; ".join(lines)}')
+        shortfalls = watch.shortfalls(news)
+        if shortfalls:
+            short.append(f'the motion gives way: {", ".join(s.name for s in shortfalls)}')
+            logger.warning(f'the motion gives way: {", ".join(map(str, shortfalls))}')
+        if news.unmet:
+            short.append('limits cannot be kept')
+            logger.warning(f'limits cannot be kept: {news.unmet}')
+        return short
+
+    def _log_stale(self, topic: str, kept: MeasuredWrenches) -> None:
+        """Log one line when a frame becomes stale."""
+        now = self._runtime.now()
+        before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
+        if new := self._stale[topic] - before:
+            self._node.get_logger().error(
+                f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now):.3g} s old, timeout '
+                f'is {kept.timeout:g} s; it counts as zero'
+            )
+
+
+def _cycle_values(
+    scheduler: CycleScheduler, timing: dict[str, object], answer: Answer | None
+) -> dict[str, object]:
+    """Counts and timing of the cycles, and the residuals of the latest one."""
+    counts = scheduler.counts
+    values: dict[str, object] = {
+        'real-time scheduling': scheduler.real_time,
+        'processors stay awake': scheduler.awake,
+        'cycles': counts.run,
+        'late cycles': counts.late,
+        'skipped cycles': counts.skipped,
+        'clock jumps': counts.jumps,
+        'stalls': counts.stalls,
+        **timing,
+    }
+    if answer is not None:
+        effort = answer.effort
+        values['closure residual (m)'] = float(effort.closure_residual)
+        values['balance residual (N m)'] = float(effort.balance_residual)
+    return values
 
 
 class SupervisedRuntime(DynamicsRuntime):

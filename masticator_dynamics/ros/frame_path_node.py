@@ -25,8 +25,7 @@ from masticator_dynamics.ros.common.parameters import (
     FramePrefix,
     MechanismName,
 )
-from masticator_dynamics.ros.joint_states.joint_state_input import JointReading
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
 _RED, _GREEN, _BLUE = 0.1, 0.3, 0.8

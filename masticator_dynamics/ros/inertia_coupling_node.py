@@ -24,8 +24,7 @@ from masticator_dynamics.ros.common.parameters import (
     Declaration,
     MechanismName,
 )
-from masticator_dynamics.ros.joint_states.joint_state_input import JointReading
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,8 +17,7 @@ from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.common.outgoing import doubles
 from masticator_dynamics.ros.common.parameters import Autostart, ClosureTolerance, MechanismName
-from masticator_dynamics.ros.joint_states.joint_state_input import JointReading
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateRuntime
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,13 @@ import numpy as np
 from masticator_dynamics.analysis.load_inertia.estimator import FITTED as FITTED_KINDS
 from masticator_dynamics.analysis.load_inertia.estimator import MODEL, Estimator, ModelEstimator
 from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellipses
-from masticator_dynamics.analysis.load_inertia.maps import CircleMap, EllipseMap, GridMap, Map
-from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.maps import (
+    CircleMap,
+    EllipseMap,
+    GridMap,
+    Map,
+    Region,
+)
 from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
 from masticator_dynamics.analysis.load_inertia.storage import read_estimator, shipped_file
 from masticator_dynamics.engine.arrays import FloatArray

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
-from masticator_dynamics.flexible.beam import frequency_roots
+from masticator_dynamics.flexible.links import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
 from papers.comparison.comparison_table import ComparisonTable, rows_of

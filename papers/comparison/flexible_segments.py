@@ -13,8 +13,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, segmented, simulate
-from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
-from masticator_dynamics.flexible.flexible_run import straight
+from masticator_dynamics.flexible.flexible_run import driven_mechanism, feedforward, straight
 from masticator_dynamics.motion.path import MotionPath
 from papers.comparison.comparison_table import ComparisonTable, rows_of
 

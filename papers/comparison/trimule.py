@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.analysis.grid import Axis, make_grid
+from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
 from masticator_dynamics.analysis.load_inertia.sampling import load_inertia
-from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 from papers.comparison.comparison_table import Cell, ComparisonTable

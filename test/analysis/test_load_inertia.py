@@ -9,12 +9,11 @@ import pytest
 import samples
 from oracles import trimule_oracle
 
-from masticator_dynamics.analysis.grid import Axis, make_grid
+from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
 from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia,
     load_inertia_where_possible,
 )
-from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.errors import InputError, ReachError
 from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 

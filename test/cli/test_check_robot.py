@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.commands import check_robot as module
-from masticator_dynamics.drives.simulated_bus import on_simulated_bus
+from masticator_dynamics.robot.recording.nodes import on_simulated_bus
 
 WITHOUT_CANOPEN = "import sys; sys.modules['canopen'] = None\n"
 

@@ -11,8 +11,8 @@ import pytest
 import samples
 
 from masticator_dynamics.drives.configuration import Drive, Drives, Motor, load_drives
-from masticator_dynamics.drives.simulated_bus import free_port, on_simulated_bus
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.robot.recording.nodes import free_port, on_simulated_bus
 
 TEXT = (samples.ROOT / 'config/drives.yaml').read_text(encoding='utf-8')
 REAL = 'interface: socketcan\n  channel: can0'

@@ -19,7 +19,6 @@ from by_the_clock import by_the_clock
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
-from masticator_dynamics.drives.simulated_bus import GROUP
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import read_table
@@ -34,13 +33,12 @@ from masticator_dynamics.robot.demo import (
     run_closed_loop,
 )
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.health import Counts
-from masticator_dynamics.robot.recording.nodes import ClosedLoop
+from masticator_dynamics.robot.recording.health import Counts, read_stalls, stalls_file
+from masticator_dynamics.robot.recording.nodes import GROUP, ClosedLoop
 from masticator_dynamics.robot.recording.processes import Child
 from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
 from masticator_dynamics.robot.recording.script import built_in_script
 from masticator_dynamics.robot.recording.session import Progress
-from masticator_dynamics.robot.recording.stalls import read_stalls, stalls_file
 
 MISSING = [
     name
@@ -370,7 +368,7 @@ def test_a_process_sees_when_the_computer_stands_still(tmp_path):
         pass
     file, found, stopped = stalls_file(tmp_path, 'pass'), np.empty((0, 2)), 0.0
     watch = Child(
-        'watch', ['-m', 'masticator_dynamics.robot.recording.stalls'], dict(os.environ), file
+        'watch', ['-m', 'masticator_dynamics.robot.recording.health'], dict(os.environ), file
     )
     until = time.monotonic() + (60.0 if permitted else 3.0)
     try:

@@ -13,7 +13,7 @@ import pytest
 import samples
 import yaml
 
-from masticator_dynamics.description.schema import json_schema
+from masticator_dynamics.description.reading import json_schema
 
 FILE = samples.ROOT / 'config' / 'mechanism.schema.json'
 SCHEMA = json.loads(FILE.read_text(encoding='utf-8'))

@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.design import study as studies
-from masticator_dynamics.design.best import write_description
 from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drive, Drives
-from masticator_dynamics.drives.simulator.axes import Axes, FreeMotors
-from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.servo import Axes, FreeMotors, ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, SimulationSettings
 
 MOTOR = {

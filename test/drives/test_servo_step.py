@@ -7,8 +7,7 @@ import pytest
 
 from drives.simulated import drives, simulation
 from masticator_dynamics.drives.simulator import servo_step
-from masticator_dynamics.drives.simulator.axes import Axes
-from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.servo import Axes, ServoTask
 
 COUNT = 5  # fills no group of lanes
 

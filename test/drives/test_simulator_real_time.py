@@ -13,7 +13,7 @@ import pytest
 from by_the_clock import by_the_clock
 
 from drives.simulated import drives, simulation
-from masticator_dynamics.drives.simulator.axes import FreeMotors
+from masticator_dynamics.drives.simulator.servo import FreeMotors
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.errors import DriveError
 

@@ -9,8 +9,7 @@ import pytest
 import scipy.integrate
 
 from drives.simulated import MOTOR, SIMULATED, Axis, drives, simulation
-from masticator_dynamics.drives.simulator.axes import Axes, FreeMotors
-from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.servo import Axes, FreeMotors, ServoTask
 from masticator_dynamics.errors import InputError
 
 RATIO = MOTOR['gear_ratio']

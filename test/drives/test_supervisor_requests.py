@@ -11,8 +11,8 @@ import pytest
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives import supervisor
-from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.drive_cycle import Emergency, Goal
+from masticator_dynamics.drives.following import Approach
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor

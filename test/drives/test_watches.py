@@ -21,7 +21,7 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Goal
-from masticator_dynamics.drives.drive_faults import WatchDeadlines
+from masticator_dynamics.drives.drive_report import WatchDeadlines
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.watching_threads import (

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from masticator_dynamics.flexible.beam import MOST_MODES, frequency_roots, quadrature, shapes
+from masticator_dynamics.flexible.links import MOST_MODES, frequency_roots, quadrature, shapes
 
 BOUNDARIES = ('fixed-free', 'pinned-pinned', 'clamped-pinned')
 

@@ -11,7 +11,7 @@ from flexible import beams
 from masticator_dynamics.description.data import Material, Section
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import FlexibleModel, FlexibleState
-from masticator_dynamics.flexible.beam import frequency_roots, quadrature, shapes
+from masticator_dynamics.flexible.links import frequency_roots, quadrature, shapes
 
 MODELS = {
     'rrr4': beams.rrr4,

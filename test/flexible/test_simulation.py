@@ -16,7 +16,7 @@ from masticator_dynamics.errors import (
     SingularityError,
 )
 from masticator_dynamics.flexible import FlexibleModel, run_flexible, simulate
-from masticator_dynamics.flexible.drive import driven_mechanism, feedforward
+from masticator_dynamics.flexible.flexible_run import driven_mechanism, feedforward
 from masticator_dynamics.flexible.flexible_simulation import RTOL
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral

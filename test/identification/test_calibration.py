@@ -16,7 +16,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.calibration import calibrate
 from masticator_dynamics.identification.calibration_search import Fixture
-from masticator_dynamics.identification.encoder_unknowns import dimensions
+from masticator_dynamics.identification.encoder_equations import dimensions
 
 CALIBRATIONS = int(os.environ.get('CALIBRATIONS', '4'))
 COUNT = 2.0 * np.pi / (4096 * 4.8)

@@ -10,8 +10,7 @@ import pytest
 from identification.robots import chewing
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.log_checks import checked
-from masticator_dynamics.identification.robot_log import RobotLog
+from masticator_dynamics.identification.robot_log import RobotLog, checked
 
 
 @pytest.fixture(scope='module')

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from masticator_dynamics.robot.laboratory import written_numbers as written
+from masticator_dynamics.robot.laboratory import units as written
 
 SPACE = '\u00a0'
 

@@ -9,7 +9,7 @@ import pytest
 import samples
 
 from masticator_dynamics.errors import ClosureError, InputError, ReachError
-from masticator_dynamics.ros.joint_states.joint_state_input import JointStateReader
+from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateReader
 
 NAN = math.nan
 Y = np.array([0.002, 0.001, 0.01, 0.06])

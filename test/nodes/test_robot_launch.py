@@ -5,8 +5,8 @@
 import pytest
 
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.simulated_bus import at_rate
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.robot.recording.nodes import at_rate
 from nodes.launch_files import (
     PACKAGES,
     as_text,

@@ -12,7 +12,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.evaluation.row_kind import GoalKind
+from masticator_dynamics.evaluation.goals import GoalKind
 from masticator_dynamics.traced import distribution as traced
 from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.traced.row_code import RowCode

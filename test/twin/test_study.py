@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.drives.configuration import Drives, Gains, MotorFriction
-from masticator_dynamics.drives.simulator.axes import Axes, FreeMotors
-from masticator_dynamics.drives.simulator.servo import ServoTask
+from masticator_dynamics.drives.simulator.servo import Axes, FreeMotors, ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.twin import control_chain as chain
-from masticator_dynamics.robot.twin import margins, study
-from masticator_dynamics.robot.twin.feedforward import Kind
+from masticator_dynamics.robot.twin import study, tuning
+from masticator_dynamics.robot.twin.control_chain import Kind
 
 GAINS = Gains(position=16.0, velocity=0.08)
 
@@ -153,7 +152,7 @@ def test_gain_margin_is_where_a_servo_begins_to_swing(
 ) -> None:
     position, velocity = gains
     drive, step = setting.simulation.drives['crank_1'], setting.simulation.step
-    found = margins.margins(Gains(position=position, velocity=velocity), inertia, drive, step)
+    found = tuning.margins(Gains(position=position, velocity=velocity), inertia, drive, step)
     assert found.gain > 1.0
     for part, grows in ((0.93, False), (1.07, True)):
         raised = part * found.gain

@@ -14,8 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.view.browser_guard import guarded
-from masticator_dynamics.robot.view.server import serving
+from masticator_dynamics.robot.view.server import guarded, serving
 
 
 @pytest.fixture(scope='module')

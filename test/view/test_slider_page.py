@@ -46,7 +46,7 @@ def test_a_page_of_a_mechanism_is_whole_and_asks_for_nothing(tmp_path) -> None:
 
 
 def test_sliders_have_round_steps_that_stay_inside_the_ranges() -> None:
-    from masticator_dynamics.robot.view.slider_ranges import slider_ranges
+    from masticator_dynamics.robot.view.scene import slider_ranges
 
     for name in ('masticator', 'stewart', 'scara', 'trimule'):
         robot = Mechanism.load(name)

@@ -17,8 +17,7 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     MeasuredError,
 )
 from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellipses
-from masticator_dynamics.analysis.load_inertia.maps import GridMap
-from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.maps import GridMap, Region
 from masticator_dynamics.analysis.load_inertia.sampling import (
     element_indices,
     inertia_at,

@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.analysis.load_inertia.maps import CircleMap, EllipseMap, GridMap, Map
-from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.maps import (
+    CircleMap,
+    EllipseMap,
+    GridMap,
+    Map,
+    Region,
+)
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError, SingularityError

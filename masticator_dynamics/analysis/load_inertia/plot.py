@@ -9,8 +9,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.analysis.grid import PoseNet
 from masticator_dynamics.analysis.pictures import MAP_STYLE, ShownCoordinates, png_figure
-from masticator_dynamics.analysis.pose_net import PoseNet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 

@@ -21,7 +21,7 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     MeasuredError,
     ModelEstimator,
 )
-from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.maps import Region
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray

@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.dictionary import read_eds
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.simulator import faults
-from masticator_dynamics.drives.simulator.axes import Axes, Plant
+from masticator_dynamics.drives.simulator.servo import Axes, Plant
 from masticator_dynamics.drives.simulator.simulated_dictionary import entries_of
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.drives.simulator.slave import Handler, Link, Slave

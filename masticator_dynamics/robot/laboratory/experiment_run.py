@@ -22,8 +22,7 @@ from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.laboratory import recording, texture_profile
-from masticator_dynamics.robot.laboratory.jaw import JawLoads
-from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
+from masticator_dynamics.robot.laboratory.mouthful import JawLoads, Series, check_motion, chew
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
     Protocol,

@@ -1,6 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report of an experiment: tables, figures as SVG and PDF, and one HTML file with all."""
+"""The report of an experiment: tables, figures as SVG and PDF, and one HTML file with all.
+
+What of a figure on the twin is put in with the food, and what is computed.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,17 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masticator_dynamics.files.share import find_yaml
 from masticator_dynamics.files.tables import write_bytes, write_text
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
-from masticator_dynamics.robot.laboratory.food_sources import DECIDED_BY, remarks
 from masticator_dynamics.robot.laboratory.protocol import food_source
 from masticator_dynamics.robot.laboratory.report_figures import SHOWN, figures_figure, force_figure
 from masticator_dynamics.robot.laboratory.report_methods import citation, methods
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
 from masticator_dynamics.robot.laboratory.table_files import Formats, write_curves, write_tables
-from masticator_dynamics.robot.laboratory.written_numbers import (
+from masticator_dynamics.robot.laboratory.units import (
     condition,
     decimals_for,
     fixed,
@@ -32,6 +36,36 @@ from masticator_dynamics.robot.laboratory.written_numbers import (
     plain,
     probability,
 )
+
+# By the law of the twin's foods (twin/food.py): figures, and what decides them.
+DECIDED_BY = {
+    'hardness': 'put in: the yield force, or stiffness times compression where the food does not '
+    'yield; the damping adds to it with the speed of the teeth',
+    'break force, break deformation, stiffness': 'put in: yield force, break '
+    'compression, stiffness',
+    'cohesiveness, springiness, decay per stroke': 'put in: the softening from bite to bite; every '
+    'bite has the whole thickness again',
+    'gumminess, chewiness': 'products of the above',
+    'adhesiveness': 'put in: these foods do not stick',
+    'work, resilience, contact time, force rate': 'computed from the law, its data and the motion',
+    'forces of the condyles, efforts and energy of the motors': "computed from the food's force by "
+    'the dynamics of the robot',
+    'wear': 'computed with an assumed wear rate',
+}
+
+
+def remarks(source: str | pathlib.Path) -> str:
+    """What the head of a food's file says of its data: which are measured, and which assumed."""
+    text = read_text(find_yaml(source, 'food', 'foods'), LARGEST_DESCRIPTION)
+    found = []
+    for line in text.splitlines():
+        if not line.startswith('#'):
+            break
+        remark = line.lstrip('#').strip()
+        if not remark.startswith(('Copyright', 'SPDX-')):
+            found.append(remark)
+    return ' '.join(filter(None, found)) or 'Its file does not say where its data are from.'
+
 
 REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')

@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.result_tables import Result
-from masticator_dynamics.robot.laboratory.written_numbers import condition
+from masticator_dynamics.robot.laboratory.units import condition
 
 # Figures in the report, with their units and the factor to them from SI units.
 SHOWN = {

@@ -10,7 +10,7 @@ from typing import Any
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
-from masticator_dynamics.robot.laboratory.written_numbers import level, named_term
+from masticator_dynamics.robot.laboratory.units import level, named_term
 
 PACKAGE = 'masticator_dynamics'
 _YEAR = 2026

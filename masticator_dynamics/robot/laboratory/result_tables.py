@@ -21,8 +21,7 @@ from masticator_dynamics.robot.laboratory.factor_effects import (
     Effect,
     analyse,
 )
-from masticator_dynamics.robot.laboratory.jaw import JawLoads
-from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS
+from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,25 +1,257 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process that plays, to the dynamics node or with ``--drives`` to all, and records."""
+"""The process that plays, to the dynamics node or with ``--drives`` to all, and records.
+
+Sends the motion of a script and records the result.
+
+To the dynamics node alone it also sends the food's force; in closed loop it enables the drives.
+Reports its progress to its parent, one JSON object per line of standard output::
+
+    {"phase": "waiting", "lacking": ["nothing on /joint_states"]}
+    {"phase": "playing", "time": 1.2}
+    {"phase": "writing"}
+    {"phase": "recorded"}
+    {"phase": "failed", "reason": "..."}
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 import pathlib
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import ExternalShutdownException
+from rclpy.serialization import deserialize_message
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
 
+from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.mcap_file import Event, write_mcap
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.player import BitingPlayer, DrivesPlayer
-from masticator_dynamics.robot.recording.processes import RunError
-from masticator_dynamics.robot.recording.script import Script
+from masticator_dynamics.robot.recording.health import Health
+from masticator_dynamics.robot.recording.processes import RunError, load_in_words
+from masticator_dynamics.robot.recording.recorder import (
+    LEAD,
+    LEAD_PART,
+    QUIET,
+    Recorder,
+    Report,
+    time_message,
+    trajectory_message,
+)
+from masticator_dynamics.robot.recording.script import BITE_STEP, Script
 from masticator_dynamics.ros import middleware
+
+_FIRST = 1.5  # s more to check the first trajectory, on a busy computer
+_LOOK = 0.1  # s between two looks at what there is to do
+_TAIL = 1.2  # s, recorded after the end of the motion: diagnostics come once per second
+_RESET = 3.0  # s, for a reset to appear in diagnostics
+
+
+class Player(Recorder):
+    """Waits for everything it needs, sends the motion, records until some time after it.
+
+    Parameters
+    ----------
+    script : Script
+        What is played.
+    received : mapping of str
+        Message types by topic.
+    awaited : sequence of str
+        Topics on which something must arrive before it plays.
+    report : callable
+        Called with what the parent should know.
+    """
+
+    tail = 0.5  # s, recorded after the end of the motion
+
+    def __init__(
+        self, script: Script, received: Mapping[str, str], awaited: Sequence[str], report: Report
+    ):
+        super().__init__('chewing_player', received)
+        self.script, self._awaited, self._report = script, awaited, report
+        self.start = 0  # of the motion, ns since 1970
+        self.trajectory = self.create_publisher(JointTrajectory, topics.TRAJECTORY, self.qos)
+
+    def play(self) -> None:
+        """Play and record.
+
+        Raises
+        ------
+        RunError
+            When the motion cannot be played to the end.
+        """
+        connected = time.monotonic()
+        while time.monotonic() - connected <= QUIET:
+            lacking = self.lacking()
+            self.wait(*lacking)
+            if lacking:
+                connected = time.monotonic()
+        self.prepare()
+        lead = LEAD + _FIRST + LEAD_PART * self.script.duration
+        self.start = time.time_ns() + int(lead * 1e9)
+        message = trajectory_message(self.script, self.start)
+        self.send(topics.TRAJECTORY, self.trajectory, message)
+        elapsed = 0.0
+        while elapsed <= self.script.duration + self.tail:
+            self._report({'phase': 'playing', 'time': min(elapsed, self.script.duration)})
+            self.spin(_LOOK)
+            self.check()
+            elapsed = max(self.elapsed(), 0.0)
+
+    def lacking(self) -> list[str]:
+        """What is still missing, for people."""
+        silent = [f'nothing on {topic}' for topic in self._awaited if topic not in self.heard]
+        if not self.trajectory.get_subscription_count():
+            silent.append(f'nobody listens on {topics.TRAJECTORY}')
+        return silent
+
+    def prepare(self) -> None:
+        """Do what remains once nothing is missing; the record then begins with what is played."""
+
+    def check(self) -> None:
+        """Refuse to go on, by `RunError`, when something has stopped."""
+
+    def wait(self, *lacking: str) -> None:
+        """Report what is missing and wait a little."""
+        self._report({'phase': 'waiting', 'lacking': lacking})
+        self.spin(_LOOK)
+
+    def elapsed(self) -> float:
+        """Time since the start of the motion, s."""
+        return (time.time_ns() - self.start) * 1e-9
+
+
+class BitingPlayer(Player):
+    """Plays to the dynamics node alone and also sends the food's force.
+
+    Parameters
+    ----------
+    script : Script
+        What is played.
+    contacts : list of str
+        Contacts whose forces are recorded.
+    report : callable
+        Called with what the parent should know.
+    """
+
+    def __init__(self, script: Script, contacts: list[str], report: Report):
+        awaited = topics.EFFORT, topics.JOINT_STATES, topics.STATE, topics.CONTACTS
+        super().__init__(script, topics.received_topics(contacts), awaited, report)
+        self._bite = self.create_publisher(WrenchStamped, topics.BITE_FORCE, self.qos)
+
+    def lacking(self) -> list[str]:
+        """What is still missing, for people."""
+        listeners = self._bite.get_subscription_count()
+        if max(listeners, self.trajectory.get_subscription_count()) > 1:
+            raise RunError('a second dynamics node is on this domain')
+        return super().lacking() + [f'nobody listens on {topics.BITE_FORCE}'] * (not listeners)
+
+    def prepare(self) -> None:
+        """Begin to bite."""
+        self.events.clear()
+        self.create_timer(BITE_STEP, self._send_bite)
+
+    def _send_bite(self) -> None:
+        if not self.start:
+            return
+        instant = self.elapsed()
+        message = WrenchStamped()
+        message.header.stamp = time_message(time.time_ns())
+        message.header.frame_id = self.script.bite_frame
+        force = [
+            float(np.interp(instant, self.script.bite_times, column, left=0.0, right=0.0))
+            for column in self.script.bite_forces.T
+        ]
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = force
+        self.send(topics.BITE_FORCE, self._bite, message)
+
+
+class DrivesPlayer(Player):
+    """Waits for all nodes, enables the drives, plays, records.
+
+    Parameters
+    ----------
+    script : Script
+        What is played.
+    report : callable
+        Called with what the parent should know.
+    """
+
+    tail = _TAIL
+
+    def __init__(self, script: Script, report: Report):
+        self._health = Health()
+        awaited = topics.BITE_FORCE, topics.STATE, topics.DRIVES, topics.TRUTH
+        super().__init__(script, topics.CLOSED_LOOP, awaited, report)
+        self._enable = self.create_client(Trigger, topics.ENABLE)
+        self._reset = self.create_client(Trigger, topics.RESET)
+        self._before = self._health.counts
+
+    def on_message(self, topic: str, content: bytes) -> None:
+        """Evaluate diagnostics."""
+        if topic == topics.DIAGNOSTICS:
+            self._health.take(deserialize_message(content, DiagnosticArray).status)
+
+    def lacking(self) -> list[str]:
+        """What is still missing, for people."""
+        ready = self._enable.service_is_ready()
+        return super().lacking() + [f'no service {topics.ENABLE}'] * (not ready)
+
+    def prepare(self) -> None:
+        """Get the drives to follow; the record keeps earlier counts, too."""
+        if self._health.stopped:
+            self._clear()
+        answer = self._answer(self._enable)
+        if not answer.success:
+            self._clear()
+            answer = self._answer(self._enable)
+        if not answer.success:
+            raise self._failure(f'the drives cannot be enabled: {answer.message}')
+        while self._health.phase != Phase.FOLLOWING.value:
+            self.check()
+            self.wait(f'the drives do not follow {topics.STATE}: {self._health.phase}')
+        self.events = [event for event in self.events if event.topic == topics.DIAGNOSTICS]
+        self._before = self._health.counts
+
+    def check(self) -> None:
+        """Say why the drives stopped, once every process has reported its delays."""
+        if self._health.stopped:
+            when = f' {self.elapsed():.1f} s after the motion began' if self.start else ''
+            self.spin(_TAIL)
+            raise self._failure(f'the drives stopped{when}: {self._health.stopped}')
+
+    def _clear(self) -> None:
+        """Reset drives, which may have stopped because this process started.
+
+        Now and then the middleware blocks publishers for a third of a second when a new
+        subscriber appears.
+        """
+        begin = time.monotonic()
+        self._answer(self._reset)
+        while self._health.stopped and time.monotonic() - begin <= _RESET:
+            self.spin(_LOOK)
+        self.check()
+
+    def _answer(self, service: Any) -> Any:
+        future = service.call_async(Trigger.Request())
+        while not future.done():
+            self.wait(f'no answer from {service.srv_name}')
+        return future.result()
+
+    def _failure(self, reason: str) -> RunError:
+        behind = self._health.counts.since(self._before).in_words()
+        if behind:
+            reason += f'. This computer was too slow ({load_in_words()}): {behind}'
+        return RunError(reason)
 
 
 def _report(content: dict[str, Any]) -> None:

@@ -29,10 +29,11 @@ from masticator_dynamics.robot.twin.control_chain import (
     ChainRecord,
     CommandedMotion,
     Delays,
+    Kind,
     Watch,
+    feedforward,
     follow,
 )
-from masticator_dynamics.robot.twin.feedforward import Kind, feedforward
 from masticator_dynamics.robot.twin.food import Food, load_food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.workers import results

@@ -1,32 +1,227 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Common part of the nodes that publish a message for each joint state received."""
+"""Common part of the nodes that publish a message for each joint state received.
+
+Configuration of a mechanism from an incoming joint state, or why the state gives none.
+
+All nodes read joint states this way. Joints are found by name, in any order; joints that are not
+needed are ignored, whatever their values.
+
+- If all independent coordinates are named, they are the configuration.
+- Otherwise, if all actuated joints are named, the closed configuration that fits them best is found
+  by forward kinematics (velocities: by least squares). It is refused if the given actuated
+  positions would open its loops by more than a tolerance.
+- A state is refused if neither set of joints is complete, a needed joint is named twice, there are
+  not as many positions as names, or a needed position is not finite. The error names the joint.
+- Velocities may be missing, or NaN for all needed joints, which joint_state_broadcaster sends for
+  drives that measure no velocity: the velocity is then unknown, not zero. A wrong number of
+  velocities, or NaN for only some needed joints, is refused. Efforts are for nodes that need them.
+- Ranges of joints and sockets are not enforced, because a measured state is a fact.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
-from masticator_dynamics.errors import in_words
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, in_words
+from masticator_dynamics.evaluation.actuated_fit import closest_motion, independent_velocity
+from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.outgoing import publisher
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
-from masticator_dynamics.ros.joint_states.joint_state_input import (
-    ACTUATED,
-    INDEPENDENT,
-    JointReading,
-    JointStateReader,
-    UnmeasuredError,
-)
+
+INDEPENDENT, ACTUATED = 'independent', 'actuated'
+
+
+@dataclasses.dataclass(frozen=True)
+class JointSelection:
+    """The entries of a message to use: ``joints`` of a ``kind``, at ``columns`` of its arrays."""
+
+    kind: str
+    joints: tuple[str, ...]
+    columns: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class JointReading:
+    """A configuration of the closed mechanism.
+
+    Attributes
+    ----------
+    motion : Motion
+        The configuration at rest.
+    y_dot : array, shape (n_y,), or None
+        Independent velocities; None when they were not measured.
+    kind : str
+        Which joints were read: `INDEPENDENT` or `ACTUATED`.
+    closure_residual : float
+        Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
+    measured, effort : arrays, shape (n_u,), or None
+        Positions and efforts as given, of actuated joints; None where there are none.
+    """
+
+    motion: Motion
+    y_dot: FloatArray | None
+    kind: str
+    closure_residual: float
+    measured: FloatArray | None = None
+    effort: FloatArray | None = None
+
+    @property
+    def y(self) -> FloatArray:
+        """Independent positions (n_y,), rad or m."""
+        return self.motion.y
+
+
+class UnmeasuredError(InputError):
+    """None of the needed joints has a position: nothing has been measured yet."""
+
+
+def select_joints(
+    mechanism: Mechanism, names: Sequence[str], kinds: Sequence[str] = (INDEPENDENT, ACTUATED)
+) -> JointSelection:
+    """Find the joints that give the configuration: all independent ones, else all actuated ones.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    names : sequence of str
+        Of a message.
+    kinds : sequence of str
+        Those that may be read, the best first.
+
+    Raises
+    ------
+    InputError
+        If both kinds are incomplete or a needed joint is named twice.
+    """
+    counts = Counter(names)
+    lacking = []
+    for kind in kinds:
+        joints = getattr(mechanism, kind)
+        missing = [joint for joint in joints if joint not in counts]
+        if missing:
+            plural = 'coordinates' if kind == INDEPENDENT else 'joints'
+            lacking.append(f'all {kind} {plural} (missing: {", ".join(missing)})')
+            continue
+        for joint in joints:
+            if counts[joint] > 1:
+                raise InputError(f'{joint!r} is named {counts[joint]} times')
+        return JointSelection(kind, joints, tuple(names.index(joint) for joint in joints))
+    if len(lacking) == 1:
+        raise InputError(f'there are not {lacking[0]}')
+    raise InputError(f'there are neither {lacking[0]} nor {lacking[1]}')
+
+
+class JointStateReader:
+    """Reads configurations from the names, positions and velocities of messages.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Holds scratch memory: only the reading thread may use it.
+    tolerance : float
+        Largest gap of a loop that measured actuated positions may leave, m.
+    kinds : sequence of str
+        As for :func:`select_joints`.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        tolerance: float,
+        kinds: Sequence[str] = (INDEPENDENT, ACTUATED),
+    ):
+        self._mechanism, self._kinds = mechanism, kinds
+        self.tolerance = tolerance
+        self._names: list[str] = []
+        self._selection: JointSelection | None = None
+
+    def read(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        velocities: Sequence[float] = (),
+        efforts: Sequence[float] = (),
+    ) -> JointReading:
+        """Read one state.
+
+        Parameters
+        ----------
+        names : sequence of str
+        positions : sequence of float
+            rad or m, as many as names.
+        velocities : sequence of float
+            rad/s or m/s, as many as names, or none.
+        efforts : sequence of float
+            N m or N; ignored unless they are as many as names, and finite.
+
+        Raises
+        ------
+        UnmeasuredError
+            If all needed positions are NaN, as in ros2_control before the first state.
+        InputError
+            For values that are missing, given twice, not finite or of the wrong number.
+        ReachError, ClosureError, SingularityError
+            If the loops cannot close at the independent positions, no closed configuration is
+            near the actuated ones, or the loops stay open by more than the tolerance.
+        """
+        selection = self.select(names)
+        if len(positions) != len(names):
+            raise InputError(f'there are {len(positions)} positions for {len(names)} joints')
+        if len(velocities) not in (0, len(names)):
+            raise InputError(f'there are {len(velocities)} velocities for {len(names)} joints')
+        if all(positions[c] != positions[c] for c in selection.columns):
+            joints = ', '.join(selection.joints)
+            raise UnmeasuredError(f'no position of {joints} has been measured: all are NaN')
+        position = _numbers(selection, positions, 'position')
+        velocity = None
+        if len(velocities) and not all(velocities[c] != velocities[c] for c in selection.columns):
+            velocity = _numbers(selection, velocities, 'velocity')
+        if selection.kind == INDEPENDENT:
+            return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
+        motion, residual = closest_motion(self._mechanism, position, self.tolerance)
+        if velocity is not None:
+            velocity = independent_velocity(self._mechanism, motion, velocity)
+        effort = None
+        if len(efforts) == len(names):
+            effort = np.array([efforts[c] for c in selection.columns], dtype=np.float64)
+            effort = effort if np.isfinite(effort).all() else None
+        return JointReading(motion, velocity, ACTUATED, residual, position, effort)
+
+    def select(self, names: Sequence[str]) -> JointSelection:
+        """:func:`select_joints`, with its result kept: publishers always send the same names."""
+        names = list(names)
+        if self._selection is None or names != self._names:
+            self._selection, self._names = select_joints(self._mechanism, names, self._kinds), names
+        return self._selection
+
+
+def _numbers(selection: JointSelection, values: Sequence[float], what: str) -> FloatArray:
+    """The needed values; refuses those that are not finite."""
+    numbers = np.array([values[c] for c in selection.columns], dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise InputError(
+            f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number'
+        )
+    return numbers
+
 
 # Messages are queued while the process is not scheduled: one second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)

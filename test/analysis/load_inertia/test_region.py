@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from masticator_dynamics.analysis.load_inertia.region import Region
+from masticator_dynamics.analysis.load_inertia.maps import Region
 
 
 def ball(rng: np.random.Generator, count: int) -> np.ndarray:

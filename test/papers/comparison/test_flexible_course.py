@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.description import load_description
-from masticator_dynamics.flexible.drive import driven_mechanism
+from masticator_dynamics.flexible.flexible_run import driven_mechanism
 from masticator_dynamics.motion.path import MotionPath
 from papers.comparison import flexible_course, flexible_segments
 from papers.comparison.flexible_course import Course, courses
