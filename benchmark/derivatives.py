@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmark.multiples import states_near_home
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.traced.row_code import RowCode, address
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.traced.row_code import RowCode, address
 
 ROWS, TURNS = 2048, 15
 MUJOCO = 64  # it takes some hundred times as long

@@ -20,11 +20,11 @@ from benchmark.multiples import states_near_home
 from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
-from masticator_dynamics.evaluation.accelerations import JUMP
-from masticator_dynamics.evaluation.mass_and_bias import equations_code
-from masticator_dynamics.traced.row_code import RowCode
-from masticator_dynamics.traced.simulation import acceleration_code
-from masticator_dynamics.traced.simulation_data import Setting
+from masticator_dynamics.engine.evaluation.accelerations import JUMP
+from masticator_dynamics.engine.evaluation.mass_and_bias import equations_code
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.simulation import acceleration_code
+from masticator_dynamics.engine.traced.simulation_data import Setting
 
 ROWS = 2000
 Turn = Callable[[int], float]

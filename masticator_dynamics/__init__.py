@@ -7,6 +7,10 @@ import importlib
 TYPE_CHECKING = False  # for type checkers; typing takes long to import
 if TYPE_CHECKING:
     from masticator_dynamics.description import MechanismDescription, load_description
+    from masticator_dynamics.engine.evaluation.kinematics import FramePose
+    from masticator_dynamics.engine.evaluation.mass_and_bias import Energy
+    from masticator_dynamics.engine.evaluation.results import Effort, Motion
+    from masticator_dynamics.engine.traced.simulation_data import Regularisation
     from masticator_dynamics.errors import (
         ActuationError,
         ClosureError,
@@ -17,12 +21,8 @@ if TYPE_CHECKING:
         ReachError,
         SingularityError,
     )
-    from masticator_dynamics.evaluation.kinematics import FramePose
-    from masticator_dynamics.evaluation.mass_and_bias import Energy
-    from masticator_dynamics.evaluation.results import Effort, Motion
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.traced.simulation_data import Regularisation
 
 __all__ = [
     'ActuationError',

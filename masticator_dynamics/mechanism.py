@@ -14,32 +14,32 @@ import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.status import OUTSIDE_RANGES
-from masticator_dynamics.errors import DescriptionError, InputError, LimitError
-from masticator_dynamics.evaluation.dynamics import Dynamics
-from masticator_dynamics.evaluation.goals import Goal, goal_weights
-from masticator_dynamics.evaluation.kinematics import Kinematics
-from masticator_dynamics.evaluation.model import VariableModel
-from masticator_dynamics.evaluation.packing import pack_row, pack_rows
-from masticator_dynamics.evaluation.parametric import Parametric
-from masticator_dynamics.evaluation.results import (
+from masticator_dynamics.engine.evaluation.dynamics import Dynamics
+from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.engine.evaluation.kinematics import Kinematics
+from masticator_dynamics.engine.evaluation.model import VariableModel
+from masticator_dynamics.engine.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.engine.evaluation.parametric import Parametric
+from masticator_dynamics.engine.evaluation.results import (
     Attempts,
     Effort,
     Motion,
     QuickEffort,
     SolvedMotion,
 )
-from masticator_dynamics.evaluation.row_solver import RowSolver
+from masticator_dynamics.engine.evaluation.row_solver import RowSolver
+from masticator_dynamics.engine.status import OUTSIDE_RANGES
+from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.interchange.bridged import Bridged
-from masticator_dynamics.traced import kernels
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.evaluation.goals import RowKind
+    from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
+    from masticator_dynamics.engine.evaluation.goals import RowKind
+    from masticator_dynamics.engine.traced.python_entry import Entry
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
-    from masticator_dynamics.traced.python_entry import Entry
 
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
@@ -414,7 +414,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             Too near a singularity, or where friction has no derivative: at rest, unless it grows
             over a transition velocity.
         """
-        from masticator_dynamics.evaluation.effort_derivatives import effort_derivatives
+        from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
         given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, given, goal, friction)
@@ -430,7 +430,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         friction: bool = False,
     ) -> EffortDerivatives:
         """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
-        from masticator_dynamics.evaluation.effort_derivatives import effort_derivatives
+        from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
         given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         return effort_derivatives(self, given, goal, friction)
@@ -488,7 +488,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
-        from masticator_dynamics.evaluation.loop_forces import joint_reactions
+        from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
 
         row = effort.row()
         if row.ndim != 1:
@@ -506,7 +506,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
-        from masticator_dynamics.evaluation.frames import wrenches_on_bodies
+        from masticator_dynamics.engine.evaluation.frames import wrenches_on_bodies
 
         if q is None:
             q = self.solver.motions(given)[..., self.slices['q']]
@@ -532,7 +532,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         kind = self._kind(options)
         rows = solve(kind, given, q=q)
         if options.limits is not False:
-            from masticator_dynamics.evaluation.failures import in_row
+            from masticator_dynamics.engine.evaluation.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
             from masticator_dynamics.limits.within_limits import keep_limits
 

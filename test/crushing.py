@@ -4,8 +4,8 @@
 
 from samples import Array
 
+from masticator_dynamics.engine.traced.surroundings import Bolus
 from masticator_dynamics.robot.twin.food import FORCE, GAP
-from masticator_dynamics.traced.surroundings import Bolus
 
 
 def crush(food: Array, gap: float, rate: float, settle: bool) -> float:

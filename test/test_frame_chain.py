@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.evaluation.frames import FrameChain, check_frame
+from masticator_dynamics.engine.evaluation.frames import FrameChain, check_frame
 
 
 @pytest.fixture(scope='module')

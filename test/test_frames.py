@@ -7,8 +7,8 @@ import pytest
 from oracles.pinocchio_oracle import PinocchioOracle
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation import frames
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation import frames
 
 
 @pytest.fixture(scope='module', params=['masticator', 'rcid'])

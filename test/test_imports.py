@@ -20,8 +20,6 @@ FLOORS = (
     'files optional',
     'description cli workers',
     'engine __main__',
-    'traced',
-    'evaluation',
     'limits interchange',
     'mechanism',
     'motion analysis drives',
@@ -34,6 +32,10 @@ FLOORS = (
 
 # The same within `robot/`.
 ROBOT_FLOORS = ('twin recording view', 'acceptance laboratory', 'demo')
+
+# Parts of `engine/` above its own modules.
+ENGINE = f'{PACKAGE}.engine'
+ENGINE_PARTS = ('traced', 'evaluation')
 
 
 def modules() -> dict[str, pathlib.Path]:
@@ -82,6 +84,19 @@ def test_every_room_imports_lower_floors_only(within, floors) -> None:
         if (here := room(module, within))
         and (there := room(target, within)) not in ('', here)
         and not floor[there] < floor[here]
+    }
+    assert upward == set()
+
+
+def test_every_part_of_the_engine_imports_lower_parts_only() -> None:
+    level = {name: k for k, name in enumerate(ENGINE_PARTS, 1)}
+    upward = {
+        f'{module} -> {target}'
+        for module, targets in graph().items()
+        for target in targets
+        if module.startswith(f'{ENGINE}.')
+        and target.startswith(f'{ENGINE}.')
+        and level.get(room(target, ENGINE), 0) > level.get(room(module, ENGINE), 0)
     }
     assert upward == set()
 

@@ -10,6 +10,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import (
     ActuationError,
     DescriptionError,
@@ -17,7 +18,6 @@ from masticator_dynamics.errors import (
     MasticatorError,
     ReachError,
 )
-from masticator_dynamics.evaluation.results import Effort
 
 QUANTITIES = (
     'q', 'v', 'a', 'y', 'y_dot', 'y_ddot', 'position', 'velocity', 'acceleration', 'tangent',

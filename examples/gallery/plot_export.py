@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.traced.c_files import c_files
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.traced.c_files import c_files
 
 jaw = Mechanism.load('masticator')
 folder = pathlib.Path(tempfile.mkdtemp())

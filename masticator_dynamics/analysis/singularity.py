@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.evaluation.failures import LoopBlock
+from masticator_dynamics.engine.evaluation.failures import LoopBlock
 
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.results import Motion
+    from masticator_dynamics.engine.evaluation.results import Motion
     from masticator_dynamics.mechanism import Mechanism
 
 

@@ -16,12 +16,12 @@ from masticator_dynamics.analysis.singularity import LoopConditioning, Singulari
 from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.failures import diagnose
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.failures import diagnose
 from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.results import Attempts
+    from masticator_dynamics.engine.evaluation.results import Attempts
     from masticator_dynamics.mechanism import Mechanism
 
 CLEARANCE = 0.05  # of type 1 and type 2; as an angle 3 degrees

@@ -19,8 +19,8 @@ from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.equations import gap
-from masticator_dynamics.evaluation.failures import pose_text
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.failures import pose_text
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.mechanism import Mechanism
 

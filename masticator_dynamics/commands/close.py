@@ -16,13 +16,13 @@ from masticator_dynamics.commands.options import named_values
 from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.urdf import FARTHEST
+from masticator_dynamics.engine.evaluation.closed_pose import ClosedPose, closed_pose
 from masticator_dynamics.errors import (
     ClosureError,
     DescriptionError,
     DescriptionWarning,
     MasticatorError,
 )
-from masticator_dynamics.evaluation.closed_pose import ClosedPose, closed_pose
 from masticator_dynamics.files.tables import replacing
 from masticator_dynamics.mechanism import Mechanism
 

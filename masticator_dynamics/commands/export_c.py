@@ -9,12 +9,12 @@ import pathlib
 import click
 
 from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
+from masticator_dynamics.engine.evaluation.goals import check_goals
+from masticator_dynamics.engine.traced.c_files import c_files
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.goals import check_goals
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.traced.c_files import c_files
 
 
 @click.command('export-c')

@@ -25,9 +25,9 @@ from masticator_dynamics.commands.options import (
 )
 from masticator_dynamics.commands.terminal import chunks, warn
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import check_frame, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.evaluation.frames import check_frame, wrenches_on_platform
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.limits.load_limits import (
     BINDING,

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import click
 
-from masticator_dynamics.evaluation.goals import GOALS
+from masticator_dynamics.engine.evaluation.goals import GOALS
 
 Value = TypeVar('Value')
 

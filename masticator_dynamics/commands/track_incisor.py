@@ -8,8 +8,8 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import mechanism_argument, output_option
+from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import LimitError, MasticatorError
-from masticator_dynamics.evaluation.frames import check_frame
 from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.incisor import RECORDING_STEP

@@ -18,8 +18,8 @@ from masticator_dynamics.design.space import MOTORS, Space
 from masticator_dynamics.design.states import States
 from masticator_dynamics.design.twin_figures import TwinFigure, twin_of
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.mechanism import Mechanism
 
 _ROWS = 65_536  # geometries times states of which all quantities are in memory at once

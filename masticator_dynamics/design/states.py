@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from masticator_dynamics.design.study_file import Chewing, Motion, in_si
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.chewing import COORDINATES, bite_force, chewing_stroke

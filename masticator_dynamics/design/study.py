@@ -28,8 +28,8 @@ from masticator_dynamics.design.states import states_of
 from masticator_dynamics.design.study_file import StudyFile, in_si, load_study
 from masticator_dynamics.design.twin_figures import TwinFigure
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.kept import key_of
 from masticator_dynamics.files.tables import replacing, write_text

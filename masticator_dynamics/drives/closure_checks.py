@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_slice
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.evaluation.actuated_fit import ActuatedFit, gap
 from masticator_dynamics.mechanism import Mechanism
 
 # One drive is named when leaving out any other leaves a gap this many times wider.

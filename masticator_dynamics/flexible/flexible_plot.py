@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.analysis.pictures import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.flexible.flexible_run import FlexibleRun
 
 _COLUMNS = 4

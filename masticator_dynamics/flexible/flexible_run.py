@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 from masticator_dynamics.flexible.flexible_simulation import RTOL, FlexibleTrajectory, simulate
 from masticator_dynamics.mechanism import Mechanism

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
+from masticator_dynamics.engine.evaluation.results import Motion
+from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.traced.simulation_data import Regularisation
 
 _LONGEST = 0.05  # s between samples, after which the observer begins anew
 _POSES = 24  # that fitting one sample may solve

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.identification.encoder_equations import (
     EncoderEquations,
     EncoderUnknowns,

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.mechanism import Mechanism
 
 _TOGETHER = 2048  # poses whose derivatives are held at once

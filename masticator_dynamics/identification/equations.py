@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.effort_regressor import columns, powers
-from masticator_dynamics.evaluation.frames import FrameChain
-from masticator_dynamics.evaluation.results import Motion
+from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
+from masticator_dynamics.engine.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns, Usual
 from masticator_dynamics.mechanism import Mechanism

@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import InputError, MasticatorError, RangeWarning
-from masticator_dynamics.evaluation.effort_regressor import columns, powers
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.identification.identify import with_motor_friction
 from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, Usual, unknowns_of
 from masticator_dynamics.limits.load_limits import load_ranges

@@ -14,10 +14,10 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
+from masticator_dynamics.engine.evaluation.effort_regressor import powers
+from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.actuated_fit import forward_kinematics_batch
-from masticator_dynamics.evaluation.effort_regressor import powers
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.mechanism import Mechanism
 

@@ -14,8 +14,8 @@ import pathlib
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.files.mcap_file import read_mcap
 from masticator_dynamics.files.tables import Table, read_table
 from masticator_dynamics.mechanism import Mechanism

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description.data import Closure
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.tree import Placement
-from masticator_dynamics.evaluation.model import Model
-from masticator_dynamics.evaluation.results import Evaluator
 from masticator_dynamics.optional import needed
 
 # Imported where it is used: few need it.

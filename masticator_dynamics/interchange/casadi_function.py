@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
+from masticator_dynamics.engine.evaluation.frames import check_frame
+from masticator_dynamics.engine.evaluation.results import Evaluator
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.equations_of_motion import EquationsOfMotion
+from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics
+from masticator_dynamics.engine.traced.inverse_dynamics import LeastNorm
+from masticator_dynamics.engine.traced.numbers import Graph, Number, reachable
+from masticator_dynamics.engine.traced.simulation_data import Setting
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.frames import check_frame
-from masticator_dynamics.evaluation.results import Evaluator
 from masticator_dynamics.optional import needed
-from masticator_dynamics.traced import vectors as vec
-from masticator_dynamics.traced.equations_of_motion import EquationsOfMotion
-from masticator_dynamics.traced.forward_dynamics import ForwardDynamics
-from masticator_dynamics.traced.inverse_dynamics import LeastNorm
-from masticator_dynamics.traced.numbers import Graph, Number, reachable
-from masticator_dynamics.traced.simulation_data import Setting
 
 Quantity = Literal['inverse_dynamics', 'forward_dynamics', 'equations_of_motion', 'frame_pose']
 Parts = dict[str, tuple[tuple[int, ...], list[Any]]]  # by name: shape and numbers, row by row

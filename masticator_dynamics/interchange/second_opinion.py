@@ -17,7 +17,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.equations import contact_surface
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.optional import needed
 
 _STEP = 1e-5  # s, of the difference that gives accelerations of constraints

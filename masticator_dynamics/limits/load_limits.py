@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.evaluation.model import Model
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.ranges import Ranged, RangeViolation
 
 BINDING = 1e-6  # relative; a load closer to its limit than that is binding

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import LimitError, RangeWarning
-from masticator_dynamics.evaluation.frames import frame_poses
-from masticator_dynamics.evaluation.model import Model
-from masticator_dynamics.evaluation.results import Effort, Motion
 
 # A limit written in decimal must not exclude its own value, nor a path through it because of
 # rounding. In the quantity's own unit: m, rad, N m.

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.goals import GoalKind
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.evaluation.goals import GoalKind
-from masticator_dynamics.evaluation.results import Effort, Evaluator
 from masticator_dynamics.limits.limited_patterns import (
     Problem,
     least_excess,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.errors import InputError, ReachError, SingularityError
-from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.motion.path import MotionPath
 
 if TYPE_CHECKING:
-    from masticator_dynamics.evaluation.results import Motion
+    from masticator_dynamics.engine.evaluation.results import Motion
     from masticator_dynamics.mechanism import Mechanism
 
 _MARGIN = 0.1  # fraction of a contact's range, at either end, entered only if necessary

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
-from masticator_dynamics.evaluation.frames import check_frame
 from masticator_dynamics.files.tables import Table, plain_name, read_table
 from masticator_dynamics.mechanism import Mechanism
 

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.evaluation.frames import FrameChain, check_frame
+from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import (
     InputError,
     LimitError,
@@ -24,8 +26,6 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.evaluation.frames import FrameChain, check_frame
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.mechanism import Mechanism
 
 _ITERATIONS = 60

@@ -15,7 +15,7 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.common.parameters import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import wrenches_on_platform
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort
 from papers.comparison.comparison_table import ComparisonTable, rows_of
 from papers.comparison.goal_indices import GOALS, ConstraintForces
 from papers.comparison.inputs import (

@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
 from papers.comparison.inputs import Inputs
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
 from papers.comparison.comparison_table import Cell, ComparisonTable
 from papers.comparison.goal_indices import F_S, F_Z, GOALS, TAU, norms

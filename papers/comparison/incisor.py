@@ -10,7 +10,7 @@ import time as clock
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.chewing import chewing_stroke
 from masticator_dynamics.motion.incisor import track_incisor

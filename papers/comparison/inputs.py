@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
 
 SAMPLES = 250

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.spiral import Spiral
 from papers.comparison.comparison_table import Cell, ComparisonTable, rows_of

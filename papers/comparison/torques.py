@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 from papers.comparison.comparison_table import Cell, ComparisonTable
 from papers.comparison.inputs import CRANKS, Inputs
 from papers.comparison.measures import correlation

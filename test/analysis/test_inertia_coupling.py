@@ -13,8 +13,8 @@ from oracles import rss_oracle as rss
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
 from masticator_dynamics.cli import main
+from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
 from masticator_dynamics.errors import SingularityError
-from masticator_dynamics.evaluation.inertia_coupling import inertia_coupling
 from masticator_dynamics.files.tables import read_table, write_table
 
 # With S1's geometry at occlusion, computed apart from this project and rounded.

@@ -14,8 +14,8 @@ from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia,
     load_inertia_where_possible,
 )
+from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_units
 from masticator_dynamics.errors import InputError, ReachError
-from masticator_dynamics.evaluation.inertia_coupling import inertia_units
 
 STILL = np.zeros(3)
 

@@ -15,8 +15,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.grid import Axis, Grid, make_grid
 from masticator_dynamics.analysis.singularity import SingularityMeasures, balanced_length
 from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace, WorkspaceSurveyor
+from masticator_dynamics.engine.evaluation.failures import CLOSED, smallest_gaps
 from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
-from masticator_dynamics.evaluation.failures import CLOSED, smallest_gaps
 
 CRANK, ROD, HALF = 0.2, 0.275, 0.1  # of the five-bar, m
 WIDE = {

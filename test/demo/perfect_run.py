@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Counts
 from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record

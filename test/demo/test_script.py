@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.robot.recording.script import Script, built_in_script, recorded_script
 
 

@@ -21,8 +21,11 @@ from masticator_dynamics.design import study as studies
 from masticator_dynamics.design.judge import Status
 from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
+from masticator_dynamics.engine.evaluation.inertia_coupling import (
+    actuated_inertia,
+    inertia_coupling,
+)
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 pytestmark = pytest.mark.timeout(300)

@@ -5,7 +5,7 @@
 import numpy as np
 from crushing import crush
 
-from masticator_dynamics.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 from masticator_dynamics.motion import chewing_stroke, track_incisor
 from masticator_dynamics.motion.chewing import bite_force
 from masticator_dynamics.robot.twin.food import HEIGHT, load_food, pack_food

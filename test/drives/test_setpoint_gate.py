@@ -20,7 +20,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.setpoint_gate import SetpointGate
-from masticator_dynamics.evaluation.actuated_fit import ActuatedFit
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
 VELOCITY, ACCELERATION = LIMITS.velocity, LIMITS.acceleration

@@ -10,8 +10,8 @@ import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import MasticatorError, ReachError, SingularityError
-from masticator_dynamics.evaluation.results import Effort
 
 SEEDS = st.integers(0, 2**32 - 1)
 

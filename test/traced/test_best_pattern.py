@@ -11,11 +11,11 @@ import pytest
 import samples
 from actuation.jaw_forces import JawForces, least_norm
 
-from masticator_dynamics.traced.control_flow import call, repeat
-from masticator_dynamics.traced.llvm_ir import row_function
-from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
-from masticator_dynamics.traced.numbers import Graph
-from masticator_dynamics.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.control_flow import call, repeat
+from masticator_dynamics.engine.traced.llvm_ir import row_function
+from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.engine.traced.numbers import Graph
+from masticator_dynamics.engine.traced.row_code import RowCode
 
 GOALS = ('torque', 'power')
 AGREEMENT = 1e-9  # of the largest effort

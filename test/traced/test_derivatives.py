@@ -19,6 +19,10 @@ from oracles.decimal_oracle import DecimalOracle, exact
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes, shipped_mechanisms
+from masticator_dynamics.engine.traced import closing
+from masticator_dynamics.engine.traced.differentiation import evaluated, forward, reverse
+from masticator_dynamics.engine.traced.inverse_dynamics import LeastNorm
+from masticator_dynamics.engine.traced.numbers import Graph
 from masticator_dynamics.errors import (
     DescriptionWarning,
     InputError,
@@ -26,10 +30,6 @@ from masticator_dynamics.errors import (
     ReachError,
     SingularityError,
 )
-from masticator_dynamics.traced import closing
-from masticator_dynamics.traced.differentiation import evaluated, forward, reverse
-from masticator_dynamics.traced.inverse_dynamics import LeastNorm
-from masticator_dynamics.traced.numbers import Graph
 
 STATES = int(os.environ.get('DERIVATIVE_STATES', '20'))
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'

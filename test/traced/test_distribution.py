@@ -12,10 +12,10 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.evaluation.goals import GoalKind
-from masticator_dynamics.traced import distribution as traced
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics
-from masticator_dynamics.traced.row_code import RowCode
+from masticator_dynamics.engine.evaluation.goals import GoalKind
+from masticator_dynamics.engine.traced import distribution as traced
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.engine.traced.row_code import RowCode
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '200'))  # of each case; slow: 100000
 AGREEMENT = 1e-9  # of the largest of a kind

@@ -17,8 +17,8 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.engine.traced import c_files as export_c
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.traced import c_files as export_c
 
 STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror')
 COMPILERS = [name for name in ('gcc', 'clang') if shutil.which(name)]

@@ -10,10 +10,10 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.status import CLOSED, RefusedError
-from masticator_dynamics.traced.control_flow import repeat
-from masticator_dynamics.traced.llvm_ir import row_function
-from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
-from masticator_dynamics.traced.numbers import Graph, select
+from masticator_dynamics.engine.traced.control_flow import repeat
+from masticator_dynamics.engine.traced.llvm_ir import row_function
+from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.engine.traced.numbers import Graph, select
 
 
 def powers(graph, x, y):

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from masticator_dynamics.traced import functions
-from masticator_dynamics.traced.llvm_ir import row_function
-from masticator_dynamics.traced.matrices import orthogonal
-from masticator_dynamics.traced.numbers import (
+from masticator_dynamics.engine.traced import functions
+from masticator_dynamics.engine.traced.llvm_ir import row_function
+from masticator_dynamics.engine.traced.matrices import orthogonal
+from masticator_dynamics.engine.traced.numbers import (
     Graph,
     Lanes,
     lane_least,
@@ -18,7 +18,7 @@ from masticator_dynamics.traced.numbers import (
     lane_sum,
     select,
 )
-from masticator_dynamics.traced.row_code import address, library
+from masticator_dynamics.engine.traced.row_code import address, library
 
 CASES = {
     'hyperbolic_tangent': (math.tanh, (-30.0, 30.0)),

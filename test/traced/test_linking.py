@@ -9,10 +9,10 @@ import pathlib
 import numpy as np
 import pytest
 
-from masticator_dynamics.traced import linking, machine_code
-from masticator_dynamics.traced.machine_code import Library, object_code, this_processor
-from masticator_dynamics.traced.numbers import Graph, absolute, square_root
-from masticator_dynamics.traced.rows_ir import rows_function
+from masticator_dynamics.engine.traced import linking, machine_code
+from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
+from masticator_dynamics.engine.traced.numbers import Graph, absolute, square_root
+from masticator_dynamics.engine.traced.rows_ir import rows_function
 
 pytestmark = pytest.mark.skipif(not linking.supported(), reason='left to LLVM on this computer')
 

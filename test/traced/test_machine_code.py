@@ -18,16 +18,16 @@ import samples
 from forward import Forward
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation.results import QuickEffort
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
+from masticator_dynamics.engine.traced import kernels as traced
+from masticator_dynamics.engine.traced import outputs
+from masticator_dynamics.engine.traced.bodies import Plan
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
+from masticator_dynamics.engine.traced.machine_code import Library, Processor, object_code
+from masticator_dynamics.engine.traced.numbers import Graph
+from masticator_dynamics.engine.traced.rows_ir import rows_function
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.results import QuickEffort
-from masticator_dynamics.traced import kernels as traced
-from masticator_dynamics.traced import outputs
-from masticator_dynamics.traced.bodies import Plan
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.traced.machine_code import Library, Processor, object_code
-from masticator_dynamics.traced.numbers import Graph
-from masticator_dynamics.traced.rows_ir import rows_function
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest

@@ -23,6 +23,11 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes
+from masticator_dynamics.engine.evaluation.inertia_coupling import (
+    actuated_inertia,
+    inertia_coupling,
+)
+from masticator_dynamics.engine.traced import row_code
 from masticator_dynamics.errors import (
     ActuationError,
     DescriptionWarning,
@@ -30,8 +35,6 @@ from masticator_dynamics.errors import (
     MasticatorError,
     ReachError,
 )
-from masticator_dynamics.evaluation.inertia_coupling import actuated_inertia, inertia_coupling
-from masticator_dynamics.traced import row_code
 
 GEOMETRIES = int(os.environ.get('GEOMETRIES', '2'))
 PARAMETERS = int(os.environ.get('PARAMETERS', '12'))

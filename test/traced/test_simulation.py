@@ -9,9 +9,9 @@ import pytest
 import samples
 from forward import Forward
 
+from masticator_dynamics.engine.traced import simulation
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.robot.twin import MechanismPlant, Stops, load_food
-from masticator_dynamics.traced import simulation
 
 AGREEMENT = 1e-12  # of the largest
 

@@ -12,7 +12,7 @@ import pytest
 from linkages import Part
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.traced import kernels
+from masticator_dynamics.engine.traced import kernels
 
 UP, DOWN = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
 SLOPING = (0.3, -0.2, 0.5)  # of the whole plane against the base

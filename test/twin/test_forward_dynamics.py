@@ -10,8 +10,8 @@ import samples
 from forward import JUMP, Forward
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import ActuationError, InputError, ReachError
-from masticator_dynamics.traced.simulation_data import Regularisation
 
 NAMES = ('masticator', 'rss6', 'rcid', 'rrr4', 'trimule', 'five_bar', 'boom', 'ladder')
 

@@ -65,7 +65,7 @@ def run():
     path = chewing_stroke(strokes=2)
     time = np.linspace(0.0, path.end, 401)
     effort = jaw.feedforward_batch(*path.sample(time))
-    from masticator_dynamics.evaluation.frames import frame_poses
+    from masticator_dynamics.engine.evaluation.frames import frame_poses
 
     tooth, _ = frame_poses(jaw, effort.q, 'molar_left')
     force = PointForces(tooth, np.tile([0.0, 0.0, -30.0], (len(time), 1)))

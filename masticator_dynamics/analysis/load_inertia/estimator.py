@@ -20,8 +20,8 @@ from masticator_dynamics.analysis.load_inertia.maps import (
 )
 from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
+from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError, SingularityError
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.mechanism import Mechanism
 
 MODEL = 'model'

@@ -12,7 +12,7 @@ import numpy as np
 from masticator_dynamics.analysis.grid import PoseNet
 from masticator_dynamics.analysis.pictures import MAP_STYLE, ShownCoordinates, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.inertia_coupling import inertia_units
+from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.inertia_coupling import ActuatedInertia
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.inertia_coupling import ActuatedInertia
 from masticator_dynamics.limits.ranges import range_room
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
         When the loops do not close at a pose or the actuators lose control there; the error's
         ``row`` says which.
     ActuationError
-        As :func:`masticator_dynamics.evaluation.inertia_coupling.actuated_inertia`.
+        As :func:`masticator_dynamics.engine.evaluation.inertia_coupling.actuated_inertia`.
     """
     inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
     return np.diagonal(inertia, axis1=1, axis2=2).copy()

@@ -22,9 +22,9 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced.machine_code import this_processor
+from masticator_dynamics.engine.traced.row_code import address
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.traced.machine_code import this_processor
-from masticator_dynamics.traced.row_code import address
 
 
 class ServoTask(enum.Enum):

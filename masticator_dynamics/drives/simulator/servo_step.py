@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A step of a servo's loops and motor, on one row of numbers or as machine code for all servos.
 
-The code runs on floats; recorded once (:mod:`masticator_dynamics.traced.numbers`), it becomes
+The code runs on floats; recorded once (``traced/numbers.py``), it becomes
 machine code that advances all servos of a bus in one call, one servo per lane.
 
 What the drive layer has to cope with in a DC motor with current loop, encoder and gear:
@@ -32,11 +32,18 @@ from typing import Any
 
 from masticator_dynamics.drives import configuration
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
-from masticator_dynamics.traced.functions import exponential, hyperbolic_tangent, whole_below
-from masticator_dynamics.traced.machine_code import Library, this_processor
-from masticator_dynamics.traced.numbers import Graph, absolute, greater, lesser, select, sign_of
-from masticator_dynamics.traced.row_code import library
-from masticator_dynamics.traced.rows_ir import rows_function
+from masticator_dynamics.engine.traced.functions import exponential, hyperbolic_tangent, whole_below
+from masticator_dynamics.engine.traced.machine_code import Library, this_processor
+from masticator_dynamics.engine.traced.numbers import (
+    Graph,
+    absolute,
+    greater,
+    lesser,
+    select,
+    sign_of,
+)
+from masticator_dynamics.engine.traced.row_code import library
+from masticator_dynamics.engine.traced.rows_ir import rows_function
 
 # rad/s of the joint, as in drives/scaling.py.
 _TURNING = 0.05

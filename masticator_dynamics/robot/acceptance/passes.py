@@ -22,8 +22,8 @@ import numpy.typing as npt
 from scipy.integrate import trapezoid
 
 from masticator_dynamics.engine.arrays import FloatArray, rms
-from masticator_dynamics.evaluation.frames import FrameChain, wrenches_on_platform
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.recording import topics

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import MotionPath, chewing_stroke

@@ -29,8 +29,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path

@@ -11,8 +11,8 @@ import pathlib
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, LimitError, ReachError, SingularityError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A twin of the robot: forward dynamics, food and stops, in steps of fixed length."""
 
+from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.robot.twin.food import Food, load_food, shipped_foods
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops
 from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
-from masticator_dynamics.traced.simulation_data import Regularisation
 
 __all__ = [
     'Food',

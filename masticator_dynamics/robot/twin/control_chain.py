@@ -33,8 +33,8 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.servo import Axes, Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.frames import FrameChain, wrenches_on_platform
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant

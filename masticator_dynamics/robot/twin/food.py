@@ -20,6 +20,7 @@ import numpy as np
 import pydantic
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced.surroundings import Bolus
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.share import find_yaml, shipped_names
 from masticator_dynamics.files.yaml_file import (
@@ -30,7 +31,6 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
-from masticator_dynamics.traced.surroundings import Bolus
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
+from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food
 from masticator_dynamics.robot.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.robot.twin.stops import Stops, check_start, pack_stops
 from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
-from masticator_dynamics.traced.simulation_data import Regularisation
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
+from masticator_dynamics.engine.traced.surroundings import PackedStops
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.stops import renumbered
 from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
-from masticator_dynamics.traced.surroundings import PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.description.data import Contact
-    from masticator_dynamics.traced.simulation_data import Regularisation
+    from masticator_dynamics.engine.traced.simulation_data import Regularisation
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced.surroundings import NO_STOPS, PackedStops
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.traced.surroundings import NO_STOPS, PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.accelerations import refusal
+from masticator_dynamics.engine.evaluation.accelerations import refusal
+from masticator_dynamics.engine.traced import simulation
+from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics as Evaluated
+from masticator_dynamics.engine.traced.machine_code import Library
+from masticator_dynamics.engine.traced.row_code import address
+from masticator_dynamics.engine.traced.simulation_data import Regularisation, Setting, reported
+from masticator_dynamics.engine.traced.surroundings import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.robot.twin.food import FORCE, GAP
-from masticator_dynamics.traced import simulation
-from masticator_dynamics.traced.forward_dynamics import ForwardDynamics as Evaluated
-from masticator_dynamics.traced.machine_code import Library
-from masticator_dynamics.traced.row_code import address
-from masticator_dynamics.traced.simulation_data import Regularisation, Setting, reported
-from masticator_dynamics.traced.surroundings import NO_STOPS, Bolus, PackedStops
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

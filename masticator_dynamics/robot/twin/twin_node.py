@@ -21,8 +21,8 @@ from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.state_machine import State
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
-from masticator_dynamics.evaluation.frames import FrameChain
 from masticator_dynamics.robot.twin import MechanismPlant, load_food
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import (

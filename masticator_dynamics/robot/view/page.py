@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.frames import frame_poses
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.robot.view.played_run import PlayedRun
 
 _POINTS = 500  # of a curve

@@ -14,8 +14,8 @@ import numpy as np
 
 from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.files.mcap_file import Recording, read_mcap
 from masticator_dynamics.files.tables import Table, read_cut_table
 from masticator_dynamics.mechanism import Mechanism

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.frames import frame_poses
 from masticator_dynamics.robot.view.page import PALETTE, with_curves
 from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene, slider_ranges

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.engine.traced.c_files import PRECISE_IN_C, statements
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
+from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
+from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.view.scene import slider_ranges
 from masticator_dynamics.robot.view.solids import Solid, cylinder, solids
-from masticator_dynamics.traced.c_files import PRECISE_IN_C, statements
-from masticator_dynamics.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.traced.kernels import MOST_OPERATIONS
-from masticator_dynamics.traced.numbers import Graph, TooLargeError
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

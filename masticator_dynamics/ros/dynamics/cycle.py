@@ -11,10 +11,10 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.goals import Goal
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError, MasticatorError
-from masticator_dynamics.evaluation.frames import FrameChain
-from masticator_dynamics.evaluation.goals import Goal
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, State
 from masticator_dynamics.ros.dynamics.measured_wrenches import (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.limits.load_limits import LoadLimits, Shortfall, largest_shortfalls
 from masticator_dynamics.limits.ranges import LIMITS_KEPT, RangeViolation
 

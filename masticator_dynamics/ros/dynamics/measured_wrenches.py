@@ -10,9 +10,9 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.frames import turned, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.evaluation.frames import turned, wrenches_on_platform
-from masticator_dynamics.evaluation.results import Effort, Motion
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is not a measurement and would drown everything else in rounding

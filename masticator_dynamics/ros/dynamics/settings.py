@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
-from masticator_dynamics.evaluation.goals import GOALS
+from masticator_dynamics.engine.evaluation.goals import GOALS
 from masticator_dynamics.ros.common.parameters import (
     Autostart,
     Declaration,

@@ -17,8 +17,8 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import ReadTopic
 from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic, publisher

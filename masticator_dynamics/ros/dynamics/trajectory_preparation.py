@@ -16,9 +16,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.evaluation.goals import Goal
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.evaluation.goals import Goal
-from masticator_dynamics.evaluation.results import Effort
 from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.ros.dynamics.executed_motion import Piece, State

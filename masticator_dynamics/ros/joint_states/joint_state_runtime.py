@@ -35,9 +35,9 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion, independent_velocity
+from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
-from masticator_dynamics.evaluation.actuated_fit import closest_motion, independent_velocity
-from masticator_dynamics.evaluation.results import Motion
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import rrr4_oracle
 
-from masticator_dynamics.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.motion import Spiral
 from papers.comparison import rrr4
 from papers.comparison.inputs import Inputs

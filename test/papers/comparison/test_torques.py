@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from masticator_dynamics.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from papers.comparison import coupling_course, friction, parasitic, torques
 from papers.comparison.goal_indices import GOALS
 from papers.comparison.inputs import POSE

@@ -1,0 +1,174 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forward dynamics: accelerations of a closed mechanism for efforts and wrenches."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
+from masticator_dynamics.engine.evaluation.results import Evaluator
+from masticator_dynamics.engine.status import JAMMED, OVERFLOW
+from masticator_dynamics.engine.traced.forward_dynamics import INDEPENDENT, ForwardDynamics
+from masticator_dynamics.engine.traced.simulation import acceleration_code
+from masticator_dynamics.engine.traced.simulation_data import Regularisation, Setting
+from masticator_dynamics.errors import InputError, MasticatorError, SingularityError
+
+JUMP = Regularisation(contact=0.0, turning=0.0, sliding=0.0)  # as inverse dynamics
+
+
+class Accelerations:
+    """Independent accelerations of one mechanism with one law of friction.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    setting : Setting
+        Without stops and food.
+    """
+
+    def __init__(self, mechanism: Evaluator, setting: Setting):
+        self._mechanism, self._setting = mechanism, setting
+        of = mechanism.kernels, setting
+        self._code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
+
+    def __call__(self, given: FloatArray, many: bool) -> FloatArray:
+        """Accelerations (N, n_y) for rows of y, y_dot, efforts and wrench.
+
+        Rows that machine code hands over have their loops closed from home.
+        """
+        found = self._code.where_covered(given if many else given[0])
+        for row in np.flatnonzero(found[:, 0] != 1.0):
+            try:
+                found[row] = self._closed_from_home(given[row])
+            except MasticatorError as error:
+                raise in_row(error, int(row), many) from None
+        return found[:, 1:]
+
+    def _closed_from_home(self, given: FloatArray) -> FloatArray:
+        count = len(self._mechanism.independent)
+        motion_inputs = np.zeros(3 * count + 6)
+        motion_inputs[: 2 * count] = given[: 2 * count]
+        motion = self._mechanism.solver.motions(motion_inputs)
+        q = motion[self._mechanism.slices['q']]
+        at_positions = np.concatenate([given, q])
+        if self._at_positions.covers(at_positions):
+            found = self._at_positions(at_positions)
+            if found[0] == 1.0:
+                return found
+        # On floats friction may take long to settle; what fails then is reported.
+        evaluated = evaluated_at(self._mechanism, self._setting, given, q)
+        if evaluated.valid() != 1.0:
+            raise refusal(self._mechanism, evaluated, given)
+        return np.array([1.0, *evaluated.y_ddot])
+
+
+def evaluated_at(
+    mechanism: Evaluator, setting: Setting, given: FloatArray, q: FloatArray
+) -> ForwardDynamics:
+    """Forward dynamics on floats at tree positions (n_q,)."""
+    numbers = [*given.tolist(), 1.0, *q.tolist()]
+    return ForwardDynamics(
+        mechanism.description, mechanism.structure, numbers, setting, False, True
+    )
+
+
+def refusal(mechanism: Evaluator, evaluated: ForwardDynamics, given: FloatArray) -> MasticatorError:
+    """Why accelerations of a state that is closed cannot be computed.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    evaluated : ForwardDynamics
+        On floats, not valid.
+    given : array
+        Begins with y and y_dot.
+    """
+    inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
+    if inertias[0] <= INDEPENDENT * inertias[-1]:
+        names, pose = ', '.join(mechanism.independent), pose_text(mechanism, given)
+        return SingularityError(
+            f'the mass matrix of {names} is singular at {pose}: its least inertia is '
+            f'{max(inertias[0], 0.0):.2g}, its largest {inertias[-1]:.6g}'
+        )
+    finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
+    status = JAMMED if finite and not evaluated.converged > 0.0 else OVERFLOW
+    return failure(mechanism, np.array([status, -1.0, 0.0]), given)
+
+
+class _ByFriction(dict[Regularisation | None, Accelerations]):
+    """Accelerations of a mechanism by law of friction; None: without."""
+
+    def __init__(self, mechanism: Evaluator):
+        super().__init__()
+        self._mechanism = mechanism
+
+    def __missing__(self, law: Regularisation | None) -> Accelerations:
+        setting = Setting() if law is None else Setting(True, law.transitions)
+        self[law] = Accelerations(self._mechanism, setting)
+        return self[law]
+
+
+def forward_dynamics(
+    mechanism: Evaluator,
+    given: tuple[npt.ArrayLike | None, ...],
+    friction: bool | Regularisation,
+    many: bool,
+) -> FloatArray:
+    """Accelerations (..., n_y), see :meth:`Mechanism.forward_dynamics`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    given : tuple of array_like, shape (..., n)
+        y, y_dot, efforts and wrench, which may be None.
+    friction : bool or Regularisation
+    many : bool
+        Whether these are rows (N, n).
+    """
+    law = JUMP if friction else None
+    if isinstance(friction, Regularisation):
+        law = friction
+    table = _table(mechanism, given, many)
+    found = mechanism.made(_ByFriction)[law](table, many)
+    return found if many else found[0]
+
+
+def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
+    """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
+    freedoms = len(mechanism.independent)
+    lengths = freedoms, freedoms, len(mechanism.actuated), 6
+    names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
+    if given[0] is None:
+        raise InputError(f'{names[0]} is not given')
+    rows = as_floats(given[0], names[0]).shape[:1] if many else ()
+    parts = []
+    for name, numbers, length in zip(names, given, lengths, strict=True):
+        shape = (*rows, length)
+        part = np.zeros(shape) if numbers is None else as_floats(numbers, name)
+        if part.shape != shape or (many and not rows):
+            needed = ('N', length) if many and not rows else shape
+            raise InputError(f'{name} has shape {part.shape}, needed is {_shape(needed)}')
+        parts.append(part)
+    table = np.concatenate(parts, axis=-1).reshape(-1, sum(lengths))
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        what = f'{_column(mechanism, column)} is {table[row, column]}, not a finite number'
+        raise in_row(InputError(what), row, many)
+    return table
+
+
+def _column(mechanism: Evaluator, column: int) -> str:
+    """What a number in a row is."""
+    return [
+        *mechanism.independent,
+        *(f'{name}_dot' for name in mechanism.independent),
+        *(f'effort of {name}' for name in mechanism.actuated),
+        *(f'wrench {component}' for component in ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')),
+    ][column]
+
+
+def _shape(shape: tuple[object, ...]) -> str:
+    return f'({", ".join(map(str, shape))}{"," if len(shape) == 1 else ""})'

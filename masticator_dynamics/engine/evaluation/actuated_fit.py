@@ -1,0 +1,269 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From actuated to independent positions, even with more actuators than degrees of freedom."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_slice, as_vector
+from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
+from masticator_dynamics.engine.traced.small_functions import least_squares
+from masticator_dynamics.errors import (
+    ClosureError,
+    InputError,
+    MasticatorError,
+    ReachError,
+    SingularityError,
+)
+
+ITERATIONS = 100
+LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; part of its travel when sliding
+MOST_POSES = 20 * ITERATIONS  # solved on the way
+CONVERGED = 1e-12  # change of an actuated position, rad or m
+
+
+@dataclasses.dataclass(frozen=True)
+class ForwardKinematics:
+    """Independent positions ``y`` (N, n_y) and the largest gaps, ``closure_residual`` (N,), m."""
+
+    y: FloatArray
+    closure_residual: FloatArray
+
+
+def closest_motion(
+    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
+) -> tuple[Motion, float]:
+    """Closed pose, at rest, whose actuated positions fit ``u`` best, and its residual.
+
+    Gauss-Newton on the closed mechanism, from home, so that it stays on home's branch. The
+    residual is the largest gap (m) that opens when the actuated joints of the closed mechanism
+    are set to ``u``.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism to close.
+    u : (n_u,) array_like
+        Actuated positions, m and rad.
+    tolerance : float
+        Largest gap that is accepted, m.
+
+    Raises
+    ------
+    InputError, ReachError, ClosureError
+        For malformed input; when nothing close to ``u`` is found; when the gap is above
+        ``tolerance`` (m).
+    """
+    target = as_vector(u, 'u', len(mechanism.actuated))
+    if not np.isfinite(target).all():
+        bad = int(np.flatnonzero(~np.isfinite(target))[0])
+        raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')
+    motion = mechanism.made(ActuatedFit).closest(target)
+    residual = gap(mechanism, motion, target)
+    if residual > tolerance:
+        worst = int(np.argmax(np.abs(motion.position - target)))
+        raise ClosureError(
+            f'the loops stay open by {residual * 1e3:.6g} mm (tolerance {tolerance * 1e3:.6g} mm); '
+            f'farthest off is {mechanism.actuated[worst]}, by '
+            f'{target[worst] - motion.position[worst]:.6g} {_unit(mechanism, worst)}'
+        )
+    return motion, residual
+
+
+def forward_kinematics_batch(
+    mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
+) -> ForwardKinematics:
+    """Independent positions of rows (N, n_u), see :func:`closest_motion`; errors name the row.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism to close.
+    U : (N, n_u) array_like
+        Actuated positions, m and rad.
+    tolerance : float
+        Largest gap that is accepted, m.
+    """
+    rows = as_floats(U, 'U')
+    if rows.ndim != 2:
+        raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
+    y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
+    for row, u in enumerate(rows):
+        try:
+            motion, residual[row] = closest_motion(mechanism, u, tolerance)
+        except MasticatorError as error:
+            raise in_row(error, row, many=True) from None
+        y[row] = motion.y
+    return ForwardKinematics(y, residual)
+
+
+def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:
+    """Independent velocities (n_y,) that fit actuated velocities (n_u,) best at a closed motion.
+
+    Least squares of the actuated Jacobian, joints weighted as for positions.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        The mechanism that moves.
+    motion : Motion
+        Its closed pose.
+    u_dot : (n_u,) array_like
+        Actuated velocities, m/s and rad/s.
+
+    Raises
+    ------
+    SingularityError
+        When the actuated velocities do not determine the independent ones at this pose.
+    """
+    answer = mechanism.made(ActuatedFit).independent(motion, as_floats(u_dot, 'u_dot'))
+    if answer is None:
+        pose = zip(mechanism.independent, motion.y, strict=True)
+        raise SingularityError(
+            'actuated velocities do not determine the motion at '
+            + ', '.join(f'{name} = {value:.6g}' for name, value in pose)
+        )
+    return answer
+
+
+class ActuatedFit:
+    """Independent coordinates that fit actuated ones best, by least squares.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Holds scratch memory: for one thread alone.
+    used : (n_u,) array of bool, optional
+        The actuated joints that count; default: all.
+    """
+
+    def __init__(self, mechanism: Evaluator, used: npt.NDArray[np.bool_] | None = None):
+        self._mechanism = mechanism
+        self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
+        self._actuated = mechanism.actuated_rows[self._used]
+        self._scale = _scales(mechanism)[self._used]
+        self._position = as_slice(mechanism.slices['q'].start + mechanism.actuated_rows)
+        at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)[self._used]
+        self._usual = np.linalg.norm(at_home / self._scale[:, None], axis=0)
+        freedoms = np.arange(len(mechanism.independent))
+        first = mechanism.slices['tangent'].start + len(freedoms) * self._actuated
+        self._places = (first[:, None] + freedoms).ravel()  # of the Jacobian in a row
+        self._units = np.concatenate([self._scale, self._usual])
+        self._fitted = least_squares(len(self._actuated), len(freedoms))
+        self._home = mechanism.home.given(), mechanism.home.row()
+        self._left = 0  # number of poses that may still be solved
+
+    def closest(self, target: FloatArray, poses: int = MOST_POSES) -> Motion:
+        """Closed pose whose actuated positions fit the target (n_u,) best.
+
+        Raises
+        ------
+        ReachError
+            When none is found, or not within that many solved poses.
+        """
+        given, row = self._home
+        self._left = poses
+        for _ in range(ITERATIONS):
+            step, change = self._step(row, (target - row[self._position])[self._used])
+            if change < CONVERGED:
+                return Motion(self._mechanism, given.copy(), row.copy(), self._mechanism.slices)
+            if change > LARGEST_CHANGE:
+                step *= LARGEST_CHANGE / change
+            given, row = self._reachable(given, row, step)
+            if self._left <= 0:
+                break
+        names = self._mechanism.actuated
+        raise ReachError(
+            'no closed configuration found near '
+            + ', '.join(f'{n} = {v:.6g}' for n, v in zip(names, target, strict=True))
+        )
+
+    def independent(self, motion: Motion, u_dot: FloatArray) -> FloatArray | None:
+        """Independent velocities (n_y,); None where the actuated ones do not determine them."""
+        step, change = self._fit(motion.row(), u_dot)
+        return None if change < 0.0 else step
+
+    def linear(self, row: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Step (n_y,) from a row of the engine towards a target (n_u,), and its remainder (n_u,).
+
+        One step of Gauss-Newton on all actuated joints; the remainder is the part that the closed
+        mechanism cannot follow, rad or m, to first order in the step.
+        """
+        error = target - row[self._position]
+        step, _ = self._step(row, error)
+        return step, error - self._jacobian(row) @ step
+
+    def remainders(self, row: FloatArray) -> FloatArray:
+        """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""
+        jacobian = self._jacobian(row) / self._scale[:, None]
+        left = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
+        return np.asarray(left * self._scale[:, None] / self._scale)
+
+    def _jacobian(self, row: FloatArray) -> FloatArray:
+        return row[self._places].reshape(-1, len(self._usual))
+
+    def _step(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
+        """Step (n_y,) that reduces a position error (n_u,), and how far it moves the actuators."""
+        step, change = self._fit(row, error)
+        if change < 0.0:  # the smallest of all that fit
+            jacobian = self._jacobian(row) / self._scale[:, None]
+            step[:] = np.linalg.lstsq(jacobian, error / self._scale, rcond=None)[0]
+            change = float(np.abs(jacobian @ step).max())
+        return step, change
+
+    def _fit(self, row: FloatArray, error: FloatArray) -> tuple[FloatArray, float]:
+        """Step (n_y,), and how far it moves the actuators; negative where it is undetermined."""
+        fitted = self._fitted(np.concatenate([row[self._places], error, self._units]))
+        return fitted[1:], fitted.item(0)
+
+    def _reachable(
+        self, given: FloatArray, row: FloatArray, step: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Next row of the engine: the step, halved until the loops close there."""
+        y = given[: len(step)]
+        for _ in range(min(20, self._left)):
+            self._left -= 1
+            there = self._mechanism.solver.at_rest(y + step)
+            if not there[1].item(0):
+                return there
+            step = 0.5 * step
+        return given, row
+
+
+def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
+    """Largest gap when the actuated joints of a closed motion are moved to a target (n_u,), m.
+
+    Parameters
+    ----------
+    mechanism : Evaluator
+        Whose loops are measured.
+    motion : Motion
+        A closed pose.
+    target : (n_u,) array
+        Actuated positions, m and rad.
+    """
+    q = motion.q.copy()
+    q[mechanism.actuated_rows] = target
+    return mechanism.largest_gap(q)
+
+
+def _scales(mechanism: Evaluator) -> FloatArray:
+    """1 rad for revolute actuators, the travel for prismatic ones: comparable steps."""
+    scales = []
+    for j in mechanism.tree_indices(mechanism.actuated):
+        joint = mechanism.structure.tree.joints[j]
+        travel = joint.upper - joint.lower
+        sliding = travel if np.isfinite(travel) and travel > 0.0 else 1.0
+        scales.append(sliding if joint.type == 'prismatic' else 1.0)
+    return np.array(scales)
+
+
+def _unit(mechanism: Evaluator, index: int) -> str:
+    return mechanism.structure.tree.joints[
+        mechanism.tree_indices(mechanism.actuated[index : index + 1])[0]
+    ].unit

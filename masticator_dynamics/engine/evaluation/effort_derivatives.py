@@ -1,0 +1,235 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts of a mechanism with their derivatives, for planners, estimators and optimal control.
+
+First order and exact: the recorded arithmetic is differentiated (``traced/derivatives.py``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.numbers import TooLargeError
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.errors import InputError, SingularityError
+
+ON_A_FACE = 1e-9  # of the largest multiplier; a sliding contact below it counts as held at zero
+
+
+class EffortDerivatives:
+    """Efforts and contact multipliers at one state, or at many (a leading axis N).
+
+    Derivatives are total ones along the closed loops: dependent joints, and their velocities and
+    accelerations, follow the independent ones.
+
+    Attributes
+    ----------
+    actuated : array, shape (..., n_u)
+        Efforts, N m or N, as :attr:`Effort.actuated`.
+    by_y, by_y_dot, by_y_ddot : array, shape (..., n_u, n_y)
+        Derivatives of the efforts by independent positions (per rad or m) and by the time
+        derivatives of these.
+    by_wrench : array, shape (..., n_u, 6)
+        Derivatives by force and torque on the platform, base axes.
+    contact : array, shape (..., n_contacts)
+        Multipliers, N, as :attr:`Effort.contact`.
+    contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench : array
+        Their derivatives, shaped likewise.
+    """
+
+    def __init__(self, freedoms: int, efforts: FloatArray, contacts: Callable[[], FloatArray]):
+        self._freedoms, self._contacts = freedoms, contacts
+        self.actuated, self.by_y, self.by_y_dot, self.by_y_ddot, self.by_wrench = self._split(
+            efforts
+        )
+
+    def _split(self, table: FloatArray) -> tuple[FloatArray, ...]:
+        """Values and derivatives by each kind of input, from rows of values and derivatives."""
+        n, inputs = self._freedoms, 3 * self._freedoms + 6
+        count = table.shape[-1] // (1 + inputs)
+        slopes = table[..., count:].reshape(*table.shape[:-1], count, inputs)
+        parts = [slopes[..., a:b] for a, b in ((0, n), (n, 2 * n), (2 * n, 3 * n), (3 * n, None))]
+        return table[..., :count], *parts
+
+    @functools.cached_property
+    def _of_contacts(self) -> tuple[FloatArray, ...]:
+        return self._split(self._contacts())
+
+    @property
+    def contact(self) -> FloatArray:  # noqa: D102 - documented with the class
+        return self._of_contacts[0]
+
+    @property
+    def contact_by_y(self) -> FloatArray:  # noqa: D102
+        return self._of_contacts[1]
+
+    @property
+    def contact_by_y_dot(self) -> FloatArray:  # noqa: D102
+        return self._of_contacts[2]
+
+    @property
+    def contact_by_y_ddot(self) -> FloatArray:  # noqa: D102
+        return self._of_contacts[3]
+
+    @property
+    def contact_by_wrench(self) -> FloatArray:  # noqa: D102
+        return self._of_contacts[4]
+
+
+def effort_derivatives(
+    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
+) -> EffortDerivatives:
+    """Efforts with their derivatives for input rows (..., 3 n_y + 6).
+
+    Raises
+    ------
+    SingularityError
+        Where the efforts have no derivative, or one with hardly a digit.
+    """
+    freedoms = len(mechanism.independent)
+    if goal != 'torque' or friction:
+        efforts, best_contacts = _of_best(mechanism, given, goal, friction)
+        return EffortDerivatives(freedoms, efforts, lambda: best_contacts)
+    code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
+    efforts = _derived(mechanism, mechanism.kernels.derivatives, given)
+    return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
+
+
+@dataclasses.dataclass(frozen=True)
+class AccelerationDerivatives:
+    """Accelerations at one state, or at many (a leading axis N), without friction.
+
+    Attributes
+    ----------
+    y_ddot : array, shape (..., n_y)
+        As :meth:`Mechanism.forward_dynamics`.
+    by_y, by_y_dot : array, shape (..., n_y, n_y)
+    by_effort : array, shape (..., n_y, n_u)
+    by_wrench : array, shape (..., n_y, 6)
+        Their derivatives along the closed loops.
+    """
+
+    y_ddot: FloatArray
+    by_y: FloatArray
+    by_y_dot: FloatArray
+    by_effort: FloatArray
+    by_wrench: FloatArray
+
+
+def acceleration_derivatives(
+    mechanism: Evaluator, given: FloatArray, efforts: FloatArray
+) -> AccelerationDerivatives:
+    """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
+
+    Where the imbalance of forces is zero, accelerations follow other inputs as it demands (implicit
+    functions).
+
+    Raises
+    ------
+    SingularityError
+        Too near a singularity.
+    """
+    n = len(mechanism.independent)
+    motions = mechanism.solver.motions(given)
+    q = motions[..., mechanism.slices['q']]
+    code = mechanism.kernels.imbalance_derivatives
+    found = np.atleast_2d(_outputs(code, np.concatenate([given, q, efforts], axis=-1)))
+    _check_valid(mechanism, given, found)
+    slopes = found[:, 1:].reshape(*given.shape[:-1], n, -1)
+    solved = np.asarray(-np.linalg.solve(slopes[..., 2 * n : 3 * n], slopes), dtype=np.float64)
+    return AccelerationDerivatives(
+        given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
+        solved[..., 3 * n + 6 :], solved[..., 3 * n : 3 * n + 6],
+    )  # fmt: skip
+
+
+def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:
+    """Outputs without the first, for all rows: by machine code, or at loops closed from home."""
+    found = np.atleast_2d(_outputs(code, given))
+    left = np.flatnonzero(found[:, 0] != 1.0)
+    if len(left):
+        solver, rows = mechanism.solver, np.atleast_2d(given)[left]
+        numbers = left if given.ndim > 1 else None
+        whole = solver.fallback(solver.least_norm, rows if given.ndim > 1 else rows[0], numbers)
+        q = np.atleast_2d(whole)[:, mechanism.slices['q']]
+        found[left] = _outputs(code.at_positions, np.hstack([rows, q]))
+        _check_valid(mechanism, given, found)
+    return found[:, 1:].reshape(*given.shape[:-1], -1)
+
+
+def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
+    """By machine code, or in numpy where there is too much of it."""
+    if code.available:
+        return code(given)
+    try:
+        return code.in_numpy(given)
+    except TooLargeError as error:
+        raise InputError(f'too large to be differentiated: {error}') from None
+
+
+def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> None:
+    wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
+    if len(wrong):
+        pose = _pose(mechanism, given, wrong[0])
+        error = SingularityError(f'too near a singularity for derivatives of efforts at {pose}')
+        raise in_row(error, int(wrong[0]), given.ndim > 1)
+
+
+def _pose(mechanism: Evaluator, given: FloatArray, row: int) -> str:
+    values = zip(mechanism.independent, np.atleast_2d(given)[row], strict=False)
+    return ', '.join(f'{name} = {x:.6g}' for name, x in values)
+
+
+# The best efforts for a goal
+
+
+def _of_best(
+    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Values and derivatives of efforts, and of contacts' multipliers, for all rows."""
+    _, weights = goal_weights(goal)
+    kind = mechanism.solver.distribution(goal, friction)
+    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
+    code = mechanism.kernels.best_derivatives(weights, friction, mechanism.contact_rows.tolist())
+    known = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
+    found = np.atleast_2d(_outputs(code, np.concatenate([given, effort.q, *known], axis=-1)))
+    names = [*mechanism.contacts, *mechanism.tree_joints]
+    first = 1 + len(names)
+    _check_smooth(mechanism, given, found[:, 1:first], names)
+    _check_valid(mechanism, given, found)
+    last = first + len(mechanism.actuated) * (1 + given.shape[-1])
+    parts = found[:, first:last], found[:, last:]
+    efforts, contacts = (part.reshape(*given.shape[:-1], -1) for part in parts)
+    return efforts, contacts
+
+
+def _check_smooth(
+    mechanism: Evaluator, given: FloatArray, margins: FloatArray, names: Sequence[str]
+) -> None:
+    """Refuse rows with friction that has no derivative."""
+    wrong = np.argwhere(~(margins > 0.0))
+    if len(wrong):
+        row, place = wrong[0]
+        error = SingularityError(
+            f'friction has no derivative at {_pose(mechanism, given, row)}: {names[place]} is at '
+            'rest, or nothing presses there'
+        )
+        raise in_row(error, int(row), given.ndim > 1)
+
+
+def _signs(mechanism: Evaluator, effort: Effort, friction: bool) -> FloatArray:
+    """Of the contacts' multipliers (N, n_contacts), 0 where friction holds one at zero."""
+    laws = [contact.friction for contact in mechanism.description.contacts]
+    rubs = np.array([friction and law.coulomb > 0.0 for law in laws], dtype=bool)
+    largest = np.abs(effort.contact).max(axis=-1, keepdims=True, initial=0.0)
+    held = rubs & (np.abs(effort.contact) <= ON_A_FACE * largest)
+    return np.where(held, 0.0, np.where(rubs, np.sign(effort.contact), 1.0))

@@ -1,0 +1,180 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts as a matrix times parameters: for identification, and for what data can tell apart."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
+from masticator_dynamics.engine.evaluation.other_parameters import values_of
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.errors import InputError, SingularityError
+
+
+@dataclasses.dataclass(frozen=True)
+class Regressor:
+    """Efforts and generalised forces per unit of each parameter, for one motion or for many.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the parameters, as :meth:`Mechanism.parameters` has them.
+    generalized : array, shape (..., n_y, n_p)
+        Times the parameters: generalised forces that the motors must supply in independent
+        coordinates, N or N m, without a wrench on the platform.
+    matrix : array, shape (..., n_u, n_p)
+        Times the parameters: efforts of least norm that supply them. Without friction these are
+        :attr:`Effort.actuated`.
+    """
+
+    names: tuple[str, ...]
+    generalized: FloatArray
+    matrix: FloatArray
+
+    def base_parameters(self, tolerance: float = 1e-8) -> BaseParameters:
+        """Which combinations of parameters count in these motions, which should be many.
+
+        Parameters
+        ----------
+        tolerance : float
+            A column follows from others if what is left of it is below this part of it.
+        """
+        from scipy.linalg import qr, solve_triangular
+
+        rows = self.generalized.reshape(-1, len(self.names))
+        sizes = np.linalg.norm(rows, axis=0)
+        sizes[sizes < 1e-14 * sizes.max(initial=0.0)] = np.inf  # nothing but rounding
+        _, triangle, order = qr(rows / sizes, mode='economic', pivoting=True)
+        rank = int((np.abs(np.diag(triangle)) > tolerance).sum())
+        parts = solve_triangular(triangle[:rank, :rank], triangle[:rank])
+        parts[np.abs(parts) < tolerance] = 0.0
+        combinations = np.zeros((rank, len(self.names)))
+        combinations[:, order] = parts * np.where(np.isinf(sizes), 0.0, sizes)[order]
+        combinations /= sizes[order[:rank], None]
+        return BaseParameters(tuple(self.names[i] for i in order[:rank]), combinations)
+
+
+@dataclasses.dataclass(frozen=True)
+class BaseParameters:
+    """Combinations of parameters that motions can tell apart.
+
+    Attributes
+    ----------
+    names : tuple of str, length n_b
+        The parameter that stands for each.
+    combinations : array, shape (n_b, n_p)
+        Times all parameters: the base parameters. Columns of the regressor by these names, times
+        this, are the whole regressor.
+    """
+
+    names: tuple[str, ...]
+    combinations: FloatArray
+
+
+def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> Regressor:
+    """See :meth:`Mechanism.regressor`.
+
+    Raises
+    ------
+    InputError
+        For a motion of another mechanism.
+    SingularityError
+        Too near a singularity.
+    """
+    names, generalized = columns(mechanism, motion, friction)
+    matrix = np.linalg.pinv(powers(mechanism, motion)) @ generalized
+    return Regressor(names, generalized, matrix)
+
+
+def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
+    """Generalised forces (..., n_y, n_u) per unit effort of each motor."""
+    powered = [name in mechanism.driving for name in mechanism.actuated]
+    ratios = mechanism.transmission_ratios * powered
+    return np.swapaxes(motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None], -1, -2)
+
+
+def columns(
+    mechanism: Evaluator,
+    motion: Motion | Effort,
+    friction: bool,
+    effort: FloatArray | None = None,
+    wrench: FloatArray | None = None,
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names of parameters, and generalised forces (..., n_y, n_p) per unit of each.
+
+    Parameters
+    ----------
+    mechanism, motion, friction
+        As for :meth:`Mechanism.regressor`.
+    effort : array, shape (..., n_u), optional
+        Efforts of the motors, with which friction that depends on loads is evaluated; default:
+        those of the present numbers.
+    wrench : array, shape (..., 6), optional
+        On the platform, likewise.
+
+    Raises
+    ------
+    InputError, SingularityError
+        As :func:`regressor`.
+    """
+    if motion.mechanism.tree_joints != mechanism.tree_joints:
+        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
+    names = tuple(values_of(mechanism, friction, False))
+    code = mechanism.kernels.regressor(names, friction)
+    shape, many = motion.y.shape[:-1], motion.y.ndim > 1
+    parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
+    if friction:
+        loaded = parts if wrench is None else [*parts[:3], wrench, parts[4]]
+        parts += _loads(mechanism, loaded, effort)
+    found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
+    wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
+    if len(wrong):
+        error = SingularityError('too near a singularity for a regressor')
+        raise in_row(error, int(wrong[0]), many)
+    n = len(mechanism.independent)
+    return names, np.swapaxes(found[:, 1:].reshape(*shape, len(names), n), -1, -2)
+
+
+def _loads(
+    mechanism: Evaluator, parts: list[FloatArray], effort: FloatArray | None
+) -> list[FloatArray]:
+    """Forces across the axes of actuated joints, and multipliers of the contacts.
+
+    Given efforts act on the links from outside: what motors then add is what the present numbers
+    lack, and little.
+    """
+    given = np.concatenate(parts[:4], axis=-1)
+    kind = mechanism.solver.distribution('torque', effort is None)
+    if effort is not None:
+        wrenches = wrenches_on_bodies(mechanism, parts[4], _on_links(mechanism, parts[4], effort))
+        given = np.concatenate([given, wrenches], axis=-1)
+    loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
+    bearing = loaded.bearing_force
+    assert bearing is not None
+    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), loaded.contact]
+
+
+def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:
+    """Wrenches (..., 6) of motors on the links on their two sides, base axes, at their origins."""
+    joints = {joint.name: joint for joint in mechanism.description.tree.joints}
+    found: dict[str, FloatArray] = {}
+    for k, name in enumerate(mechanism.actuated):
+        joint = joints[name]
+        here, rotation = frame_poses(mechanism, q, joint.child)
+        push = rotation @ joint.axis * (mechanism.transmission_ratios[k] * effort[..., k, None])
+        none = np.zeros_like(push)
+        slides = joint.type == 'prismatic'
+        on_child = np.concatenate([push, none] if slides else [none, push], axis=-1)
+        found[joint.child] = found.get(joint.child, 0.0) + on_child
+        if joint.parent != mechanism.description.base:
+            back = -on_child
+            if slides:
+                there, _ = frame_poses(mechanism, q, joint.parent)
+                back[..., 3:] = np.cross(here - there, back[..., :3])
+            found[joint.parent] = found.get(joint.parent, 0.0) + back
+    return found

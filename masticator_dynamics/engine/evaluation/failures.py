@@ -1,0 +1,306 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's status numbers as exceptions that name the limb, the row and the amount.
+
+Loops seen from Python, many poses at a time: their Jacobians, and whether they can close at all.
+
+Machine code closes loops on the branch continuous with home, or reports only that it
+failed. Here each block of constraints (``engine/structure.py``) is examined on its own.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from masticator_dynamics.engine import status as reasons
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
+from masticator_dynamics.engine.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.universal_limb import limb_of
+from masticator_dynamics.errors import (
+    ActuationError,
+    InputError,
+    MasticatorError,
+    ReachError,
+    SingularityError,
+)
+
+CLOSED = 1e-9  # m
+_STARTS, _ITERATIONS = 3, 40
+_STANDSTILL = 1e-4  # rad; the gap differs from the smallest by about its square
+_LARGEST_TURN = 0.5  # rad in one step; for sliding joints, that fraction of the mechanism's size
+_DAMPING = 1e-4  # of the largest curvature; where a limb is stretched, there is none
+
+
+class LoopBlock:
+    """One block: constraints that determine an equal number of joints, given earlier blocks.
+
+    Attributes
+    ----------
+    joints : tuple of int
+        Tree indices of the joints that it determines.
+    """
+
+    def __init__(self, mechanism: Model, index: int):
+        structure = mechanism.structure
+        block = structure.blocks[index]
+        self.joints = block.joints
+        self._tree = structure.tree
+        description = mechanism.description
+        frames = {c.name: c.frames for c in description.closures} | {
+            c.name: (description.base, c.frame) for c in description.contacts
+        }
+        self._parts = []
+        for c in block.constraints:
+            constraint = structure.constraints[c]
+            moving = moving_joints(structure.tree, constraint)
+            ends = frames[constraint.name] if _in_base(constraint) else ()
+            chains = [FrameChain(mechanism, frame) for frame in ends]
+            self._parts.append((constraint, chains, moving))
+
+    def jacobian(self, q: FloatArray) -> FloatArray:
+        """Rates (N, m, m) of the constraints, m, per velocity of the block's joints."""
+        square = np.zeros((len(q), len(self.joints), len(self.joints)))
+        first = 0
+        for constraint, chains, moving in self._parts:
+            last = first + constraint.size
+            if not chains:
+                single = [jacobian(self._tree.poses(row), constraint) for row in q]
+                square[:, first:last] = np.array(single)[:, :, self.joints]
+                first = last
+                continue
+            for chain, side in zip(chains, (-1.0, 1.0), strict=True):
+                own = [j for j in self.joints if moving.get(j) == side]
+                rates = chain.joint_rates(q)[1] if own else {}
+                for j in own:
+                    column = side * rates[j] @ constraint.rows.T
+                    square[:, first:last, self.joints.index(j)] = column
+            first = last
+        return square
+
+    def gaps(self, q: FloatArray) -> FloatArray:
+        """Gaps (N, m) of the constraints, m."""
+        parts = []
+        for constraint, chains, _ in self._parts:
+            if not chains:
+                rows = [residual(self._tree.poses(row), constraint) for row in q]
+                parts.append(np.array(rows).reshape(len(q), constraint.size))
+                continue
+            first, second = chains
+            between = second.poses(q)[0] - first.poses(q)[0]
+            parts.append(between @ constraint.rows.T + constraint.offset)
+        return np.hstack(parts)
+
+
+def _in_base(constraint: Constraint) -> bool:
+    """Whether a constraint measures the difference of two points in constant directions."""
+    return constraint.kind == 'point' and not constraint.carried
+
+
+def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
+    """Smallest gaps (N, n_blocks) of the blocks on any branch, m.
+
+    Searched from several starts, block by block; with a gap up to :data:`CLOSED` a block can close.
+    Blocks after the first that cannot are skipped, with gaps of 0. For a gap with several
+    components, the largest counts.
+
+    Parameters
+    ----------
+    y : array, shape (N, n_y)
+        Independent positions.
+    """
+    q = np.tile(mechanism.structure.home, (len(y), 1))
+    q[:, mechanism.tree_indices(mechanism.independent)] = y
+    gaps = np.zeros((len(y), len(mechanism.structure.blocks)))
+    rows = np.arange(len(y))
+    with np.errstate(all='ignore'):  # poses may be too large to compute with: gaps are infinite
+        for b in range(gaps.shape[1]):
+            q[rows], gaps[rows, b] = _closest(mechanism, LoopBlock(mechanism, b), q[rows])
+            rows = rows[gaps[rows, b] <= CLOSED]
+    return gaps
+
+
+def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Positions (N, n_q) with the smallest gaps of a block found, and these gaps (N,)."""
+    joints = list(block.joints)
+    slides = [mechanism.structure.tree.joints[j].type == 'prismatic' for j in joints]
+    unit = np.where(slides, mechanism.structure.extent(), 1.0)
+    away = np.random.default_rng(0).uniform(-2.0, 2.0, (_STARTS, len(joints))) * unit
+    away[0] = 0.0
+    best, smallest = q.copy(), np.full(len(q), np.inf)
+    for start in away:
+        rows = np.flatnonzero(smallest > CLOSED)
+        if not len(rows):
+            break
+        trial = q[rows].copy()
+        trial[:, joints] += start
+        gap = _descend(block, trial, unit)
+        better = gap < smallest[rows]
+        best[rows[better]], smallest[rows[better]] = trial[better], gap[better]
+    return best, smallest
+
+
+def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
+    """Take Levenberg steps on the gaps, in place; return the last gap's largest component (N,)."""
+    joints, rows = list(block.joints), np.arange(len(q))
+    gap = np.abs(block.gaps(q)).max(axis=1)
+    for _ in range(_ITERATIONS):
+        rows = rows[gap[rows] > 1e-3 * CLOSED]
+        if not len(rows):
+            break
+        jacobian = block.jacobian(q[rows]) * unit
+        slope = np.einsum('nij,ni->nj', jacobian, block.gaps(q[rows]))
+        curvature = np.einsum('nki,nkj->nij', jacobian, jacobian)
+        largest = np.einsum('nii->n', curvature)
+        far = np.minimum(1.0, gap[rows] / np.sqrt(np.maximum(largest, 1e-300)))
+        damping = np.maximum(_DAMPING * far * largest, 1e-300)
+        curvature += damping[:, None, None] * np.eye(len(joints))
+        step = -np.linalg.solve(curvature, slope[..., None])[..., 0]
+        longest = np.abs(step).max(axis=1)
+        q[np.ix_(rows, joints)] += unit * step / np.maximum(longest / _LARGEST_TURN, 1.0)[:, None]
+        gap[rows] = np.abs(block.gaps(q[rows])).max(axis=1)
+        rows = rows[longest > _STANDSTILL]
+    return gap
+
+
+_Error = TypeVar('_Error', bound=MasticatorError)
+
+
+def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> MasticatorError:
+    """The exception for the first failed row of a table of results; ``row`` is its index.
+
+    Parameters
+    ----------
+    mechanism : Model
+        For the names of limbs and contacts.
+    table : (..., columns) array
+        Rows of output, each beginning with status, block and amount; at least one has failed.
+    given : (3 n_y + 6,) or (N, 3 n_y + 6) array
+        Rows of input; with two dimensions the message names the row.
+    """
+    table = table.reshape(-1, table.shape[-1])
+    row = int(np.flatnonzero(table[:, 0])[0])
+    status, block, amount = int(table[row, 0]), int(table[row, 1]), float(table[row, 2])
+    values = given.reshape(len(table), -1)[row]
+    return in_row(_error(mechanism, status, block, amount, values), row, given.ndim > 1)
+
+
+def in_row(error: _Error, row: int | None, many: bool) -> _Error:
+    """The same error with its row, named in the message where there are many.
+
+    Parameters
+    ----------
+    error : MasticatorError
+        The error raised for one row.
+    row : int or None
+        Index of the row; None where there is none.
+    many : bool
+        Whether the caller passed a batch.
+    """
+    if many and row is not None:
+        error = type(error)(f'row {row + 1}: {error}')
+    error.row = row
+    return error
+
+
+def pose_text(mechanism: Model, y: FloatArray) -> str:
+    """A pose (n_y,), or a row that begins with it, for messages."""
+    return ', '.join(
+        f'{name} = {value:.6g}' for name, value in zip(mechanism.independent, y, strict=False)
+    )
+
+
+def _error(
+    mechanism: Model, status: int, block: int, amount: float, values: FloatArray
+) -> MasticatorError:
+    if status == reasons.NOT_FINITE:
+        return InputError(f'{_input_name(mechanism, block)} is {amount}, not a finite number')
+    pose = pose_text(mechanism, values)
+    if status == reasons.NOT_ACTUATED:
+        names = ', '.join(mechanism.driving) or 'none'
+        rank, needed = mechanism.home_rank(), len(mechanism.independent)
+        if rank < needed:
+            return ActuationError(
+                f'actuators {names} control {rank} of {needed} degrees of freedom'
+            )
+        return SingularityError(f'actuators {names} lose control at {pose}')
+    if status == reasons.JAMMED:
+        return ActuationError(f'friction of the contacts jams the mechanism at {pose}')
+    if status == reasons.OVERFLOW:
+        return InputError('velocities, accelerations or wrench are too large to compute with')
+    if status == reasons.SINGULAR:
+        names = ', '.join(mechanism.block_names(block))
+        return SingularityError(
+            f'{names} is singular at {pose} (sine of the closest angle {amount:.2g})'
+        )
+    y = values[: len(mechanism.independent)].copy()
+    return ReachError(lambda: _why_open(mechanism, status, block, amount, y, pose))
+
+
+def _why_open(
+    mechanism: Model, status: int, block: int, amount: float, y: FloatArray, pose: str
+) -> str:
+    """Message that says why loops do not close at a pose (n_y,)."""
+    statuses, blocks, amounts = diagnose(
+        mechanism, np.array([status]), np.array([block]), np.array([amount]), y[None]
+    )
+    names = ', '.join(mechanism.block_names(int(blocks[0])))
+    if statuses[0] == reasons.OUT_OF_REACH:
+        return f'{names} cannot close at {pose}: {float(amounts[0]) * 1e3:.6g} mm are missing'
+    return (
+        f'{names} can close at {pose}, but the branch continuous with home is lost on the straight '
+        'way there'
+    )
+
+
+def diagnose(
+    mechanism: Model, status: IntArray, block: IntArray, amount: FloatArray, y: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Status, block and amount (N,) of rows, with open loops distinguished by cause.
+
+    Starting from home, the engine's iteration may stall although a pose (n_y,) beyond can be
+    closed, and it stops at the first block that fails. ``OUT_OF_REACH``: this block cannot close
+    at all. ``OTHER_BRANCH``: all can, but home's branch is lost on the straight path there.
+
+    Parameters
+    ----------
+    mechanism : Model
+        Whose loops did not close.
+    status, block : (N,) array of int
+        As the engine reports them for each row.
+    amount : (N,) array
+        What the status is about, in its unit.
+    y : (N, n_y) array
+        Independent positions, m and rad.
+    """
+    structure = mechanism.structure
+    at_home = structure.tree.poses(structure.home)
+    # A block that closes by a formula never misses a closure.
+    limbs = [limb_of(structure, block, at_home) for block in structure.blocks]
+    sure = [0, *(b for b, limb in enumerate(limbs, 1) if limb)]
+    doubtful = (status == reasons.OTHER_BRANCH) | (
+        (status == reasons.OUT_OF_REACH) & ~np.isin(block, sure)
+    )
+    rows = np.flatnonzero(doubtful)
+    if not len(rows):
+        return status, block, amount
+    status, block, amount = status.copy(), block.copy(), amount.copy()
+    gaps = smallest_gaps(mechanism, y[rows])
+    too_far = (gaps > CLOSED).any(axis=1)
+    status[rows] = np.where(too_far, reasons.OUT_OF_REACH, reasons.OTHER_BRANCH)
+    first = np.argmax(gaps > CLOSED, axis=1)
+    rows, first, gaps = rows[too_far], first[too_far], gaps[too_far]
+    block[rows], amount[rows] = first + 1, gaps[np.arange(len(rows)), first]
+    return status, block, amount
+
+
+def _input_name(mechanism: Model, index: int) -> str:
+    count = len(mechanism.independent)
+    if index >= 3 * count:
+        place, component = divmod(index - 3 * count, 6)
+        where = f' on {mechanism.structure.tree.joints[place - 1].child}' if place else ''
+        return f'wrench{where} ' + ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')[component]
+    return mechanism.independent[index % count] + ('', '_dot', '_ddot')[index // count]

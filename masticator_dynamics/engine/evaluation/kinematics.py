@@ -1,0 +1,214 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kinematics of a mechanism as its users see it: joints to joints, frames and wrenches in them.
+
+Twists, accelerations and Jacobians of frames (Siciliano, Robotics, 2009, Sec. 3.1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.engine.evaluation.frames import FrameChain, frame_chain
+from masticator_dynamics.engine.evaluation.mass_and_bias import EquationsOfMotion, check_motion
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+
+# Imported where it is used: a process that only computes efforts needs none of it.
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.evaluation.actuated_fit import ForwardKinematics
+    from masticator_dynamics.engine.evaluation.frames import FrameChain
+
+
+@dataclasses.dataclass(frozen=True)
+class FramePose:
+    """Pose of a frame in the base: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes."""
+
+    position: FloatArray
+    rotation: FloatArray
+
+
+class Kinematics(Evaluator):
+    """The part of :class:`Mechanism` that is about positions and rates of joints and frames."""
+
+    def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
+        """Independent positions (n_y,) from actuated positions (n_u,).
+
+        With more actuators than degrees of freedom the fit is a least-squares one.
+
+        Raises
+        ------
+        ClosureError
+            When a loop stays open by more than ``tolerance`` (m).
+        ReachError
+            When no closed configuration is found.
+        """
+        from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion
+
+        motion, _ = closest_motion(self, u, tolerance)
+        return motion.y.copy()
+
+    def forward_kinematics_batch(
+        self, U: npt.ArrayLike, tolerance: float = 1e-4
+    ) -> ForwardKinematics:
+        """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
+        from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
+
+        return forward_kinematics_batch(self, U, tolerance)
+
+    def inverse_kinematics(
+        self,
+        frame: str,
+        position: npt.ArrayLike | None = None,
+        rotation: npt.ArrayLike | None = None,
+        start: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """Independent positions (n_y,) at which a frame has a pose, or the given parts of one.
+
+        Always on the branch continuous with home. Where the mechanism has more freedoms than are
+        asked for, the answer is one near ``start``. Ranges of joints do not matter.
+
+        Parameters
+        ----------
+        frame : str
+            URDF link.
+        position : array_like, shape (3,), optional
+            Of its origin, m, base axes; None or NaN where a component does not matter.
+        rotation : array_like, shape (3, 3) or (3,), optional
+            From its axes to the base's; a column of NaN is an axis that does not matter. A vector
+            is the direction of its third axis alone, of any length.
+        start : array_like, shape (n_y,), optional
+            Where the search begins; default: home.
+
+        Raises
+        ------
+        ReachError
+            When no pose is found; says how far the closest one is away and in which directions.
+        InputError
+            For an unknown frame, wrong shapes, nothing asked for, or axes that are not
+            orthonormal.
+        """
+        from masticator_dynamics.engine.evaluation.inverse_kinematics import Task, reach
+
+        return reach(self, Task(self, frame, position, rotation), start)
+
+    def inverse_kinematics_batch(
+        self,
+        frame: str,
+        positions: npt.ArrayLike | None = None,
+        rotations: npt.ArrayLike | None = None,
+        starts: npt.ArrayLike | None = None,
+    ) -> FloatArray:
+        """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
+        from masticator_dynamics.engine.evaluation.inverse_kinematics import reach_rows
+
+        return reach_rows(self, frame, positions, rotations, starts)
+
+    def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
+        """Pose of a URDF link's frame in the base; leading axes as the motion's."""
+        return FramePose(*self.frame_chain(frame).poses(motion.q))
+
+    def frame_chain(self, frame: str) -> FrameChain:
+        """Kinematic chain that computes poses of a URDF link's frame; created once."""
+        from masticator_dynamics.engine.evaluation.frames import frame_chain
+
+        return frame_chain(self, frame)
+
+    def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
+
+        Linear velocity of the frame's origin and angular velocity, both in base axes.
+        """
+        return jacobian(self, motion, frame)
+
+    def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
+
+        :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
+        """
+        return jacobian_rate(self, motion, frame)
+
+    def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
+
+        In base axes.
+        """
+        return twist(self, motion, frame)
+
+    def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
+
+        The first three are the acceleration of the frame's origin, without gravity.
+        """
+        return acceleration(self, motion, frame)
+
+    def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
+        """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
+        from masticator_dynamics.engine.evaluation.mass_and_bias import EquationsOfMotion
+
+        return self.made(EquationsOfMotion).tangent_rate(motion)
+
+    def wrench_on_platform(
+        self,
+        motion: Motion,
+        force: npt.ArrayLike,
+        torque: npt.ArrayLike,
+        axes: str | None = None,
+        point: str | None = None,
+    ) -> FloatArray:
+        """Wrench (6,) for :meth:`feedforward` from a force and torque measured elsewhere.
+
+        Parameters
+        ----------
+        force, torque : array_like, shape (3,)
+            N and N m, environment on platform, components along the axes of frame ``axes``
+            (default: base); the force acts at the origin of frame ``point`` (default: platform)
+            and the torque is about that point.
+
+        Raises
+        ------
+        InputError
+            For an unknown frame or a wrong shape.
+        """
+        from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
+
+        given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
+        return wrenches_on_platform(self, motion.q, given, axes, point)
+
+
+def jacobian(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_jacobian`."""
+    chain = _chain(mechanism, motion, frame)
+    _, screws = chain.screws(motion.q)
+    return chain.summed(screws, motion.tangent)
+
+
+def jacobian_rate(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_jacobian_rate`."""
+    chain = _chain(mechanism, motion, frame)
+    _, screws = chain.screws(motion.q)
+    tangent_rate = mechanism.made(EquationsOfMotion).tangent_rate(motion)
+    turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
+    return turned + chain.summed(screws, tangent_rate)
+
+
+def twist(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_twist`."""
+    chain = _chain(mechanism, motion, frame)
+    return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
+
+
+def acceleration(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
+    """See :meth:`Mechanism.frame_acceleration`."""
+    chain = _chain(mechanism, motion, frame)
+    moving = chain.summed(chain.screw_rates(motion.q, motion.v), motion.v[..., None])
+    return (moving + chain.summed(chain.screws(motion.q)[1], motion.a[..., None]))[..., 0]
+
+
+def _chain(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FrameChain:
+    check_motion(mechanism, motion)
+    return frame_chain(mechanism, frame)

@@ -1,0 +1,197 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Forces and torques in the closures from the engine's multipliers; not on the fast path.
+
+Forces in the joints of the tree, e.g. for sizing bearings; off the hot path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import Constraint, points, wrenches
+from masticator_dynamics.engine.constraint import wrenches as unit_wrenches
+from masticator_dynamics.engine.descent import Loops
+from masticator_dynamics.engine.evaluation.frames import shifted
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.redundancy import ROUNDING
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.tree import TreePoses
+
+
+class LoopForces:
+    """The closures of a mechanism.
+
+    Attributes
+    ----------
+    unique : array of bool, shape (n_closures,)
+        Whether the motion determines the force of each closure.
+    """
+
+    def __init__(self, mechanism: Model):
+        self._structure = structure = mechanism.structure
+        self._names, self._contacts = mechanism.closures, mechanism.contacts
+        tree = structure.tree
+        self._second = [
+            tree.frames[closure.frames[1]] if closure.frames else None
+            for closure in mechanism.description.closures
+        ]
+        self.unique: npt.NDArray[np.bool_] = np.array(
+            [name not in structure.shared for name in self._names], dtype=bool
+        )
+        self._parts = structure.ordered()
+        self._constant = structure.least_norm and all(
+            c.kind == 'point' and not c.carried for c, _ in self._parts
+        )
+        self._kept = Loops(tree, tuple(c for c, _ in self._parts), structure.extent())
+        self._described = Loops(tree, structure.described, structure.extent())
+
+    def forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Forces (..., n_closures, 3) on the second frames' bodies, N, base axes."""
+        if not self._constant:
+            return self.wrenches(q, multipliers)[..., :3]
+        forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
+        for name in self._names:
+            # Summed term by term: a matrix product may round differently for one row and for many.
+            own = [(c, rows) for c, rows in self._parts if c.name == name]
+            terms = [term for c, rows in own for term in zip(rows, c.rows, strict=True)]
+            forces.append(sum((multipliers[..., r, None] * row for r, row in terms), zero))
+        if not forces:
+            return np.zeros((*multipliers.shape[:-1], 0, 3))
+        return np.stack(forces, axis=-2)
+
+    def wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Wrenches (..., n_closures, 6) on the second frames' bodies about their origins."""
+        found = np.zeros((*q.shape[:-1], len(self._names), 6))
+        for row in np.ndindex(q.shape[:-1]):
+            found[row] = self._wrenches(q[row], multipliers[row])
+        return found
+
+    def coupling_efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Efforts (..., n_closures) of couplings on the joints that they move."""
+        found = np.zeros((*q.shape[:-1], len(self._names)))
+        for row in np.ndindex(q.shape[:-1]):
+            found[row] = self._efforts(q[row], multipliers[row])
+        return found
+
+    def contact_forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Forces (..., n_contacts, 3) of planes and surfaces from multipliers (..., n_contacts)."""
+        contacts = {c.name: c for c, _ in self._parts if c.contact}
+        if all(c.kind == 'point' and not c.carried for c in contacts.values()):
+            normals = [contacts[name].rows[0] for name in self._contacts]
+            return multipliers[..., None] * np.array(normals).reshape(-1, 3)
+        found = np.zeros((*q.shape[:-1], len(self._contacts), 3))
+        for row in np.ndindex(q.shape[:-1]):
+            poses = self._structure.tree.poses(q[row])
+            for k, name in enumerate(self._contacts):
+                force = wrenches(poses, contacts[name])[0, :3]
+                found[(*row, k)] = multipliers[(*row, k)] * force
+        return found
+
+    def _efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        efforts = np.zeros(len(self._names))
+        shares, multipliers = self._shares(q, multipliers)
+        for constraint, rows in shares:
+            if constraint.kind == 'coupling':
+                efforts[self._names.index(constraint.name)] = multipliers[rows.start]
+        return efforts
+
+    def _wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Wrenches (n_closures, 6) of one state."""
+        poses = self._structure.tree.poses(q)
+        found = np.zeros((len(self._names), 6))
+        shares, multipliers = self._shares(q, multipliers)
+        for constraint, rows in shares:
+            if constraint.name in self._names:
+                k = self._names.index(constraint.name)
+                wrench = multipliers[rows.start : rows.stop] @ wrenches(poses, constraint)
+                found[k] += self._on_second(k, poses, constraint, wrench)
+        return found
+
+    def _on_second(
+        self, k: int, poses: TreePoses, constraint: Constraint, wrench: FloatArray
+    ) -> FloatArray:
+        """A wrench on body b about its point, as one on the second frame, about its origin."""
+        frame = self._second[k]
+        if frame is None:  # a coupling does not act between two bodies
+            return np.zeros(6)
+        sign = 1.0 if frame.body == constraint.body_b else -1.0
+        arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
+        return shifted(sign * wrench, arm)
+
+    def _shares(
+        self, q: FloatArray, multipliers: FloatArray
+    ) -> tuple[list[tuple[Constraint, range]], FloatArray]:
+        """Constraints, their rows among the multipliers, and multipliers of least norm.
+
+        Where equations were left out: multipliers of all described equations that load the joints
+        like those of the kept ones, torques per size of the mechanism.
+        """
+        if self._structure.least_norm:
+            return self._parts, multipliers
+        kept, full = self._kept, self._described
+        load = kept.jacobian(q).T @ (multipliers * kept.units())
+        shares = np.linalg.lstsq(full.jacobian(q).T, load, rcond=ROUNDING)[0]
+        ends = np.cumsum([0, *(c.size for c in full.constraints)])
+        ranges = [range(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return list(zip(full.constraints, ranges, strict=True)), shares / full.units()
+
+
+def joint_reactions(
+    structure: Structure,
+    q: FloatArray,
+    bodies: FloatArray,
+    multipliers: FloatArray,
+    friction: Mapping[str, FloatArray],
+) -> FloatArray:
+    """Wrenches (n, 6) that joints transmit at positions (n,).
+
+    Force and torque on the child from the parent, base axes, torque about the joint's origin.
+    Couplings of joints act along the axes of these joints and between no bodies that the
+    description names: they are not among the wrenches.
+
+    Parameters
+    ----------
+    bodies : array, shape (n, 18)
+        Rotation, origin, and the force and moment that each body needs by itself, about its origin.
+    multipliers : array, shape (rows,)
+        Of the constraints, in block order.
+    friction : mapping of str to array, shape (3,)
+        Friction force, N, base axes, on the body of each contact.
+    """
+    rotations = np.concatenate([bodies[:, :9].reshape(-1, 3, 3), np.eye(3)[None]])
+    poses = TreePoses(structure.tree, q, rotations, np.vstack([bodies[:, 9:12], np.zeros(3)]))
+    origins = poses.origins[:-1]
+    # Bodies and the wrenches of the constraints on them, about the base's origin.
+    at: list[int] = []
+    applied: list[FloatArray] = []
+    for constraint, rows in structure.ordered():
+        unit = unit_wrenches(poses, constraint)
+        wrench = multipliers[rows.start : rows.stop] @ unit
+        wrench[:3] += friction.get(constraint.name, 0.0)
+        a, b = points(poses, constraint)
+        in_base = constraint.kind == 'point' and not constraint.carried
+        for body, point, sign in (
+            (constraint.body_a, a if in_base else b, -1.0),
+            (constraint.body_b, b, 1.0),
+        ):
+            if body >= 0:
+                at.append(body)
+                torque = wrench[3:] + np.cross(point, wrench[:3])
+                applied.append(sign * np.concatenate([wrench[:3], torque]))
+    # What joints transmit, about the base's origin.
+    borne = bodies[:, 12:].copy()
+    borne[:, 3:] += np.cross(origins, borne[:, :3])
+    if at:
+        np.subtract.at(borne, at, applied)
+    # A parent also bears what its child bears; parents come before children.
+    for j in range(len(borne) - 1, -1, -1):
+        parent = structure.tree.placements[j].body
+        if parent >= 0:
+            borne[parent] += borne[j]
+    borne[:, 3:] -= np.cross(origins, borne[:, :3])
+    return borne

@@ -1,0 +1,175 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A mechanism before anything is computed: structure, names and indices."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.urdf import Joint
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice, consecutive
+from masticator_dynamics.engine.evaluation.shown import of_mechanism
+from masticator_dynamics.engine.kept_structure import structure_of
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.errors import ActuationError
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.variable import Variable
+
+_Made = TypeVar('_Made')
+
+
+@dataclasses.dataclass(frozen=True)
+class JointLimits:
+    """Ranges of the tree joints (n_q,): rad or m, their rates, N m or N; infinite where none."""
+
+    lower: FloatArray
+    upper: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
+
+    @classmethod
+    def of(cls, joints: Sequence[Joint]) -> JointLimits:
+        """From the URDF's ``<limit>`` elements."""
+        columns = ('lower', 'upper', 'velocity', 'effort')
+        return cls(*(np.array([getattr(j, c) for j in joints], dtype=float) for c in columns))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VariableModel:
+    """What a mechanism has of which some numbers are inputs of its code.
+
+    Attributes
+    ----------
+    of : Model
+        The mechanism with the numbers that its files say.
+    structure : Structure
+        With the present numbers.
+    code_of : Variable
+        What its machine code is made of.
+    """
+
+    of: Model
+    structure: Structure
+    code_of: Variable
+
+
+class Model:
+    """A description, analysed; `Mechanism` is one that can be evaluated, and documents both."""
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        actuators: Sequence[str] | None = None,
+        variable: VariableModel | None = None,
+    ):
+        self.variable = variable
+        self.description = description
+        self.driving = tuple(actuators) if actuators is not None else description.actuated
+        for name in self.driving:
+            if name not in description.actuated:
+                known = ', '.join(description.actuated)
+                raise ActuationError(f'no actuator {name!r}; there are: {known}')
+        self.structure: Structure = variable.structure if variable else structure_of(description)
+        self.name = description.name
+        self.independent = description.independent
+        self.actuated = description.actuated
+        self.tree_joints = tuple(joint.name for joint in self.structure.tree.joints)
+        self.actuated_rows = np.array(self.tree_indices(self.actuated))
+        self.actuated_part = as_slice(self.actuated_rows)
+        self.independent_rows = self.tree_indices(self.independent)
+        self.closures = tuple(closure.name for closure in description.closures)
+        self.contacts = tuple(contact.name for contact in description.contacts)
+        self.frames = tuple(self.structure.tree.frames)
+        self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
+        self.limits = JointLimits.of(self.structure.tree.joints)
+        ratios = [description.actuators[name].ratio for name in description.actuated]
+        self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
+        self._made: dict[object, Any] = {}
+
+    def __repr__(self) -> str:
+        """Name, freedoms, motors and what closes it."""
+        return of_mechanism(self).text()
+
+    def __reduce__(self) -> tuple[type[Model], tuple[object, ...]]:
+        """For pickle: other processes load or make its code themselves."""
+        return type(self), (self.description, self.driving, self.variable)
+
+    @functools.cached_property
+    def slices(self) -> dict[str, slice]:
+        """Slice of each quantity in a row of the engine's output.
+
+        ``report`` is status, block, amount, closure residual (m) and balance residual (N, N m).
+        """
+        n, k, u = len(self.tree_joints), len(self.independent), len(self.actuated)
+        rows = sum(c.size for c in self.structure.constraints)
+        return consecutive(
+            {
+                'report': 5, 'q': n, 'v': n, 'a': n, 'effort': u, 'multipliers': rows,
+                'tangent': n * k,
+            }
+        )  # fmt: skip
+
+    def made(self, make: Callable[[Any], _Made]) -> _Made:
+        """Result of a class or function for this model, made on first use and kept."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: _Made = self._made[make]
+        return found
+
+    def tree_indices(self, joints: Sequence[str]) -> list[int]:
+        """Indices of joints in tree vectors."""
+        return [self.tree_joints.index(name) for name in joints]
+
+    @property
+    def effort_units(self) -> tuple[str, ...]:
+        """Unit of each actuator's effort: the motor's where there is a transmission."""
+        joints = self.structure.tree.joints
+        slides = [joints[j].unit == 'm' for j in self.tree_indices(self.actuated)]
+        geared = [self.description.actuators[n].transmission is not None for n in self.actuated]
+        return tuple('N' if s and not g else 'N m' for s, g in zip(slides, geared, strict=True))
+
+    @property
+    def effort_limits(self) -> FloatArray:
+        """Largest effort (n_u,) of each actuator, from the URDF; infinite where it has none."""
+        bound = self.limits.effort[self.tree_indices(self.actuated)]
+        return np.asarray(bound / np.abs(self.transmission_ratios))
+
+    @property
+    def effort_range(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest effort (n_u,) of each actuator: ``limits.effort`` and the URDF."""
+        most = self.effort_limits
+        given = [self.description.actuators[name].limits.effort for name in self.actuated]
+        low = np.array([-np.inf if low is None else low for low, _ in given])
+        high = np.array([np.inf if high is None else high for _, high in given])
+        return np.maximum(low, -most), np.minimum(high, most)
+
+    def block_names(self, block: int) -> tuple[str, ...]:
+        """Closures and contacts of one of the engine's blocks; the first has none."""
+        constraints = self.structure.blocks[block - 1].constraints
+        return tuple(dict.fromkeys(self.structure.constraints[c].name for c in constraints))
+
+    def home_rank(self) -> int:
+        """Number of degrees of freedom that the powered actuators control at home."""
+        jacobian = self.structure.home_tangent(self.independent_rows)[self.actuated_rows]
+        return self.rank(jacobian, jacobian)
+
+    def rank(self, jacobian: FloatArray, at_home: FloatArray) -> int:
+        """Rank of the powered actuators, from Jacobians (n_u, n_y) here and at home.
+
+        Columns are scaled by their norms at home.
+        """
+        driving = [name in self.driving for name in self.actuated]
+        usual = np.linalg.norm(at_home, axis=0)
+        scale = np.where(usual > 0.0, usual, 1.0)
+        return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
+
+    def _rows_of(self, constraints: Sequence[str]) -> list[int]:
+        """Rows of constraints, by name, among the engine's multipliers."""
+        return [row for name in constraints for row in self.structure.rows(name)]

@@ -1,0 +1,279 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mechanisms with other numbers: closed at a home of their own, and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from masticator_dynamics.description.urdf_text import with_tree
+from masticator_dynamics.engine import parameters as naming
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.constraint import jacobian, residual
+from masticator_dynamics.engine.evaluation.model import Model, VariableModel
+from masticator_dynamics.engine.rebuilt import rebuilt
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced.variable import Variable
+from masticator_dynamics.errors import InputError, ReachError, SingularityError
+
+_CLOSED = 1e-12  # m or rad, per size
+_FOLLOWS = 1e-8  # of a mechanism's size, or rad: gap of an equation that follows from others
+_SMALL = 1e-4  # by which parameters are changed to see what is special by chance, rad or sizes
+_STEPS = (1, 8, 64)  # from the old numbers to the new ones
+_LARGEST_JUMP = 0.5  # rad, or sizes, of a joint in one such step
+
+
+def values_of(mechanism: Model, friction: bool, geometry: bool) -> dict[str, float]:
+    """See :meth:`Mechanism.parameters`."""
+    description, structure = mechanism.description, mechanism.structure
+    found = naming.inertial(structure) | naming.of_joints(description)
+    if friction:
+        found |= naming.frictional(description)
+    if geometry:
+        found |= naming.geometric(description)
+    variable = mechanism.variable
+    changed = variable.code_of.values if variable else {}
+    zeros = {name: x for name, x in changed.items() if name.endswith('.zero')}
+    return found | {name: x for name, x in zeros.items() if name in found}
+
+
+_Kind = TypeVar('_Kind', bound=Model)
+
+
+def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
+    """See :meth:`Mechanism.with_parameters`."""
+    variable = mechanism.variable
+    root: Model = variable.of if variable else mechanism
+    known = naming.all_of(root.description, root.structure)
+    naming.check_names(values, known, mechanism.name)
+    given = dict(variable.code_of.values) if variable else {}
+    given |= {name: check_value(name, x) for name, x in values.items()}
+    given = {name: given[name] for name in known if name in given}  # in one order
+    numeric = sample_of(root, tuple(given))
+    description = naming.changed(root.description, given, _turn)
+    description = naming.with_inertia(description, root.structure, given)
+    structure = closed_structure(root, given)
+    home = dict(zip(root.tree_joints, structure.home.tolist(), strict=True))
+    text = with_tree(root.description.urdf_xml, root.description.tree, description.tree)
+    description = dataclasses.replace(description, home=home, urdf_xml=text)
+    code_of = Variable(root.description, root.structure, numeric, given, structure.home)
+    return type(mechanism)(description, root.driving, VariableModel(root, structure, code_of))
+
+
+def _turn(angle: float) -> tuple[float, float]:
+    return math.sin(angle), math.cos(angle)
+
+
+def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
+    """The structure with some parameters slightly changed, see :class:`Variable`."""
+    return root.made(_Samples).of(names)
+
+
+def check_value(name: str, value: object) -> float:
+    """A parameter as a number, refused where no mechanism can have it."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InputError(f'{name} is {value!r}, not a number') from None
+    if not math.isfinite(number):
+        raise InputError(f'{name} is {number}, not a finite number')
+    if not in_bounds(name, number):
+        if name.endswith('.length'):
+            raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
+        raise InputError(f'{name} is {number:.6g}; 0 or more is needed')
+    return number
+
+
+def in_bounds(name: str, value: Any) -> Any:
+    """Whether a mechanism can have a parameter's value, or each of an array of them."""
+    kind = name.rpartition('.')[2]
+    if kind == 'length':
+        return value > 0.0
+    return value >= 0.0 if kind in _NOT_NEGATIVE else value == value
+
+
+_NOT_NEGATIVE = (
+    'mass', 'rotor_inertia', 'armature', 'stiffness', 'viscous', 'coulomb', 'damping', 'friction',
+)  # fmt: skip
+
+
+class _Samples:
+    """Structures with parameters slightly changed, by the names of the parameters."""
+
+    def __init__(self, root: Model):
+        self._root = root
+        self._found: dict[tuple[str, ...], Structure] = {}
+
+    def of(self, names: tuple[str, ...]) -> Structure:
+        """The structure with these changed; which change depends on the names alone.
+
+        Raises
+        ------
+        InputError
+            If the structure depends on a parameter.
+        """
+        if names not in self._found:
+            self._found[names] = self._made(names)
+        return self._found[names]
+
+    def _made(self, names: tuple[str, ...]) -> Structure:
+        geometry = naming.geometric(self._root.description)
+        moved = [name for name in names if name in geometry]
+        try:
+            return self._sample(moved)
+        except (ReachError, SingularityError, InputError):
+            for name in moved:
+                try:
+                    self._sample([name])
+                except (ReachError, SingularityError, InputError) as error:
+                    raise InputError(
+                        f'the structure of {self._root.name} depends on {name}: {error}'
+                    ) from None
+            raise
+
+    def _sample(self, names: list[str]) -> Structure:
+        root, rng = self._root, np.random.default_rng(0)
+        known, size = naming.geometric(root.description), root.structure.extent()
+        values = {}
+        for name in names:
+            unit = 1.0 if name.rpartition('.')[2] in _ANGLES else size
+            values[name] = known[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
+        return closed_structure(root, values)
+
+
+_ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz', 'zero')
+
+
+def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
+    """A mechanism's structure with other numbers, closed at home and checked.
+
+    Raises
+    ------
+    ReachError
+        When a loop cannot close.
+    SingularityError
+        When the loops do not determine all joints.
+    InputError
+        When an equation that followed from others no longer does.
+    """
+    old = naming.all_of(root.description, root.structure)
+    first: Exception | None = None
+    for steps in _STEPS:
+        found, why = _followed(root, old, values, steps)
+        first = first or why
+        if found is not None:
+            _check_others(root, found)
+            return found
+    assert first is not None
+    raise first
+
+
+def _followed(
+    root: Model, old: Mapping[str, float], values: Mapping[str, float], steps: int
+) -> tuple[Structure | None, Exception]:
+    """The structure after steps from the old numbers, or why one of them failed."""
+    home, structure = root.structure.home, root.structure
+    failed: Exception = InputError('nothing was tried')
+    signs = _block_signs(root.structure)
+    for step in range(1, steps + 1):
+        part = {name: old[name] + (x - old[name]) * step / steps for name, x in values.items()}
+        if step == steps:
+            part = dict(values)
+        description = naming.changed(root.description, part, _turn)
+        start = home.copy()
+        for joint, tree in enumerate(root.structure.tree.joints):
+            if f'{tree.name}.zero' in part and tree.name in root.independent:
+                start[joint] = root.structure.home[joint] - part[f'{tree.name}.zero']
+        structure = rebuilt(root.structure, description, part, start)
+        closed = _closed(root, structure, start)
+        if isinstance(closed, Exception):
+            return None, closed
+        jump = np.abs(closed - home) / _units(root)
+        structure = dataclasses.replace(structure, home=closed)
+        if jump.max(initial=0.0) > _LARGEST_JUMP or _block_signs(structure) != signs:
+            failed = SingularityError(
+                f'{root.name}: these numbers cannot be reached without passing a singularity'
+            )
+            return None, failed
+        home = closed
+    return structure, failed
+
+
+def _units(root: Model) -> FloatArray:
+    size = root.structure.extent()
+    slides = [joint.type == 'prismatic' for joint in root.structure.tree.joints]
+    return np.where(slides, size, 1.0)
+
+
+def _block_signs(structure: Structure) -> list[float]:
+    """Signs of the determinants of all blocks at home: they belong to the branch."""
+    poses, found = structure.at_home(), []
+    for block in structure.blocks:
+        rows = [jacobian(poses, structure.constraints[c]) for c in block.constraints]
+        found.append(float(np.sign(np.linalg.det(np.vstack(rows)[:, list(block.joints)]))))
+    return found
+
+
+def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray | Exception:
+    """Tree positions at which all loops are closed, independent joints held; or why not."""
+    dependent = [j for block in structure.blocks for j in block.joints]
+    q, size = q.copy(), root.structure.extent()
+    gaps = np.zeros(0)
+    for _ in range(30 if dependent else 0):
+        poses = structure.tree.poses(q)
+        parts = [residual(poses, c) for c, _ in structure.ordered()]
+        gaps, before = (
+            np.concatenate(parts),
+            np.abs(gaps).max(initial=np.inf if not len(gaps) else 0),
+        )
+        rates = structure.jacobian(q)[:, dependent]
+        if not np.isfinite(gaps).all():
+            break
+        scale = np.linalg.norm(rates, axis=0)
+        if not np.linalg.cond(rates / np.where(scale > 0.0, scale, 1.0)) < 1e9:
+            return SingularityError(f'{root.name}: its loops do not determine all joints at home')
+        largest = np.abs(gaps).max()
+        if largest < _CLOSED * size and not largest < 0.5 * before:
+            return q
+        step = np.linalg.solve(rates, gaps)
+        longest = np.abs(step / _units(root)[dependent]).max()
+        q[dependent] -= step * min(1.0, 0.3 / max(longest, 1e-300))
+    if not dependent:
+        return q
+    if len(gaps) and np.abs(gaps).max() < _CLOSED * size:
+        return q
+    worst = max(structure.ordered(), key=lambda part: np.abs(gaps[part[1]]).max())
+    name, gap = worst[0].name, float(np.abs(gaps[worst[1]]).max())
+    return ReachError(
+        f'{root.name}: {name} cannot close at home with these numbers: {gap * 1e3:.6g} mm are '
+        'missing'
+    )
+
+
+def _check_others(root: Model, structure: Structure) -> None:
+    """Refuse numbers with which an equation that was left out no longer follows from others."""
+    if not structure.redundant:
+        return
+    rng, size = np.random.default_rng(1), structure.extent()
+    rows = root.independent_rows
+    starts = [structure.home] + [structure.home.copy() for _ in range(2)]
+    for start in starts[1:]:
+        start[rows] += 0.02 * rng.uniform(-1.0, 1.0, len(rows)) * _units(root)[rows]
+    for start in starts:
+        q = _closed(root, structure, start)
+        if isinstance(q, Exception):
+            continue
+        poses = structure.tree.poses(q)
+        for constraint, old in zip(structure.described, root.structure.described, strict=True):
+            gap = float(np.abs(residual(poses, constraint)).max(initial=0.0))
+            known = next((r.gap for r in structure.redundant if r.name == old.name), 0.0)
+            if gap > _FOLLOWS * size + 2.0 * known:
+                raise InputError(
+                    f'{root.name}: {old.name} followed in part from other closures; with these '
+                    f'numbers it does not, and stays open by {gap * 1e3:.3g} mm'
+                )

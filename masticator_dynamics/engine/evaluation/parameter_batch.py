@@ -1,0 +1,500 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many geometries in many states: parameters as arrays, nothing compiled again."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine import parameters as naming
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, consecutive
+from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
+from masticator_dynamics.engine.evaluation.other_parameters import check_value, in_bounds, sample_of
+from masticator_dynamics.engine.evaluation.packing import pack_rows
+from masticator_dynamics.engine.evaluation.results import Evaluator
+from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
+from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.quantities import FIRST, NEED_LIMBS, quantities_code, shapes
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.variable import Variable
+from masticator_dynamics.errors import InputError
+
+_TOGETHER = 4096  # rows whose inputs are built at once: they stay in the caches
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometryEfforts:
+    """Efforts of G geometries in N states each.
+
+    Attributes
+    ----------
+    closed : array of bool, shape (G,)
+        Geometries that close at home.
+    valid : array of bool, shape (G, N)
+        States in which they close on home's branch and have efforts; elsewhere all is zero.
+    actuated : array, shape (G, N, n_u)
+        Efforts, N m or N.
+    contact : array, shape (G, N, n_contacts)
+        Multipliers, N.
+    by_parameters : array, shape (G, N, n_u, n_p), or None
+        Derivatives of the efforts, where they were asked for.
+    """
+
+    closed: Bools
+    valid: Bools
+    actuated: FloatArray
+    contact: FloatArray
+    by_parameters: FloatArray | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometryPositions:
+    """Actuated positions of G geometries in N poses.
+
+    Attributes
+    ----------
+    valid : array of bool, shape (G, N)
+        Poses in which they close on home's branch; elsewhere all is zero.
+    position : array, shape (G, N, n_u)
+        What the encoders of the actuated joints show, rad or m.
+    by_y : array, shape (G, N, n_u, n_y)
+        Derivatives by the independent positions.
+    by_parameters : array, shape (G, N, n_u, n_p), or None
+        Derivatives by the parameters, independent positions held, where they were asked for.
+    """
+
+    valid: Bools
+    position: FloatArray
+    by_y: FloatArray
+    by_parameters: FloatArray | None
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometryQuantities:
+    """Quantities of G geometries in N states each, ``found[name]`` by name.
+
+    Attributes
+    ----------
+    closed : array of bool, shape (G,)
+        Geometries that close at home.
+    valid : array of bool, shape (G, N)
+        States in which they close on home's branch and the motors control them; elsewhere all
+        quantities are zero.
+    status : array of int, shape (G, N)
+        Why others are not valid, as in ``engine/status.py``: 1 a loop stays open, 2 it is singular,
+        3 another branch is reached, 5 the motors lose control; 0 where valid.
+    closure_residual : array, shape (G, N)
+        Largest gap of a loop or contact, m; zero where not valid.
+    values : dict of str to array
+        Quantities by name, (G, N, ...).
+    """
+
+    closed: Bools
+    valid: Bools
+    status: IntArray
+    closure_residual: FloatArray
+    values: dict[str, FloatArray]
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """One of the quantities."""
+        return self.values[name]
+
+
+class ParameterBatch:
+    """A mechanism with some parameters as arrays.
+
+    Rows that fast code leaves are closed from home in as many steps as it takes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the parameters; columns of the arrays.
+    values : array, shape (n_p,)
+        What the mechanism itself has.
+    """
+
+    def __init__(self, mechanism: Evaluator, names: Sequence[str]):
+        root = mechanism.variable.of if mechanism.variable else mechanism
+        given = dict(mechanism.variable.code_of.values) if mechanism.variable else {}
+        known = naming.all_of(root.description, root.structure)
+        naming.check_names(names, known, mechanism.name)
+        if len(set(names)) < len(names):
+            raise InputError('a parameter is named twice')
+        merged = known | given
+        values = {name: merged[name] for name in known if name in given or name in names}
+        numeric = sample_of(root, tuple(values))
+        variable = Variable(
+            root.description, root.structure, numeric, values, mechanism.structure.home
+        )
+        self.mechanism, self.names = mechanism, tuple(names)
+        self.values = np.array([values[name] for name in names])
+        self._all = np.array(list(values.values()))
+        self._columns = [list(values).index(name) for name in names]
+        self._variable = variable
+        self._codes: dict[tuple[str, ...], _Codes] = {}
+        self._kernels = kernels.Kernels(root.description, root.structure, root.driving, variable)
+
+    # Geometries
+
+    def constants(self, parameters: npt.ArrayLike) -> tuple[FloatArray, Bools]:
+        """What machine code takes for each geometry, and which of them close at home.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+
+        Raises
+        ------
+        InputError
+            For a wrong shape, and numbers that no mechanism can have, naming row and parameter.
+        """
+        values = as_floats(parameters, 'parameters')
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise InputError(
+                f'parameters have shape {values.shape}, needed is (G, {len(self.names)})'
+            )
+        self._check(values)
+        whole = np.tile(self._all, (len(values), 1))
+        whole[:, self._columns] = values
+        variable = self._variable
+        start = np.tile(variable.home[variable.dependent], (len(values), 1))
+        given = np.zeros((len(values), self._kernels.inputs))
+        given[:, : self._kernels.freedoms] = self._home(whole)
+        found = self._kernels.positions.of_complete(np.hstack([given, whole, start]))
+        closed = found[:, 0] == 1.0
+        homes = found[:, 1:]
+        for g in np.flatnonzero(~closed):
+            row = self._kernels.from_home.of_complete(np.hstack([given[g], whole[g], start[g]]))
+            closed[g] = row[0] == 1.0 and row[1] == CLOSED
+            homes[g] = row[1:][self.mechanism.slices['q']]
+        homes = np.where(closed[:, None], homes[:, variable.dependent], start)
+        return np.hstack([whole, homes]), closed
+
+    def _home(self, whole: FloatArray) -> FloatArray:
+        """Independent positions at home (G, n_y): where encoders show it."""
+        rows, names = self.mechanism.independent_rows, self._variable.names
+        home = np.tile(self._variable.structure.home[rows], (len(whole), 1))
+        for k, joint in enumerate(self.mechanism.independent):
+            if f'{joint}.zero' in names:
+                home[:, k] -= whole[:, names.index(f'{joint}.zero')]
+        return home
+
+    def possible(self, parameters: npt.ArrayLike) -> Bools:
+        """Rows (G,) that a mechanism can have: finite, nothing negative that must not be.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+        """
+        values = as_floats(parameters, 'parameters')
+        good: Bools = np.asarray(np.isfinite(values).all(axis=1))
+        for name, column in zip(self.names, values.T, strict=True):
+            good = good & in_bounds(name, column)
+        rows = np.flatnonzero(good)
+        of, known = self._variable, naming.inertial(self._variable.structure)
+        for link in naming.bodies_with_mass(of.structure):
+            keys = [f'{link}.{part}' for part in naming.INERTIAL]
+            if set(keys) & set(self.names):
+                numbers = np.empty((len(rows), len(keys)))
+                for k, key in enumerate(keys):
+                    numbers[:, k] = of.values.get(key, known[key])
+                    if key in self.names:
+                        numbers[:, k] = values[rows, self.names.index(key)]
+                good[rows] &= naming.consistent(numbers)
+        return good
+
+    def _check(self, values: FloatArray) -> None:
+        """Refuse rows that no mechanism can have, with the reason of the first."""
+        wrong = np.flatnonzero(~self.possible(values))
+        if not len(wrong):
+            return
+        of, g = self._variable, int(wrong[0])
+        row = dict(zip(self.names, values[g].tolist(), strict=True))
+        for name, value in row.items():
+            check_value(f'parameters, row {g + 1}: {name}', value)
+        try:
+            naming.with_inertia(of.description, of.structure, dict(of.values) | row)
+        except InputError as error:
+            raise InputError(f'parameters, row {g + 1}: {error}') from None
+
+    def positions(
+        self, parameters: npt.ArrayLike, Y: npt.ArrayLike, *, derivatives: bool = True
+    ) -> GeometryPositions:
+        """Actuated positions of all geometries in all poses, with exact derivatives.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+            In the order of ``names``.
+        Y : array_like, shape (N, n_y)
+            Independent positions, rad or m.
+        derivatives : bool
+            Derivatives by the parameters, too.
+        """
+        of = self._kernels
+        constants, closed = self.constants(parameters)
+        given = self._given(Y, None, None, None)
+        places = tuple(self._columns) if derivatives else ()
+        code = _Codes(lambda at: of.position_derivatives(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part])[0]
+            for part in self._parts(len(constants), len(given))
+        ]
+        table = np.concatenate(found) if found else np.zeros((0, len(given), 1))
+        valid = table[..., 0] != 0.0
+        table = np.where(valid[..., None], table[..., 1:], 0.0)
+        ends = np.cumsum([of.actuators, of.actuators * of.freedoms])
+        position, by_y, by_parameters = np.split(table, ends, axis=-1)
+        shape = (*valid.shape, of.actuators)
+        return GeometryPositions(
+            valid,
+            position,
+            by_y.reshape(*shape, of.freedoms),
+            by_parameters.reshape(*shape, len(self.names)) if derivatives else None,
+        )
+
+    # Quantities
+
+    def quantities(
+        self,
+        names: Sequence[str],
+        parameters: npt.ArrayLike,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        needed: npt.ArrayLike = False,
+    ) -> GeometryQuantities:
+        """What designs are judged by, of all geometries in all states.
+
+        Code is compiled once per set of parameters and choice of quantities, and kept on disk.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Any of ``actuated`` (n_u) efforts of least norm, N m or N; ``power`` (n_u) of the
+            motors, W; ``contact`` (n_contacts) multipliers, N; ``joint_force`` (n, 3) that each of
+            the description's ``force_joints`` transmits to its child, N, base axes;
+            ``bearing_force`` (n_u, 3) the same of the actuated joints, in the joint's axes;
+            ``loop_force`` (n_closures, 3) on the second frame's body, N, base axes; ``position``
+            and ``velocity`` (n_u) of the actuated joints; ``q`` (n_q) tree positions; ``jacobian``
+            (n_u, n_y), velocities of actuated joints per independent velocity, and ``condition``,
+            its condition number; ``mass`` (n_y, n_y) in independent coordinates;
+            ``actuated_inertia`` (n_u, n_u) M_A, its diagonal ``load_inertia`` (n_u), kg m^2 or kg,
+            and ``inertia_coupling`` (n_u), the index MCI.
+        parameters : array_like, shape (G, n_p)
+            In the order of the batch's ``names``.
+        Y, Y_dot, Y_ddot, W : array_like, shape (N, ...)
+            As for :meth:`Mechanism.feedforward_batch`.
+        needed : array_like of bool, shape (N,)
+            States without which a geometry is of no use: once one of them has failed, the others,
+            each of which takes as long as hundreds that close, are not followed from home.
+
+        Raises
+        ------
+        InputError
+            For an unknown quantity, a wrong shape, and numbers that no mechanism can have.
+        ActuationError
+            As for :func:`actuated_inertia`, for its quantities.
+        """
+        of = self._kernels
+        sizes = shapes(of)
+        self._check_quantities(names, sizes)
+        constants, closed = self.constants(parameters)
+        given = self._given(Y, Y_dot, Y_ddot, W)
+        code = self._codes_of(tuple(names))
+        shape = len(constants), len(given)
+        found = {name: np.zeros((*shape, *sizes[name])) for name in names}
+        valid, status = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
+        gaps = np.zeros(shape)
+        places = consecutive({name: math.prod(sizes[name]) for name in names})
+        for part in self._parts(*shape):
+            table, status[part] = self._rows(
+                code, given, constants[part], closed[part], needed=needed
+            )
+            valid[part], gaps[part] = table[..., 0] != 0.0, table[..., 1]
+            self._check_rods(table[..., 2], valid[part], part.start)
+            for name in names:
+                numbers = table[..., FIRST:][..., places[name]]
+                found[name][part] = numbers.reshape(found[name][part].shape)
+        if 'inertia_coupling' in found:
+            found['inertia_coupling'] = np.log1p(found['inertia_coupling'])
+        return GeometryQuantities(closed, valid, status, gaps, found)
+
+    def _codes_of(self, names: tuple[str, ...]) -> _Codes:
+        if names not in self._codes:
+            limbs = limbs_of(self.mechanism) if {*names} & {*NEED_LIMBS} else []
+            self._codes[names] = _Codes(lambda at: quantities_code(self._kernels, names, limbs, at))
+        return self._codes[names]
+
+    def _check_rods(self, faults: FloatArray, valid: Bools, first: int) -> None:
+        wrong = np.argwhere(valid & (faults >= 0.0))
+        if len(wrong):
+            rods = rods_of(self.mechanism, limbs_of(self.mechanism))
+            where = f'parameters, row {first + wrong[0][0] + 1}: '
+            check_rods(rods, faults[tuple(wrong[0])], where)
+
+    def _check_quantities(self, names: Sequence[str], known: Mapping[str, object]) -> None:
+        for name in names:
+            if name not in known:
+                raise InputError(f'no quantity {name!r}; there are: {", ".join(known)}')
+        if len(set(names)) < len(names):
+            raise InputError('a quantity is named twice')
+        if 'loop_force' in names and not self.mechanism.structure.least_norm:
+            raise InputError(
+                f'{self.mechanism.name} has closures whose forces are not unique; loop_force of '
+                'single calls gives those of least norm'
+            )
+
+    def feedforward(
+        self,
+        parameters: npt.ArrayLike,
+        Y: npt.ArrayLike,
+        Y_dot: npt.ArrayLike | None = None,
+        Y_ddot: npt.ArrayLike | None = None,
+        W: npt.ArrayLike | None = None,
+        *,
+        derivatives: bool = False,
+    ) -> GeometryEfforts:
+        """Efforts of least norm of all geometries in all states.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (G, n_p)
+            In the order of ``names``.
+        Y, Y_dot, Y_ddot, W : array_like, shape (N, ...)
+            As for :meth:`Mechanism.feedforward_batch`.
+        derivatives : bool
+            Derivatives by the parameters, too.
+        """
+        states = Y, Y_dot, Y_ddot, W
+        found = self.quantities(('actuated', 'contact'), parameters, *states)
+        slopes = self._by_parameters(parameters, *states) if derivatives else None
+        return GeometryEfforts(
+            found.closed, found.valid, found['actuated'], found['contact'], slopes
+        )
+
+    def _by_parameters(
+        self, parameters: npt.ArrayLike, *states: npt.ArrayLike | None
+    ) -> FloatArray:
+        """Derivatives of the efforts (G, N, n_u, n_p)."""
+        of, places = self._kernels, tuple(self._columns)
+        constants, closed = self.constants(parameters)
+        given = self._given(*states)
+        code = _Codes(lambda at: of.parameter_derivatives(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part])[0][..., 1 + of.actuators :]
+            for part in self._parts(len(constants), len(given))
+        ]
+        shape = len(constants), len(given), of.actuators, len(places)
+        return np.concatenate(found).reshape(shape) if found else np.zeros(shape)
+
+    def gradient(
+        self, weights: npt.ArrayLike, parameters: npt.ArrayLike, *states: npt.ArrayLike
+    ) -> tuple[FloatArray, Bools]:
+        """Derivatives of a weighted sum of efforts by all parameters, in one reverse sweep.
+
+        Of any objective, if the weights are its derivatives by the efforts.
+
+        Parameters
+        ----------
+        weights : array_like, shape (G, N, n_u)
+        parameters, states
+            As for :meth:`feedforward`.
+
+        Returns
+        -------
+        gradient : array, shape (G, N, n_p)
+        valid : array of bool, shape (G, N)
+            Elsewhere the gradient is zero.
+        """
+        of, places = self._kernels, tuple(self._columns)
+        constants, closed = self.constants(parameters)
+        given = self._given(*states, *[None] * (4 - len(states)))
+        weights = as_floats(weights, 'weights')
+        shape = len(constants), len(given)
+        if weights.shape != (*shape, of.actuators):
+            raise InputError(f'weights have shape {weights.shape}, needed {(*shape, of.actuators)}')
+        code = _Codes(lambda at: of.parameter_gradient(places, at))
+        found = [
+            self._rows(code, given, constants[part], closed[part], weights[part])[0]
+            for part in self._parts(*shape)
+        ]
+        table = np.concatenate(found) if found else np.zeros((*shape, 1 + len(self.names)))
+        return table[..., 1:], table[..., 0] == 1.0
+
+    # Rows
+
+    def _given(self, *states: npt.ArrayLike | None) -> FloatArray:
+        given = pack_rows(self._kernels.freedoms, *states)
+        if not np.isfinite(given).all():
+            raise InputError('a state is not finite')
+        return given
+
+    @staticmethod
+    def _parts(geometries: int, states: int) -> list[slice]:
+        count = max(_TOGETHER // max(states, 1), 1)
+        return [slice(first, first + count) for first in range(0, geometries, count)]
+
+    def _rows(
+        self,
+        code: _Codes,
+        given: FloatArray,
+        constants: FloatArray,
+        closed: Bools,
+        weights: FloatArray | None = None,
+        needed: npt.ArrayLike = False,
+    ) -> tuple[FloatArray, IntArray]:
+        """Outputs (G, N, outputs) for some geometries in all states, and status; else zeros."""
+        rows = given
+        if weights is not None:
+            of_all = np.broadcast_to(given, (*weights.shape[:2], given.shape[1]))
+            rows = np.concatenate([of_all, weights], axis=-1)
+        found = code[False].of_tables(rows, constants)
+        status = np.zeros(found.shape[:2], dtype=np.int64)
+        status[~closed], found[~closed] = OUT_OF_REACH, 0.0
+        must = np.broadcast_to(needed, len(given))
+        lost = np.zeros(len(constants), dtype=np.int64)
+        for g, n in np.argwhere((found[..., 0] == 0.0) & closed[:, None]).tolist():
+            if must[n] and lost[g]:
+                found[g, n], status[g, n] = 0.0, lost[g]
+                continue
+            extra = weights[g, n] if weights is not None else np.zeros(0)
+            found[g, n], status[g, n] = self._from_home(code, given[n], extra, constants[g])
+            if must[n]:
+                lost[g] = status[g, n]
+        return found, status
+
+    def _from_home(
+        self, code: _Codes, given: FloatArray, extra: FloatArray, constants: FloatArray
+    ) -> tuple[FloatArray, int]:
+        """The same for a row whose loops are closed in as many steps as it takes."""
+        nothing = np.zeros(code[False].outputs)
+        motion = self._kernels.from_home.of_complete(np.concatenate([given, constants]))
+        whole = motion[1:]
+        if motion[0] != 1.0 or whole[0] != CLOSED:
+            return nothing, int(whole[0]) if motion[0] == 1.0 else OVERFLOW
+        q = whole[self.mechanism.slices['q']]
+        found = code[True].of_complete(np.concatenate([given, q, extra, constants]))
+        if found[0] == 0.0 or not np.isfinite(found).all():
+            return nothing, NOT_ACTUATED
+        return found, CLOSED
+
+
+class _Codes(dict[bool, RowCode]):
+    """The code of a row, and that at given positions, made when first needed."""
+
+    def __init__(self, make: Callable[[bool], RowCode]):
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, at_positions: bool) -> RowCode:
+        self[at_positions] = self._make(at_positions)
+        return self[at_positions]

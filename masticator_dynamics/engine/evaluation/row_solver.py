@@ -1,0 +1,253 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of results: by machine code, and by other code where machine code hands over.
+
+Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
+bodies follow (``inputs.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
+goal, more numbers follow (``actuation/row_kind.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.evaluation.goals import Goal, GoalKind, RowKind, goal_weights
+from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.status import CLOSED
+from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.reference import Reference
+
+_TOGETHER = 32  # rows, milliseconds each: an error does not wait for all the rows after it
+
+
+class RowSolver:
+    """Computes output rows for one mechanism.
+
+    Parameters
+    ----------
+    model : Model
+        The mechanism.
+    machine_code : Kernels
+        Its machine code.
+    """
+
+    def __init__(self, model: Model, machine_code: kernels.Kernels):
+        self._model, self._kernels = model, machine_code
+        self._freedoms = len(model.independent)
+        self._distributions: dict[object, GoalKind] = {}
+
+    @functools.cached_property
+    def width(self) -> int:
+        """Numbers in a row without a goal."""
+        return self._model.slices['tangent'].stop
+
+    @functools.cached_property
+    def least_norm(self) -> RowKind:
+        """Rows with the frictionless efforts of least norm."""
+        return RowKind(self._kernels.everything, self._model.slices)
+
+    def distribution(self, goal: Goal, friction: bool) -> GoalKind:
+        """Rows with the efforts for a goal, with or without friction; created once."""
+        name, weights = goal_weights(goal)
+        key = name, friction
+        if key not in self._distributions:
+            self._distributions[key] = GoalKind(self._model, self._kernels, weights, friction)
+        return self._distributions[key]
+
+    # Motions
+
+    def motions(self, given: FloatArray) -> FloatArray:
+        """Rows (..., width) of which only the motion is valid, not the efforts."""
+        return self._by_code(self._kernels.everything, given, self._closed)
+
+    def attempt(self, given: FloatArray) -> FloatArray:
+        """Motions (N, width); the first numbers of each report its failure, if any."""
+        return self._from_home(given)
+
+    def at_rest(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Input and output rows for a pose (n_y,) at rest, for inner loops.
+
+        The first number of the output is 0 where the loops close, else the reason.
+        """
+        given = np.zeros(3 * self._freedoms + 6)
+        given[: self._freedoms] = y
+        return given, self.attempt(given[None])[0]
+
+    def largest_gap(self, q: npt.ArrayLike) -> float:
+        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+        given = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
+        positions = given[3 * self._freedoms + 6 :]
+        positions[:] = q
+        given[: self._freedoms] = positions[self._model.independent_rows]
+        if self._kernels.gap.covers(given):
+            return float(self._kernels.gap(given)[0])
+        return self._model.structure.largest_gap(positions)
+
+    # Efforts
+
+    def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
+        """Rows (..., width) by machine code; :meth:`fallback` computes those it hands over.
+
+        Parameters
+        ----------
+        kind, given, q
+            As for :meth:`fallback`.
+        """
+        return self._by_code(
+            kind.code, given, lambda left, numbers=None: self.fallback(kind, left, numbers, q=q)
+        )
+
+    def fallback(
+        self,
+        kind: RowKind,
+        given: FloatArray,
+        numbers: IntArray | None = None,
+        *,
+        q: FloatArray | None = None,
+    ) -> FloatArray:
+        """Rows (..., width) by other code and on floats: slower, but fails later.
+
+        Parameters
+        ----------
+        kind : RowKind
+            What is in the rows.
+        given : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
+            Input rows.
+        numbers : array of int, shape (N,), optional
+            Which rows of a larger batch these are, for messages.
+        q : array, shape (n_q,), optional
+            For a single row: tree positions at which the loops are closed. They are kept, on
+            whatever branch they are.
+
+        Raises
+        ------
+        MasticatorError
+            For the first row that fails; says why.
+        """
+        if given.ndim == 1:
+            return self._checked(self.unchecked(kind, given[None], q)[0], given, numbers)
+        numbers = np.arange(len(given)) if numbers is None else numbers
+        rows = np.empty((len(given), kind.width))
+        for first in range(0, len(given), _TOGETHER):
+            part = slice(first, first + _TOGETHER)
+            found = self.unchecked(kind, given[part])
+            rows[part] = self._checked(found, given[part], numbers[part])
+        return rows
+
+    def unchecked(
+        self, kind: RowKind, given: FloatArray, q: FloatArray | None = None
+    ) -> FloatArray:
+        """The same for rows (N, ...), whose first numbers report a failure instead of an error.
+
+        Parameters
+        ----------
+        kind, given, q
+            As for :meth:`fallback`; always many rows, and all are closed at ``q``, where given.
+        """
+        if q is not None:
+            return kind.reference.at(given, q[None])
+        rows = np.empty((len(given), kind.width))
+        if kind is self.least_norm:
+            motions = self.attempt(given)
+        else:  # closed from home only where there is no motion: often only efforts are in doubt
+            motions = self._by_code(
+                self._kernels.everything, given, lambda left, _=None: self.attempt(left)
+            )
+        rows[:, : self.width] = motions
+        closed = motions[:, 0] == 0.0
+        at = motions[closed][:, self._model.slices['q']]
+        rows[closed] = kind.reference.at(given[closed], at)
+        return rows
+
+    def quick_rows(
+        self, code: kernels.Code, kind: RowKind, given: FloatArray
+    ) -> tuple[FloatArray, tuple[IntArray, FloatArray] | None]:
+        """Output of machine code for many rows (N, outputs), see ``traced/kernels.py``.
+
+        Rows that it hands over are computed by :meth:`fallback` and filled in; their numbers and
+        these rows are returned too, None where there are none.
+
+        Parameters
+        ----------
+        code : Code
+            Efforts and their proof only.
+        kind : RowKind
+            The same efforts with everything else, for rows that are handed over.
+        given : array, shape (N, 3 n_y + 6)
+            Input rows.
+        """
+        found = code(given)
+        left = np.flatnonzero(found[:, kernels.VALID] == 0.0)
+        if len(left):
+            rows = self.fallback(kind, given[left], left)
+            efforts = kernels.EFFORT + self._kernels.actuators
+            found[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
+            found[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
+            found[left, efforts:] = rows[:, kind.slices['multipliers']]
+            return found, (left, rows)
+        return found, None
+
+    def from_home(self, code: kernels.Code, given: FloatArray) -> FloatArray:
+        """Output of machine code for a row (3 n_y + 6,), its loops closed from home.
+
+        The first number is 0 where it is not valid.
+        """
+        closed = self._kernels.from_home
+        if not (closed.available and code.at_positions.covers(given)):
+            return np.zeros(1)
+        motion = closed(given[: closed.inputs])
+        if motion[0] != 1.0 or motion[1] != CLOSED:
+            return np.zeros(1)
+        return code.at_positions(np.concatenate([given, motion[1:][self._model.slices['q']]]))
+
+    def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
+        """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
+        (found,) = self._bodies.at(given[None], q[None])
+        return found[3:].reshape(-1, 18)
+
+    # Helpers
+
+    @functools.cached_property
+    def _from_home(self) -> Reference:
+        return Reference(self._kernels.from_home, self._kernels.inputs)
+
+    @functools.cached_property
+    def _bodies(self) -> Reference:
+        return Reference(self._kernels.bodies)
+
+    @staticmethod
+    def _by_code(
+        code: kernels.Code, given: FloatArray, fallback: Callable[..., FloatArray]
+    ) -> FloatArray:
+        """Rows by machine code; `fallback` computes those it hands over, with their numbers."""
+        if not code.covers(given):
+            return fallback(given)
+        found = code(given)
+        if given.ndim == 1:
+            return found[1:] if found[0] == 1.0 else fallback(given)
+        left = np.flatnonzero(found[:, 0] != 1.0)
+        if len(left):
+            found[left, 1:] = fallback(given[left], left)
+        return found[:, 1:]
+
+    def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
+        """Motions from home; raises where one fails."""
+        rows = self.attempt(given.reshape(-1, given.shape[-1]))
+        return self._checked(rows.reshape(*given.shape[:-1], self.width), given, numbers)
+
+    def _checked(self, rows: FloatArray, given: FloatArray, numbers: IntArray | None) -> FloatArray:
+        """The rows, if none has failed; raises for the first that has, with its number."""
+        if rows[..., 0].any():
+            from masticator_dynamics.engine.evaluation.failures import failure, in_row
+
+            if numbers is None:
+                raise failure(self._model, rows, given)
+            first = np.flatnonzero(rows[:, 0])[0]
+            error = failure(self._model, rows[first : first + 1], given[first])
+            raise in_row(error, int(numbers[first]), True)
+        return rows

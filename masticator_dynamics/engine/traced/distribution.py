@@ -1,0 +1,176 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction, and the efforts that best serve a goal among those that drive the same motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.best_pattern import best_of
+from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE
+from masticator_dynamics.engine.traced.friction import friction_margins, friction_of_actuators
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.engine.traced.load_cases import LoadCases
+from masticator_dynamics.engine.traced.numbers import is_known, largest, lesser, select
+from masticator_dynamics.engine.traced.sign_pattern import Goal, direction
+
+
+class Distribution:
+    """The best efforts of an evaluation.
+
+    Parameters
+    ----------
+    goals : mapping of str to float
+        Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
+    friction : bool
+        Include friction of contacts and actuated joints.
+    exhaustive : bool
+        Iterate every pattern of contact signs to convergence, for rows that are handed over.
+    best : callable, optional
+        Finds the best free efforts, as ``best_pattern.best_of``.
+
+    Attributes
+    ----------
+    optimality : number
+        Relative slope of the goal's norm.
+    """
+
+    def __init__(
+        self,
+        run: InverseDynamics,
+        goals: Mapping[str, float],
+        friction: bool,
+        exhaustive: bool = False,
+        best: Any = best_of,
+    ):
+        self._run, self._friction = run, friction
+        description = run.plan.description
+        run.comment('What each load case does: load, free efforts, contact friction')
+        self._cases = LoadCases(run, friction, observed_joints(description, goals))
+        run.comment('The best free efforts for each pattern of contact signs')
+        self._goal = goal = goal_of(run, goals, friction)
+        conditions = run.forces.conditions
+        found = best(self._cases, goal, conditions, exhaustive, run.plan.share)
+        free, loads, self.optimality = found
+        run.comment('Efforts and forces with the best of them')
+        self._loads = loads
+        self._amounts = [1.0, *free, *loads]
+        self._all = [self._cases.load, *self._cases.free, *self._cases.coulomb]
+        motors = range(len(run.forces.motors))
+        self._bearing = [
+            [self._sum([c.bearing[i][x] for c in self._all]) for x in range(3)] for i in motors
+        ]
+        self._drag = [
+            goal.drag[i] + goal.per_newton[i] * direction(*self._bearing[i][:2])[0] for i in motors
+        ]
+        self._efforts = [
+            self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
+        ]
+        sizes = [*self.efforts(), *self.multipliers()]
+        conditions.append(LARGEST_SQUARE - vec.dot(sizes, sizes))
+
+    def _sum(self, per_case: Sequence[Any]) -> Any:
+        """A quantity summed over the load cases with their best amounts."""
+        return vec.dot(per_case, self._amounts)
+
+    # Results, scalar by scalar
+
+    def efforts(self) -> list[Any]:
+        """Of the actuators, friction included."""
+        return self._run.per_actuator(self._efforts)
+
+    def multipliers(self) -> list[Any]:
+        """Of all constraint equations, in block order."""
+        return self._run.in_block_order(
+            {
+                stage: [
+                    self._sum(cases)
+                    for cases in zip(*(c.multipliers[stage] for c in self._all), strict=True)
+                ]
+                for stage in self._run.plan.stages
+            }
+        )
+
+    def balance_residual(self) -> Any:
+        """Largest generalised force left unbalanced, N or N m."""
+        return largest(self._sum(cases) for cases in zip(*(c.rest for c in self._all), strict=True))
+
+    def joint_friction(self) -> list[Any]:
+        """Part of the efforts that overcomes the friction of the actuated joints."""
+        return self._run.per_actuator(self._drag)
+
+    def contact_friction(self) -> list[Any]:
+        """Friction force of each contact on its body, N, base axes, one after the other."""
+        found: list[Any] = []
+        for contact, load in zip(self._cases.contacts, self._loads, strict=True):
+            force = vec.add(vec.scale(contact.coulomb, load), contact.viscous)
+            found += vec.scale(force, -1.0)
+        return found
+
+    def bearing_force(self) -> list[Any]:
+        """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
+        parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
+        return [x for force in zip(*parts, strict=True) for x in force]
+
+    def smooth(self) -> list[Any]:
+        """For each contact, then each joint: positive where its friction has a derivative.
+
+        That of contacts and joints at rest has none unless it grows over a transition velocity, nor
+        has that of a bearing without force across its axis.
+        """
+        if not self._friction:
+            return [1.0] * (len(self._cases.contacts) + len(self._run.plan.tree.joints))
+        laws = [contact.friction for contact in self._run.plan.description.contacts]
+        found = [
+            contact.sliding if law.coulomb and not law.transition_velocity else 1.0
+            for contact, law in zip(self._cases.contacts, laws, strict=True)
+        ]
+        margins = friction_margins(self._run)
+        for m, per_newton, force in zip(
+            self._run.forces.motors, self._goal.per_newton, self._bearing, strict=True
+        ):
+            if not is_known(per_newton, 0.0):
+                margins[m.joint] = lesser(margins[m.joint], direction(*force[:2])[0])
+        return found + self._run.per_joint(lambda joint: [margins[joint]])
+
+
+def observed_joints(
+    description: MechanismDescription, goals: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Joints whose transmitted force enters the goals."""
+    return tuple(description.force_joints) if goals.get('joint-force') else ()
+
+
+def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) -> Goal:
+    """The goal's weights at this motion, and the friction of the actuated joints.
+
+    Parameters
+    ----------
+    run : InverseDynamics
+        The evaluation.
+    goals : mapping
+        Weights of what is minimised.
+    friction : bool
+        Whether joints and contacts have friction.
+    """
+    motors = run.forces.motors
+    rates = [m.joint.velocity for m in motors]
+    fastest = largest(rates)
+    torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
+    weights = []
+    for m, rate in zip(motors, rates, strict=True):
+        slow = 1e-3 * fastest
+        squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
+        weights.append(torque + power * (m.ratio * m.ratio * squared))
+    drag, per_newton = friction_of_actuators(run, friction)
+    return Goal(
+        weights if torque or power else [],
+        drag,
+        per_newton,
+        [m.lanes for m in motors],
+        goals.get('joint-force', 0.0),
+        goals.get('contact-force', 0.0),
+    )

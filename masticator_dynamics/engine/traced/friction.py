@@ -1,0 +1,223 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Friction of contacts, of actuated joints, and of joints by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.bodies import Joint, Stage, chain, is_base
+from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.forces import Efforts
+from masticator_dynamics.engine.traced.numbers import (
+    Scalar,
+    absolute,
+    in_lane,
+    lane_pick,
+    largest,
+    per_lane,
+    reciprocal,
+    select,
+    square_root,
+    stacked,
+    total,
+)
+from masticator_dynamics.engine.traced.vectors import Vector
+
+if TYPE_CHECKING:
+    from masticator_dynamics.description.data import Contact as ContactData
+
+REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
+
+
+class Contact:
+    """A contact of a motion and its friction.
+
+    Parameters
+    ----------
+    run : Evaluation
+        The motion.
+    data : Contact
+        Its description.
+    friction : bool
+        Without, it has none.
+    least_transition : float, optional
+        Least velocity over which Coulomb friction grows, m/s.
+
+    Attributes
+    ----------
+    stage : Stage
+    lane, row : int
+        Where its multiplier is in the stage.
+    sliding : number
+        Positive where there is Coulomb friction.
+    coulomb : vector
+        Friction that the body has to overcome per unit of multiplier, N, base axes.
+    viscous : vector
+        Friction that grows with velocity, likewise, N.
+    """
+
+    def __init__(
+        self, run: Evaluation, data: ContactData, friction: bool, least_transition: float = 0.0
+    ):
+        self.stage, self.lane, self.row, lanes = _place(run, data.name)
+        self._a, self._b = run.plan.body(lanes[0].body_a), run.plan.body(lanes[0].body_b)
+        self._point = self._b.point(stacked([c.point_b for c in lanes]))
+        self.sliding: Any = 0.0
+        self.coulomb = self.viscous = vec.ZERO
+        law = data.friction
+        if friction and (law.coulomb or law.viscous):
+            slip, moving = self._slip()
+            transition = max(law.transition_velocity, least_transition)
+            unit = law.coulomb * self._length(data)
+            speed = square_root(vec.dot(slip, slip) + transition**2)
+            per_speed = select(moving, unit * reciprocal(speed), unit * _per(transition))
+            if law.coulomb and not transition:  # else it grows from zero, and has a slope there
+                slip = [select(moving, x, 0.0) for x in slip]
+            self.sliding = moving if law.coulomb else 0.0
+            self.coulomb, self.viscous = vec.scale(slip, per_speed), vec.scale(slip, law.viscous)
+
+    def _length(self, data: ContactData) -> Any:
+        """Newtons of normal force per unit of multiplier."""
+        if data.height is None:
+            return square_root(vec.dot(data.normal, data.normal))
+        force = self.stage.equations[self.row].wrenches[1].force
+        return square_root(vec.dot(force, force))
+
+    def _slip(self) -> tuple[Vector, Any]:
+        """Velocity of the body on the plane, and whether it is more than rounding."""
+        slip = vec.subtract(*(body.velocity_at(self._point) for body in (self._b, self._a)))
+        one, other = chain(self._b), chain(self._a)
+        parts: Any = 0.0
+        for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
+            arm = vec.subtract(self._point, body.position)
+            per_rate = body.axis if body.joint.slides else vec.cross(body.axis, arm)
+            parts = parts + total(absolute(x) for x in per_rate) * absolute(body.joint.velocity)
+        slip = [lane_pick(x, self.lane) for x in slip]
+        parts = lane_pick(parts, self.lane) * REST
+        return slip, vec.dot(slip, slip) - parts * parts
+
+    def powers(self, force: Vector) -> list[Any]:
+        """Power of a force on the body, and its reaction, per unit independent velocity."""
+        found = []
+        for k in range(len(self._b.twists)):
+            one, other = (
+                vec.add(linear, vec.cross(turn, vec.subtract(self._point, body.position)))
+                for body in (self._b, self._a)
+                for linear, turn in (body.twists[k],)
+            )
+            found.append(vec.dot(force, vec.subtract(one, other)))
+        return found
+
+    def resist(self, force: Vector) -> None:
+        """Add a force that the body has to overcome."""
+        force = vec.scale(force, in_lane(self.lane, self.stage.lanes))
+        for body, push in ((self._b, force), (self._a, vec.scale(force, -1.0))):
+            if not is_base(body):
+                arm = vec.subtract(self._point, body.position)
+                body.bear(push, vec.cross(arm, push), self.stage)
+
+
+def _place(run: Evaluation, name: str) -> tuple[Stage, int, int, tuple[Constraint, ...]]:
+    """Stage, lane and row of a contact's multiplier, and its constraints, one per lane."""
+    for stage in run.plan.stages:
+        row = 0
+        for lanes in stage.constraints:
+            for lane, constraint in enumerate(lanes):
+                if constraint.name == name:
+                    return stage, lane, row, lanes
+            row += lanes[0].size
+    raise KeyError(name)
+
+
+def friction_of_actuators(
+    run: Evaluation, friction: bool, least_transition: tuple[float, float] = (0.0, 0.0)
+) -> tuple[list[Any], list[Any]]:
+    """Efforts that friction takes, motor side: constant part, and part per newton across the axis.
+
+    Parameters
+    ----------
+    least_transition : (float, float)
+        Of revolute joints, rad/s, and prismatic ones, m/s.
+
+    Returns
+    -------
+    drag, per_newton : list
+        Per entry of ``Forces.motors``.
+    """
+    motors = run.forces.motors
+    if not friction:
+        return [0.0] * len(motors), [0.0] * len(motors)
+    rates = [m.joint.velocity for m in motors]
+    fastest = largest(rates)
+    actuators, names = run.plan.description.actuators, [j.name for j in run.plan.tree.joints]
+    drag, per_newton = [], []
+    for m, rate in zip(motors, rates, strict=True):
+        slides = m.joint.slides
+
+        def law(j: int, slides: bool = slides) -> list[float]:
+            actuator = actuators[names[j]]
+            data = actuator.friction
+            per_newton = data.coulomb * (1.0 if slides else data.radius)
+            transition = max(data.transition_velocity, least_transition[slides])
+            return [data.viscous / actuator.ratio, per_newton / actuator.ratio, transition]
+
+        viscous, coulomb, transition = m.joint.constant(law)
+        drag.append(viscous * rate)
+        per_newton.append(coulomb * _sense(rate, fastest, transition))
+    return drag, per_newton
+
+
+def losses(run: Evaluation) -> Efforts:
+    """Efforts that the joints' own damping and dry friction supply: against the motion."""
+    physics, names = run.plan.description.joints, [j.name for j in run.plan.tree.joints]
+
+    def law(j: int) -> list[float]:
+        data = physics.get(names[j])
+        if data is None:
+            return [0.0, 0.0, 0.0]
+        return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
+
+    fastest = largest(joint.velocity for joint in run.plan.joints)
+    found = {}
+    for joint in run.plan.joints:
+        if any(any(law(j)) for j in joint.joints):
+            damping, coulomb, transition = joint.constant(law)
+            rate = joint.velocity
+            found[joint] = -(damping * rate + coulomb * _sense(rate, fastest, transition))
+    return found
+
+
+def friction_margins(run: Evaluation) -> dict[Joint, Any]:
+    """By joint: positive unless it is at rest and its dry friction grows at once."""
+    actuators, physics = run.plan.description.actuators, run.plan.description.joints
+    names = [j.name for j in run.plan.tree.joints]
+
+    def abrupt(j: int) -> float:
+        motor, own = actuators.get(names[j]), physics.get(names[j])
+        law = motor.friction if motor else None
+        return float(
+            (law is not None and bool(law.coulomb) and not law.transition_velocity)
+            or (own is not None and bool(own.friction) and not own.transition_velocity)
+        )
+
+    fastest = largest(joint.velocity for joint in run.plan.joints)
+    found = {}
+    for joint in run.plan.joints:
+        sticks = per_lane(abrupt(j) for j in joint.joints)
+        found[joint] = select(sticks, absolute(joint.velocity) - REST * fastest, 1.0)
+    return found
+
+
+def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
+    """Direction of a joint's motion, -1 to 1; at rest 0, or where it grows its tangent there."""
+    speed = square_root(rate * rate + transition * transition)
+    moving = absolute(rate) - REST * fastest  # rounding must not decide it
+    return select(moving, rate * reciprocal(speed), rate * _per(transition))
+
+
+def _per(transition: Any) -> Any:
+    """One over a transition velocity; 0 where there is none."""
+    return select(transition, reciprocal(transition), 0.0)

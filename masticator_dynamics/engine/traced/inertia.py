@@ -1,0 +1,123 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the inertia of bodies needs in a motion, linear in their moments of mass.
+
+With the axes e_i of a body, their second rates w_i, the acceleration a of its origin, its mass m,
+first moments s_i and second moments P_ij of mass (sums of mass times coordinates), force and moment
+about the origin are m a + s_i w_i and e_i x (s_i a + P_ij w_j). Unlike an inertia tensor, P has no
+elements for directions in which a body has no extent, such as those across a thin rod.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.parameters import Moments
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.bodies import Twist
+from masticator_dynamics.engine.traced.numbers import is_known, stacked
+from masticator_dynamics.engine.traced.vectors import Matrix, Vector
+
+_NOTHING = 1e-14  # of a body's largest second moment: rounding of turned axes
+
+
+class Swing:
+    """A body's axes with their first and second rates, each made when it is needed.
+
+    Parameters
+    ----------
+    rotation : matrix
+        The axes in its columns.
+    change, turning : vector
+        Angular acceleration and velocity.
+    """
+
+    def __init__(self, rotation: Matrix, change: Vector, turning: Vector):
+        self._rotation, self.change, self._turning = rotation, change, turning
+        self.rates: dict[int, tuple[Vector, Vector]] = {}
+
+    def axis(self, i: int) -> Vector:
+        """An axis, in base axes."""
+        return vec.column(self._rotation, i)
+
+    def second(self, i: int) -> Vector:
+        """Its second rate."""
+        if i not in self.rates:
+            first = vec.cross(self._turning, self.axis(i))
+            second = vec.cross(self.change, self.axis(i))
+            self.rates[i] = first, vec.add(second, vec.cross(self._turning, first))
+        return self.rates[i][1]
+
+    def weighted(self, weights: Vector) -> Vector:
+        """Sum of second rates."""
+        found = vec.ZERO
+        for i, weight in enumerate(weights):
+            if not is_known(weight, 0.0):
+                found = vec.add(found, vec.scale(self.second(i), weight))
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Moments of mass in body axes about the origin, per lane: kg, kg m and kg m^2."""
+
+    mass: Any
+    first: Vector
+    second: Matrix
+
+    @classmethod
+    def of(cls, inertias: Sequence[Any]) -> Spread | None:
+        """Of one body per lane; of one body, some numbers may be recorded. None without mass."""
+        tables = [_numbers(inertia) for inertia in inertias]
+        if not any(is_recorded or table.any() for table, is_recorded in tables):
+            return None
+        mass, *rest = stacked([table for table, _ in tables])
+        return cls(mass, rest[:3], [rest[3:6], rest[6:9], rest[9:12]])
+
+    def wrench(self, swing: Swing, acceleration: Vector) -> tuple[Vector, Vector]:
+        """Force, and moment about the origin, that an acceleration of the origin needs."""
+        force = vec.add(vec.scale(acceleration, self.mass), swing.weighted(self.first))
+        moment = vec.ZERO
+        for i, row in enumerate(self.second):
+            pull = vec.add(vec.scale(acceleration, self.first[i]), swing.weighted(row))
+            moment = vec.add(moment, vec.cross(swing.axis(i), pull))
+        return force, moment
+
+
+def powers(swing: Swing, acceleration: Vector, twist: Twist) -> list[Any]:
+    """Power of what each unit of the ten inertial numbers needs, in a virtual motion.
+
+    In the order of ``engine.parameters.INERTIAL``, in body axes.
+    """
+    velocity, turning = twist
+    axes = [vec.cross(turning, swing.axis(i)) for i in range(3)]
+    second = [swing.second(i) for i in range(3)]
+    first = [vec.dot(second[i], velocity) + vec.dot(acceleration, axes[i]) for i in range(3)]
+    x, y, z = (vec.dot(second[i], axes[i]) for i in range(3))
+
+    def mixed(i: int, j: int) -> Any:
+        return -(vec.dot(second[i], axes[j]) + vec.dot(second[j], axes[i]))
+
+    return [
+        vec.dot(acceleration, velocity), *first,
+        0.5 * (y + z - x), 0.5 * (z + x - y), 0.5 * (x + y - z),
+        mixed(0, 1), mixed(0, 2), mixed(1, 2),
+    ]  # fmt: skip
+
+
+def _numbers(inertia: Any) -> tuple[Any, bool]:
+    """Mass, first and second moments (13,), and whether any of them is recorded."""
+    moments = inertia if isinstance(inertia, Moments) else Moments.of(inertia)
+    about = np.array(moments.second)
+    trace = about[0, 0] + about[1, 1] + about[2, 2]
+    second = np.eye(3) * (0.5 * trace) - about
+    table = np.array([moments.mass, *moments.first, *second.ravel()])
+    if table.dtype == object:
+        return table, True
+    spread = np.abs(table[4:])
+    table[4:][spread < _NOTHING * spread.max()] = 0.0
+    return table, False

@@ -1,0 +1,441 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is computed for a mechanism by machine code of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced import python_entry
+from masticator_dynamics.engine.traced.numbers import Number
+from masticator_dynamics.engine.traced.row_code import NONE, RowCode
+from masticator_dynamics.files import kept
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.variable import Variable
+
+Function = Callable[[Any], list[Any]]  # output numbers of an evaluation, see `outputs.py`
+VALID, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
+MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+
+
+class Kernels:
+    """Machine code of one mechanism, each made when first needed.
+
+    Inputs are y, y_dot, y_ddot and wrench; see :class:`Code` for more. Outputs of most are 1 where
+    they are valid and 0 where the reference must be used, then closure residual, balance residual,
+    efforts and multipliers.
+
+    Parameters
+    ----------
+    driving : sequence of str
+        Powered actuators.
+    variable : Variable, optional
+        Numbers of the mechanism that are inputs of its code.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        structure: Structure,
+        driving: Sequence[str],
+        variable: Variable | None = None,
+    ):
+        self.description, self._structure, self.variable = description, structure, variable
+        self.constants = NONE if variable is None else variable.numbers
+        self._driving = tuple(driving)
+        self.freedoms, self.actuators = len(description.independent), len(description.actuated)
+        self.rows = sum(c.size for c in structure.constraints)
+        self.outputs = EFFORT + self.actuators + self.rows
+        self.tree = len(structure.tree.joints)
+        self.width = 5 + self.tree * (3 + self.freedoms) + self.actuators + self.rows
+        self.inputs = 3 * self.freedoms + 6
+
+    @property
+    def available(self) -> bool:
+        """Whether there is machine code for this mechanism; else only the reference serves it."""
+        return self.evaluate.available
+
+    @property
+    def reason(self) -> str:
+        """Why there is none."""
+        return self.evaluate.reason
+
+    def entry(
+        self, code: Code, result: type, mechanism: object, fallback: Callable[..., Any]
+    ) -> python_entry.Entry | None:
+        """The generated function for Python; see ``python_entry.py``.
+
+        None where there is no machine code, or no entry on this platform.
+
+        Parameters
+        ----------
+        result : type
+            Class of the results.
+        mechanism : object
+            The mechanism that they are results of.
+        fallback : callable
+            Called with arguments that machine code does not serve.
+        """
+        if not self.available or not python_entry.supported():
+            return None
+        sizes = self.freedoms, self.actuators
+        return python_entry.Entry(code.row, result, mechanism, fallback, sizes, self.constants)
+
+    @functools.cached_property
+    def evaluate(self) -> Code:
+        """Outputs (..., outputs) for inputs (..., inputs), one row or many."""
+        return Code(
+            self, 'row', lambda run: _outputs().efforts(run), self.outputs,
+            further=self._entry_text,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def from_home(self) -> RowCode:
+        """Whether floats are not needed, then a whole row, efforts and multipliers zero.
+
+        Loops are closed in as many steps as it takes; the wrench does not matter.
+        """
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            from masticator_dynamics.engine.traced.from_home import ClosedFromHome
+
+            of = self.recorded(given[self.inputs :])
+            return _outputs().closed(ClosedFromHome(*of, given[: self.inputs]))
+
+        return RowCode(
+            'closed from home', self.inputs, 1 + self.width, function,
+            lambda: self.identity[:-1], largest=MOST_OPERATIONS, constants=self.constants,
+            impossible='' if self.freedoms else 'it has no freedoms',
+        )  # fmt: skip
+
+    @functools.cached_property
+    def everything(self) -> Code:
+        """Whether it is valid, then a whole row (``Model.slices``)."""
+        return Code(self, 'whole row', lambda run: _outputs().whole_row(run), 1 + self.width)
+
+    @functools.cached_property
+    def motion(self) -> Code:
+        """Motions of rows known to be valid: whole rows without report and forces."""
+        outputs = self.tree * (3 + self.freedoms)
+        return Code(self, 'motion', lambda run: _outputs().motion(run), outputs, streamed=True)
+
+    def best(self, goals: Mapping[str, float], friction: bool) -> Code:
+        """Outputs of :attr:`evaluate`, with the best efforts for a goal."""
+        kind = f'row, {sorted(goals.items())}, friction {friction}'
+        return Code(
+            self, kind, lambda run: _outputs().best_efforts(goals, friction, run), self.outputs,
+            further=self._entry_text,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def gap(self) -> Code:
+        """The largest gap, m, for inputs followed by positions of all joints."""
+        return Code(self, 'gap', lambda run: [run.closure_residual()], 1, at_positions=True)
+
+    @functools.cached_property
+    def bodies(self) -> Code:
+        """What it takes to carry each body, see `outputs.bodies`."""
+        return Code(
+            self,
+            'bodies',
+            lambda run: _outputs().bodies(run),
+            4 + 18 * self.tree,
+            at_positions=True,
+        )
+
+    def distribution(
+        self, goals: Mapping[str, float], friction: bool, exhaustive: bool = False
+    ) -> Code:
+        """As :attr:`everything`, with the best efforts for a goal and what ``Effort`` adds.
+
+        Parameters
+        ----------
+        goals : mapping of str to float
+            Weights of goals.
+        friction : bool
+            Of contacts and actuated joints.
+        exhaustive : bool, optional
+            Search every sign pattern to the end.
+        """
+        kind = f'{sorted(goals.items())}, friction {friction}, exhaustive {exhaustive}'
+        width = 1 + 4 * self.actuators + 3 * len(self.description.contacts) + self.freedoms
+        return Code(
+            self, kind, lambda run: _outputs().distributed(goals, friction, exhaustive, run),
+            self.everything.outputs + width,
+        )  # fmt: skip
+
+    # Derivatives, by y, y_dot, y_ddot and wrench: see `traced/derivatives.py`
+
+    @functools.cached_property
+    def derivatives(self) -> Code:
+        """Whether it is valid, efforts of least norm, their derivatives, row by row."""
+        return self._derived(
+            'efforts', self.actuators, lambda run: _derivatives().efforts(run, self.inputs)
+        )
+
+    def contact_derivatives(self, rows: Sequence[int]) -> Code:
+        """The same for the multipliers of contacts."""
+        return self._derived(
+            'contacts', len(rows), lambda run: _derivatives().contacts(run, self.inputs, rows)
+        )
+
+    def _derived(self, kind: str, count: int, function: Function) -> Code:
+        outputs = 1 + count * (1 + self.inputs)
+        return Code(self, f'derivatives of {kind}', function, outputs)
+
+    def best_derivatives(
+        self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
+    ) -> RowCode:
+        """The same for the best efforts for a goal, and multipliers of contacts.
+
+        Inputs are followed by positions of all joints, efforts of the actuators less the friction
+        of their joints, and signs of the contacts' multipliers. Whether it is valid is followed by
+        :meth:`Distribution.smooth`.
+        """
+        first = self.inputs + self.tree
+        last = first + self.actuators
+        end = last + len(rows)
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, True, given[end:])
+            chosen = goals, friction, given[first:last], given[last:end]
+            return list(_derivatives().BestEfforts(run, *chosen).outputs(self.inputs, rows))
+
+        count = self.actuators + len(rows)
+        return RowCode(
+            f'derivatives, {sorted(goals.items())}, friction {friction}',
+            end, 1 + len(rows) + self.tree + count * (1 + self.inputs), function,
+            lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def imbalance_derivatives(self) -> RowCode:
+        """Whether it is valid, and derivatives of generalised forces that efforts leave (n_y, k).
+
+        By y, y_dot, y_ddot, wrench and efforts. Inputs are followed by positions of all joints and
+        efforts.
+        """
+        first = self.inputs + self.tree
+        last = first + self.actuators
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, True, given[last:])
+            return list(_derivatives().imbalance(run, given[first:last], last))
+
+        return RowCode(
+            'derivatives of the imbalance', last,
+            1 + self.freedoms * (self.inputs + self.actuators), function, lambda: self.identity,
+            largest=MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def positions(self) -> Code:
+        """Whether it is valid, and positions of all joints."""
+        return Code(self, 'positions', lambda run: [run.valid(), *run.positions()], 1 + self.tree)
+
+    @functools.cache  # noqa: B019 - lives as long as the mechanism
+    def parameter_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, efforts, and their derivatives by some of the constants."""
+        return self._by_parameters('derivatives', places, at_positions, 0)
+
+    @functools.cache  # noqa: B019
+    def parameter_gradient(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, and derivatives of a weighted sum of efforts by some constants.
+
+        Inputs are followed by the weights.
+        """
+        return self._by_parameters('gradient', places, at_positions, self.actuators)
+
+    @functools.cache  # noqa: B019
+    def position_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
+        """Whether it is valid, actuated positions, and their derivatives (n_u, n_y) and (n_u, n_p).
+
+        By the independent positions, and by some of the constants.
+        """
+        first = self.inputs + self.tree * at_positions
+        inputs = [first + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[first:])
+            return list(_derivatives().positions_by_parameters(run, inputs))
+
+        return RowCode(
+            'positions by parameters',
+            first, 1 + self.actuators * (1 + self.freedoms + len(places)), function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    def _by_parameters(
+        self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
+    ) -> RowCode:
+        first = self.inputs + self.tree * at_positions
+        last = first + weights
+        inputs = [last + place for place in places]
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(given[:first], False, at_positions, given[last:])
+            if weights:
+                return list(_derivatives().gradient(run, given[first:last], inputs))
+            return list(_derivatives().by_parameters(run, inputs))
+
+        count = len(places) if weights else self.actuators * (1 + len(places))
+        return RowCode(
+            f'{kind} by parameters', last, 1 + count, function,
+            lambda: [*self.identity, places, at_positions],
+            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        )  # fmt: skip
+
+    def regressor(self, names: Sequence[str], friction: bool) -> RowCode:
+        """Whether it is valid, and columns of the regressor, see `traced/regressor.py`.
+
+        Inputs are followed by positions of all joints and, with friction, by loads.
+        """
+        first = self.inputs + self.tree
+        contacts = len(self.description.contacts)
+        inputs = first + (2 * self.actuators + contacts) * friction
+
+        def function(given: Sequence[Any], share: bool) -> list[Any]:
+            from masticator_dynamics.engine.traced.regressor import columns
+
+            run = self.run(given[:first], False, True, given[inputs:])
+            return columns(run, names, given[first:inputs])
+
+        return RowCode(
+            'regressor', inputs, 1 + len(names) * self.freedoms, function,
+            lambda: [*self.identity, tuple(names)], constants=self.constants, streamed=True,
+        )  # fmt: skip
+
+    # Machine code
+
+    def _entry_text(self) -> str:
+        from masticator_dynamics.engine.traced.entry_text import entry_function
+
+        sizes = self.freedoms, self.outputs, EFFORT, len(self.constants)
+        return entry_function('entry', 'row', *sizes)
+
+    @functools.cached_property
+    def identity(self) -> list[Any]:
+        """Everything that the machine code depends on."""
+        of = self.variable.identity if self.variable else [self.description, self._structure]
+        return [*identity(*of[:2]), *of[2:], self._driving]
+
+    def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
+        """Description and structure, with some numbers recorded where there are such."""
+        if self.variable and any(isinstance(x, Number) for x in constants):
+            return self.variable.recorded(constants)
+        return self.description, self._structure
+
+    def run(
+        self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
+    ) -> Any:
+        """An evaluation of inputs.
+
+        Parameters
+        ----------
+        given : sequence
+            As for :class:`Code`.
+        share : bool
+            Limbs of the same kind in lanes, where possible.
+        at_positions : bool
+            Whether the last inputs are positions.
+        constants : sequence
+            Recorded numbers of the mechanism itself, if any.
+        """
+        from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+
+        end, plain = len(given) - self.tree * at_positions, len(given) == self.inputs
+        return InverseDynamics(
+            *self.recorded(constants), given[:end], self._driving,
+            share and plain and not self.variable, given[end:] if at_positions else None,
+        )  # fmt: skip
+
+
+class Code(RowCode):
+    """A function of an evaluation of a mechanism.
+
+    Inputs are those of the mechanism's `Kernels`; with ``loads``, wrenches on all bodies follow, in
+    base axes, about their origins; with ``at_positions``, positions of all joints at which loops
+    are already closed follow these. Longer rows than those without loads have them.
+
+    Parameters
+    ----------
+    kernels : Kernels
+        Of the mechanism.
+    kind : str
+        Distinguishes it from others of the mechanism.
+    function : callable
+        Gives the output numbers of an evaluation.
+    outputs : int
+        How many they are.
+    loads, at_positions : bool
+        What follows the inputs.
+    further, streamed
+        As for :class:`RowCode`.
+    """
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        kind: str,
+        function: Function,
+        outputs: int,
+        *,
+        loads: bool = False,
+        at_positions: bool = False,
+        further: Callable[[], str] = str,
+        streamed: bool = False,
+    ):
+        self._of = kernels, kind, function, outputs
+        self._with_positions = at_positions
+        movable = kernels.freedoms and kernels.actuators
+        inputs = kernels.inputs + kernels.tree * (6 * loads + at_positions)
+        super().__init__(
+            kind, inputs, outputs,
+            lambda given, share: function(
+                kernels.run(given[:inputs], share, at_positions, given[inputs:])
+            ),
+            lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
+            further=further, streamed=streamed, largest=MOST_OPERATIONS,
+            impossible='' if movable else 'it has no freedoms, or no actuators',
+        )  # fmt: skip
+
+    def _for(self, given: FloatArray) -> RowCode:
+        return self if given.shape[-1] <= self.inputs else self._with_loads
+
+    @functools.cached_property
+    def _with_loads(self) -> Code:
+        return Code(*self._of, loads=True, at_positions=self._with_positions)
+
+    @functools.cached_property
+    def at_positions(self) -> Code:
+        """The same for loops that are already closed."""
+        return Code(*self._of, at_positions=True)
+
+
+def _outputs() -> Any:
+    from masticator_dynamics.engine.traced import outputs
+
+    return outputs
+
+
+def _derivatives() -> Any:
+    from masticator_dynamics.engine.traced import derivatives
+
+    return derivatives
+
+
+def identity(description: MechanismDescription, structure: Structure) -> list[Any]:
+    """Everything in a mechanism that machine code depends on."""
+    d, s = description, structure
+    return [
+        kept.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages, s.home,
+        d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
+        d.force_joints, d.joints,
+    ]  # fmt: skip

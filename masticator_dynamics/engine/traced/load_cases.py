@@ -1,0 +1,178 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Efforts and forces of a motion as sums over load cases.
+
+Everything is affine in a few load cases: the load of the motion itself; the free efforts, which
+cancel in the motion; and the Coulomb friction of each contact, per unit of its multiplier.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.bodies import Joint, Stage, chain
+from masticator_dynamics.engine.traced.forces import Balance
+from masticator_dynamics.engine.traced.friction import Contact, losses
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.engine.traced.numbers import (
+    lane_pick,
+    lane_sum,
+    per_lane,
+    reciprocal,
+    square_root,
+    total,
+)
+from masticator_dynamics.engine.traced.vectors import Vector
+
+CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
+
+
+@dataclasses.dataclass
+class LoadCase:
+    """What one load case does.
+
+    Attributes
+    ----------
+    efforts : list
+        Per entry of ``Forces.motors``.
+    multipliers : dict of Stage to list
+        Per equation.
+    rest : list
+        Generalised force left unbalanced, per joint.
+    bearing : list of vector
+        Force on the child of each actuated joint, the joint's own axes.
+    observed : list of vector
+        The same for the goal's joints, base axes.
+    contacts : list
+        Multiplier of each contact.
+    """
+
+    efforts: list[Any]
+    multipliers: dict[Stage, list[Any]]
+    rest: list[Any]
+    bearing: list[Vector]
+    observed: list[Vector]
+    contacts: list[Any]
+
+
+class LoadCases:
+    """The load cases of a motion, in order: load, free efforts, contacts.
+
+    Parameters
+    ----------
+    observed : sequence of str
+        Joints whose transmitted force is needed.
+    """
+
+    def __init__(self, run: InverseDynamics, friction: bool, observed: tuple[str, ...]):
+        self._run, self._forces = run, run.forces
+        index = run.plan.structure.index
+        self._observed = [run.plan.joint(index(name)) for name in observed]
+        contacts = run.plan.description.contacts
+        self.contacts = [Contact(run, contact, friction) for contact in contacts]
+        self._losses = losses(run) if friction else {}
+        self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
+        self.free = [self._case(efforts, False, []) for efforts in self._free_efforts()]
+        self.coulomb = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
+
+    def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> LoadCase:
+        """A load case with the efforts of least norm that it needs."""
+        self._load(inertial, friction)
+        idle = [0.0] * len(self._forces.motors)
+        needed = self._balance(idle, inertial).freedoms
+        return self._case(self._forces.least_norm(needed), inertial, friction)
+
+    def _balance(self, efforts: list[Any], inertial: bool) -> Balance:
+        """With efforts of the motors and, in the motion, the joints' own losses."""
+        losses = self._losses if inertial else {}
+        return self._forces.balance(self._forces.on_joints(efforts, losses), inertial)
+
+    def _load(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> None:
+        if inertial:
+            self._forces.inertial()
+        else:
+            self._forces.clear()
+        for contact, force in friction:
+            contact.resist(force)
+
+    def _case(
+        self, efforts: list[Any], inertial: bool, friction: list[tuple[Contact, Vector]]
+    ) -> LoadCase:
+        self._load(inertial, friction)
+        balance = self._balance(efforts, inertial)
+        found = balance.multipliers
+        bearing = [
+            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, found))
+            for m in self._forces.motors
+        ]
+        observed: list[Vector] = [
+            [lane_pick(x, lane) for x in transmitted(joint, found)]
+            for joint, lane in self._observed
+        ]
+        contacts = [lane_pick(found[c.stage][c.row], c.lane) for c in self.contacts]
+        rest = list(balance.rest.values())
+        return LoadCase(efforts, found, rest, bearing, observed, contacts)
+
+    # Free efforts
+
+    def _free_efforts(self) -> list[list[Any]]:
+        """Orthonormal efforts of the motors that cancel in the motion."""
+        found: list[list[Any]] = []
+        for actuator in self._chosen():
+            efforts = [
+                per_lane(float(i == actuator) for i in motors.joint.actuator)
+                for motors in self._forces.motors
+            ]
+            for _ in range(2):
+                efforts = self._without_load(efforts)
+                for other in found:
+                    part = self._product(efforts, other)
+                    efforts = [e - part * x for e, x in zip(efforts, other, strict=True)]
+            square = self._product(efforts, efforts)
+            self._forces.conditions.append(square - CERTAIN)
+            scale = reciprocal(square_root(square))
+            found.append([e * scale for e in efforts])
+        return found
+
+    def _product(self, a: list[Any], b: list[Any]) -> Any:
+        motors = self._forces.motors
+        return total(lane_sum(x * y, m.lanes) for x, y, m in zip(a, b, motors, strict=True))
+
+    def _without_load(self, efforts: list[Any]) -> list[Any]:
+        """Efforts less the part of them that drives the motion."""
+        freedoms = [
+            self._product([m.rates[f] for m in self._forces.motors], efforts)
+            for f in range(len(self._run.plan.independent))
+        ]
+        driving = self._forces.least_norm(freedoms)
+        return [e - d for e, d in zip(efforts, driving, strict=True)]
+
+    def _chosen(self) -> list[int]:
+        """Actuators whose unit efforts have the largest free part at home."""
+        plan = self._run.plan
+        names = plan.description.actuated
+        powered = np.array([float(name in self._forces.driving) for name in names])
+        ratios = np.array([plan.description.actuators[name].ratio for name in names])
+        tangent = plan.structure.home_tangent(plan.independent)[plan.actuated]
+        driving, _ = np.linalg.qr((powered * ratios)[:, None] * tangent)
+        left = np.diag(powered) - driving @ driving.T  # projector on the free efforts
+        chosen: list[int] = []
+        for _ in range(int(powered.sum()) - len(plan.independent)):
+            best = int(np.argmax(np.diag(left)))
+            chosen.append(best)
+            left = left - np.outer(left[best], left[best]) / left[best, best]
+        return chosen
+
+
+def transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
+    """Force of a joint on its child, base axes, after the balance."""
+    stage, force = joint.stage, joint.body.force
+    for equation, multiplier in zip(stage.equations, multipliers[stage], strict=True):
+        for wrench in equation.wrenches:
+            if joint.body in chain(wrench.body, stage):
+                force = vec.subtract(force, vec.scale(wrench.force, multiplier))
+    return force

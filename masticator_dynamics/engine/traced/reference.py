@@ -1,0 +1,63 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that machine code hands over: the same source again, however long it takes.
+
+First other machine code: loops closed from home in as many steps as it takes, or at the positions
+found, where the branch is certain. Then, for what remains, floats: slower, with other
+factorisations. What fails there is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.status import NOT_FINITE, OVERFLOW, RefusedError
+from masticator_dynamics.engine.traced.row_code import RowCode
+
+
+class Reference:
+    """Any outputs of an evaluation, row by row.
+
+    Parameters
+    ----------
+    code : RowCode
+        Gives whether the row is valid, then status, block and amount of a failure
+        (``engine/status.py``), then other outputs.
+    inputs : int, optional
+        How many numbers of an input row matter; by default all.
+    """
+
+    def __init__(self, code: RowCode, inputs: int | None = None):
+        self._code, self._inputs = code, inputs
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        """Output rows without the first number; all of the input rows must be finite."""
+        given, finite = rows[:, : self._inputs], np.isfinite(rows)
+        if self._code.covers(given):
+            found = self._code.one_by_one(given)
+        else:
+            found = np.zeros((len(rows), self._code.outputs))
+        for i in np.flatnonzero((found[:, 0] != 1.0) | ~finite.all(axis=1)):
+            if finite[i].all():
+                self._on_floats(given[i], found[i])
+            else:
+                wrong = np.argmin(finite[i])
+                found[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
+        return found[:, 1:]
+
+    def _on_floats(self, given: FloatArray, found: FloatArray) -> None:
+        try:
+            found[:] = self._code.on_floats(given)
+            if np.isfinite(found).all():
+                return
+            failed = RefusedError(OVERFLOW)
+        except RefusedError as error:
+            failed = error
+        except (OverflowError, ValueError):  # e.g. from the sine of infinity
+            failed = RefusedError(OVERFLOW)
+        found[1:4] = failed.status, failed.block, failed.amount
+
+    def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
+        """The same for input rows at tree positions (N, n_q), which the code must expect."""
+        return self(np.hstack([given, q]))

@@ -1,0 +1,126 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Generalised forces per unit of each number in which they are linear, by virtual work.
+
+A column is the power of what a unit of the number makes, in the motions of unit velocity of the
+independent coordinates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.bodies import Joint
+from masticator_dynamics.engine.traced.friction import Contact, friction_of_actuators, losses
+from masticator_dynamics.engine.traced.inertia import powers
+from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.engine.traced.numbers import Scalar, absolute, square_root, stacked
+
+Columns = dict[str, list[Any]]
+
+
+def columns(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -> list[Scalar]:
+    """Whether a row is valid, and the columns of some parameters, one after the other.
+
+    Parameters
+    ----------
+    run : InverseDynamics
+        Without limbs in lanes.
+    names : sequence of str
+        Of the parameters (``engine/parameters.py``).
+    loads : sequence of number
+        Force across the axis of each actuated joint (two components each), then the multiplier of
+        each contact; empty without friction.
+    """
+    found = _inertial(run) | _of_joints(run)
+    if loads:
+        found |= _frictional(run, loads)
+    return [run.valid(), *(x for name in names for x in found[name])]
+
+
+def _inertial(run: InverseDynamics) -> Columns:
+    found: Columns = {}
+    tree, units = run.plan.tree, np.eye(len(INERTIAL))
+    for link, k in bodies_with_mass(run.plan.structure.in_floats).items():
+        body = run.plan.body(k)
+        own = [powers(run.forces.swing(body), body.acceleration, twist) for twist in body.twists]
+        for name, unit in zip(INERTIAL, units, strict=True):
+            # In the axes of the link a unit of one number is several in those of the body.
+            turned = Moments.from_numbers(unit).turned(tree.frames[link].rotation)
+            weights = stacked([turned.numbers()])
+            found[f'{link}.{name}'] = [vec.dot(weights, column) for column in own]
+    return found
+
+
+def _joints(run: InverseDynamics) -> dict[str, Joint]:
+    names = [joint.name for joint in run.plan.tree.joints]
+    return {names[joint.joints[0]]: joint for joint in run.plan.joints}
+
+
+def _of_joints(run: InverseDynamics) -> Columns:
+    description, found = run.plan.description, {}
+    for name, joint in _joints(run).items():
+        inertial = vec.scale(joint.tangent, joint.acceleration)
+        found[f'{name}.armature'] = list(inertial)
+        if name in description.actuated:
+            motor = description.actuators.get(name)
+            ratio = motor.ratio if motor else 1.0
+            found[f'{name}.rotor_inertia'] = list(vec.scale(inertial, ratio**2))
+        if (own := description.joints.get(name)) and own.stiffness:
+            bent = joint.unwound() - own.reference
+            found[f'{name}.stiffness'] = list(vec.scale(joint.tangent, bent))
+    return found
+
+
+def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
+    plan, found = run.plan, {}
+    description, joints = plan.description, _joints(run)
+    names = {id(joint): name for name, joint in joints.items()}
+    plan.description = _with_unit_friction(description, damping=1.0)
+    drag, per_newton = friction_of_actuators(run, True)
+    damping = losses(run)
+    plan.description = _with_unit_friction(description, friction=1.0)
+    dry = losses(run)
+    plan.description = description
+    for m, viscous, coulomb in zip(run.forces.motors, drag, per_newton, strict=True):
+        (actuator,), name = m.joint.actuator, names[id(m.joint)]
+        x, y = loads[2 * actuator : 2 * actuator + 2]
+        across = square_root(x * x + y * y)
+        rates = vec.scale(m.joint.tangent, m.ratio)
+        found[f'{name}.viscous'] = list(vec.scale(rates, viscous))
+        found[f'{name}.coulomb'] = list(vec.scale(rates, coulomb * across))
+    for name in description.joints:
+        joint = joints[name]
+        for key, supplied in (('damping', damping), ('friction', dry)):
+            found[f'{name}.{key}'] = list(vec.scale(joint.tangent, -supplied[joint]))
+    multipliers = loads[2 * len(plan.actuated) :]
+    for contact, multiplier in zip(description.contacts, multipliers, strict=True):
+        law = dataclasses.replace(contact.friction, coulomb=1.0, viscous=1.0)
+        unit = Contact(run, dataclasses.replace(contact, friction=law), True)
+        found[f'{contact.name}.viscous'] = unit.powers(unit.viscous)
+        coulomb = vec.scale(unit.coulomb, absolute(multiplier))
+        found[f'{contact.name}.coulomb'] = unit.powers(coulomb)
+    return found
+
+
+def _with_unit_friction(
+    description: MechanismDescription, damping: float = 0.0, friction: float = 0.0
+) -> MechanismDescription:
+    motors = {
+        name: dataclasses.replace(
+            motor, friction=dataclasses.replace(motor.friction, coulomb=1.0, viscous=1.0)
+        )
+        for name, motor in description.actuators.items()
+    }
+    joints = {
+        name: dataclasses.replace(own, damping=damping, friction=friction)
+        for name, own in description.joints.items()
+    }
+    return dataclasses.replace(description, actuators=motors, joints=joints)

@@ -1,0 +1,287 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A function of rows of numbers as machine code, made when it is first called."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced.llvm_ir import row_function
+from masticator_dynamics.engine.traced.machine_code import (
+    Library,
+    generator_version,
+    object_code,
+    this_processor,
+)
+from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
+from masticator_dynamics.engine.traced.rows_ir import rows_function, table_function
+from masticator_dynamics.files import kept
+
+NONE: FloatArray = np.empty(0)
+
+
+def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Library:
+    """Machine code for a text, compiled if it is not in its file.
+
+    Parameters
+    ----------
+    kind : str
+        What the code computes; part of its key.
+    text : callable
+        Gives the text in LLVM's language if it must be compiled.
+    depends_on : list
+        What determines the text; the other part of the key.
+    """
+    processor = this_processor()
+    key = kept.key_of(kind, generator_version(), processor, depends_on)
+    return Library(kept.kept('machine_code', f'{key}.o', lambda: object_code(text(), processor)))
+
+
+class RowCode:
+    """One function of a row, as machine code for one row and for many, made when first called.
+
+    Parameters
+    ----------
+    kind : str
+        Distinguishes it from others.
+    inputs, outputs : int
+        Numbers in an input row and in an output row.
+    function : callable
+        Gives the output numbers for a list of input numbers, and for whether limbs of the same
+        kind may go into lanes.
+    depends_on : callable
+        Gives what determines the code, besides the kind.
+    further : callable
+        Gives further functions to go with that of one row, in LLVM's language.
+    streamed : bool
+        Write many rows past the caches: more of them than the caches hold are read later.
+    largest : int, optional
+        Most operations for which machine code is made.
+    impossible : str
+        Why there can be no machine code, if so.
+    constants : array, optional
+        What follows every input row; the function is recorded with these as inputs, too.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        inputs: int,
+        outputs: int,
+        function: Callable[[list[Any], bool], list[Any]],
+        depends_on: Callable[[], list[Any]],
+        *,
+        further: Callable[[], str] = str,
+        streamed: bool = False,
+        largest: int | None = None,
+        impossible: str = '',
+        constants: FloatArray = NONE,
+    ):
+        self.kind, self.inputs, self.outputs = kind, inputs, outputs
+        self._recorded, self._depends_on = function, depends_on
+        self._further, self._streamed = further, streamed
+        self._largest, self._impossible = largest, impossible
+        self._constants = constants
+
+    @functools.cached_property
+    def reason(self) -> str:
+        """Why there is no machine code; empty if there is."""
+        if not self._impossible:
+            try:
+                _ = self.row
+            except TooLargeError as error:
+                return str(error)
+        return self._impossible
+
+    @property
+    def available(self) -> bool:
+        """Whether there is machine code."""
+        return not self.reason
+
+    @functools.cached_property
+    def row(self) -> Library:
+        """For one row, with limbs of the same kind in lanes."""
+        return library(self.kind, lambda: self._text(0) + self._further(), self._depends_on())
+
+    @functools.cached_property
+    def rows(self) -> Library | None:
+        """For many rows, in lanes; None if the code is too large without limbs in lanes."""
+        width = this_processor().rows
+        try:
+            return library(f'{self.kind}, many', lambda: self._text(width), self._depends_on())
+        except TooLargeError:
+            return None
+
+    @functools.cached_property
+    def table(self) -> Library | None:
+        """For many rows in lanes that have constants in common; None if the code is too large."""
+        width = this_processor().rows
+        try:
+            text = functools.partial(self._text, width, True)
+            return library(f'{self.kind}, table', text, self._depends_on())
+        except TooLargeError:
+            return None
+
+    def _text(self, width: int, table: bool = False) -> str:
+        """The function in LLVM's language, for one row (0) or for several side by side."""
+        graph = Graph(self._largest) if self._largest else Graph()
+        found = self._recorded(list(graph.inputs(self._all_inputs)), not width)
+        # The code writes as many numbers into memory for ``outputs``.
+        assert len(found) == self.outputs, (self.kind, len(found), self.outputs)
+        if not width:
+            return row_function(graph, found, 'row')
+        filled = [*found, *[0.0] * (padded(self.outputs, width) - self.outputs)]
+        if table:
+            constants = len(self._constants)
+            return table_function(graph, filled, 'table', width, self.inputs, constants)
+        return rows_function(graph, filled, 'rows', width, self._all_inputs, self._streamed)
+
+    @property
+    def _all_inputs(self) -> int:
+        return self.inputs + len(self._constants)
+
+    def _complete(self, given: FloatArray) -> FloatArray:
+        """Rows with the constants that follow them."""
+        if not len(self._constants):
+            return given
+        constants = np.broadcast_to(self._constants, (*given.shape[:-1], len(self._constants)))
+        return np.concatenate([given, constants], axis=-1)
+
+    def _for(self, given: FloatArray) -> RowCode:
+        """The code for rows of this length."""
+        return self
+
+    def covers(self, given: FloatArray) -> bool:
+        """Whether there is machine code for such rows."""
+        return self._for(given).available
+
+    def where_covered(self, given: FloatArray) -> FloatArray:
+        """Outputs (N, outputs) of many rows, or of one (inputs,), if there is machine code.
+
+        Zeros where there is none; for functions whose first output is whether the row counts.
+        """
+        if given.size and self.covers(given):
+            return np.atleast_2d(self(given))
+        return np.zeros((len(given) if given.ndim > 1 else 1, self.outputs))
+
+    def on_floats(self, given: FloatArray) -> FloatArray:
+        """Outputs of one row, computed on floats, limb by limb.
+
+        Raises
+        ------
+        RefusedError
+            If there is no answer.
+        """
+        code = self._for(given)
+        return np.array(code._recorded(code._complete(given).tolist(), False), dtype=float)
+
+    @functools.cached_property
+    def _recording(self) -> tuple[Graph, list[Any]]:
+        """Graph and outputs, limb by limb, however large."""
+        graph = Graph()
+        return graph, self._recorded(list(graph.inputs(self._all_inputs)), False)
+
+    def in_numpy(self, given: FloatArray) -> FloatArray:
+        """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
+        from masticator_dynamics.engine.traced.differentiation import evaluated
+
+        rows = np.atleast_2d(self._complete(given))
+        found: FloatArray = evaluated(*self._recording, rows)
+        return found.reshape(*given.shape[:-1], self.outputs)
+
+    def one_by_one(self, given: FloatArray) -> FloatArray:
+        """Outputs (N, outputs) for rows (N, inputs), each by itself."""
+        code = self._for(given)
+        return code.complete_one_by_one(code._complete(given))
+
+    def complete_one_by_one(self, given: FloatArray) -> FloatArray:
+        """The same for rows that constants follow already."""
+        given = np.ascontiguousarray(given)
+        out = np.empty((len(given), self.outputs))
+        row, source, target = self.row.row, address(given), address(out)
+        for i in range(len(given)):
+            row(source + i * given.strides[0], target + i * out.strides[0])
+        return out
+
+    def __call__(self, given: FloatArray) -> FloatArray:
+        """One row by itself; many side by side, the last group padded with its last row."""
+        code = self._for(given)
+        return code.of_complete(code._complete(given))
+
+    def of_complete(self, given: FloatArray) -> FloatArray:
+        """The same for rows that constants follow already, their own for each row."""
+        given, code = np.ascontiguousarray(given), self
+        if given.ndim == 1:
+            out = np.empty(self.outputs)
+            code.row.row(address(given), address(out))
+            return out
+        if code.rows is None:
+            return code.complete_one_by_one(given)
+        width = this_processor().rows
+        out = _aligned(len(given), padded(self.outputs, width), width)
+        function, rest = code.rows.rows, len(given) % width
+        function(len(given) - rest, address(given), address(out))
+        if rest:
+            group = np.repeat(given[-1:], width, axis=0)
+            group[:rest] = given[-rest:]
+            last = _aligned(width, padded(self.outputs, width), width)
+            function(width, address(group), address(last))
+            out[-rest:] = last[:rest]
+        return out[:, : self.outputs]
+
+    def of_tables(self, given: FloatArray, constants: FloatArray) -> FloatArray:
+        """Outputs (G, N, outputs) for rows (G, N, inputs) and constants (G, n) of all in a table.
+
+        Rows (N, inputs) are taken for all tables.
+        """
+        count, width = given.shape[-2], this_processor().rows
+        if self.table is None or 2 * count < width:
+            given = np.broadcast_to(given, (len(constants), *given.shape[-2:]))
+            own = np.broadcast_to(constants[:, None], (*given.shape[:-1], constants.shape[-1]))
+            rows = np.concatenate([given, own], axis=-1)
+            return self.of_complete(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:2], -1)
+        missing = -count % width
+        if missing:
+            given = np.concatenate([given, np.repeat(given[..., -1:, :], missing, -2)], axis=-2)
+        given, constants = np.ascontiguousarray(given), np.ascontiguousarray(constants)
+        length = padded(self.outputs, width)
+        out = _aligned(len(constants) * (count + missing), length, width)
+        apart = given[0].size if given.ndim > 2 else 0
+        self.table.table(
+            len(constants), count + missing, address(given), apart, address(constants), address(out)
+        )
+        return out.reshape(len(constants), -1, length)[:, :count, : self.outputs]
+
+
+def padded(outputs: int, width: int) -> int:
+    """Length of an output row, padded to whole registers of this width."""
+    return outputs + -outputs % width
+
+
+def _aligned(count: int, length: int, width: int) -> FloatArray:
+    """Rows aligned to registers: stores across cache lines take twice as long.
+
+    Parameters
+    ----------
+    count, length : int
+        Of the rows, a multiple of ``width`` long.
+    width : int
+        Numbers in a register.
+    """
+    memory = np.empty(count * length + width)
+    start = -address(memory) // memory.itemsize % width
+    return memory[start : start + count * length].reshape(count, length)
+
+
+def address(array: FloatArray) -> int:
+    """Address of an array's data; ``array.ctypes.data`` takes longer than a row does."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    except (TypeError, ValueError):  # read-only, or no rows
+        return int(array.ctypes.data)

@@ -1,0 +1,408 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The goal within a pattern of contact signs, and Newton's steps on it.
+
+With friction the forces depend on the sign of each contact's multiplier. Within a pattern of signs
+all is affine in the free efforts, except for the friction of the actuated joints, which depends on
+the length of an affine vector: the objective is smooth. A multiplier may also be zero at the
+optimum: such a face is a pattern of its own, with the zero as a constraint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.load_cases import LoadCases
+from masticator_dynamics.engine.traced.matrices import inverse
+from masticator_dynamics.engine.traced.numbers import (
+    Number,
+    absolute,
+    greater,
+    is_known,
+    lane_pick,
+    lane_sum,
+    lesser,
+    reciprocal,
+    select,
+    square_root,
+    total,
+)
+
+SIGN_SLACK = 1e-9  # relative to the largest multiplier
+SIGN_ROUNDING = 1e-12  # relative to those without free efforts
+HUGE = 1e300
+
+Row = list[Any]  # affine in the free efforts: constant, then slopes
+
+
+@dataclasses.dataclass
+class Goal:
+    """What is minimised, per entry of ``Forces.motors`` or as a weight.
+
+    Attributes
+    ----------
+    efforts : list
+        Weights of the squares of the efforts; empty: none.
+    drag, per_newton : list
+        Effort of the joints' friction: its constant part, and per newton across the axis.
+    lanes : list of int
+    forces, contacts : float
+        Weights of the squares of the observed forces and of the contacts' multipliers.
+    """
+
+    efforts: list[Any]
+    drag: list[Any]
+    per_newton: list[Any]
+    lanes: list[int]
+    forces: float
+    contacts: float
+
+    @property
+    def curved(self) -> bool:
+        """Whether the objective is not just quadratic."""
+        return bool(self.efforts) and not all(is_known(x, 0.0) for x in self.per_newton)
+
+
+@dataclasses.dataclass
+class Terms:
+    """What the objective and the signs depend on; rows by load cases: load, free efforts, contacts.
+
+    Attributes
+    ----------
+    free : int
+        How many free efforts there are.
+    efforts : list of row
+        Per entry of ``Forces.motors``.
+    across : list of two rows
+        Force across the axis of each actuated joint.
+    observed, contacts : list of row
+        Components of the goal's forces; multipliers of the contacts.
+    sliding : list
+        Positive for each contact with Coulomb friction.
+    """
+
+    goal: Goal
+    free: int
+    efforts: list[Row]
+    across: list[list[Row]]
+    observed: list[Row]
+    contacts: list[Row]
+    sliding: list[Any]
+
+    @classmethod
+    def of(cls, cases: LoadCases, goal: Goal) -> Terms:
+        """Terms of an evaluation."""
+        columns = [cases.load, *cases.free, *cases.coulomb]
+        count, motors = len(cases.contacts), range(len(goal.lanes))
+        seen = range(len(cases.load.observed) if goal.forces else 0)
+        return cls(
+            goal,
+            len(cases.free),
+            [[c.efforts[i] for c in columns] for i in motors],
+            [[[c.bearing[i][x] for c in columns] for x in range(2)] for i in motors],
+            [[c.observed[s][x] for c in columns] for s in seen for x in range(3)],
+            [[c.contacts[i] for c in columns] for i in range(count)],
+            [contact.sliding for contact in cases.contacts],
+        )
+
+    @functools.cached_property
+    def start(self) -> Row:
+        """Free efforts that would be best without friction."""
+        goal, free = self.goal, self.free
+
+        def plain(rows: list[Row]) -> list[Row]:
+            return [[*row[: 1 + free], *[0.0] * len(self.contacts)] for row in rows]
+
+        terms = dataclasses.replace(
+            self,
+            goal=dataclasses.replace(goal, per_newton=[0.0] * len(goal.per_newton)),
+            efforts=plain(self.efforts),
+            observed=plain(self.observed),
+            contacts=plain(self.contacts),
+        )
+        zero = [0.0] * free
+        step, _ = SignPattern(terms, [1.0] * len(self.contacts)).newton(zero)
+        return [-a for a in step]
+
+    @functools.cached_property
+    def limb_by_limb(self) -> Terms:
+        """The same without lanes: limbs that share them become separate entries."""
+        goal, lanes = self.goal, self.goal.lanes
+
+        def entries(parts: list[Any]) -> list[Any]:
+            return [
+                _mapped(part, functools.partial(lane_pick, lane=lane))
+                for part, count in zip(parts, lanes, strict=False)
+                for lane in range(count)
+            ]
+
+        weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
+        return dataclasses.replace(
+            self,
+            goal=Goal(weights, drag, slopes, [1] * sum(lanes), goal.forces, goal.contacts),
+            efforts=entries(self.efforts),
+            across=entries(self.across),
+        )
+
+    @functools.cached_property
+    def typical(self) -> Any:
+        """Half the weighted squares of the load alone."""
+        goal = self.goal
+        value = goal.forces * total(row[0] * row[0] for row in self.observed)
+        value = value + goal.contacts * total(row[0] * row[0] for row in self.contacts)
+        for weight, row, lanes in zip(goal.efforts, self.efforts, goal.lanes, strict=False):
+            value = value + lane_sum(weight * (row[0] * row[0]), lanes)
+        return 0.5 * value
+
+    @functools.cached_property
+    def size(self) -> Any:
+        """Square of the load's efforts."""
+        rows = zip(self.efforts, self.goal.lanes, strict=True)
+        return total(lane_sum(row[0] * row[0], lanes) for row, lanes in rows)
+
+    def numbers(self) -> list[Number]:
+        """All recorded numbers, in the order in which :meth:`with_numbers` takes them."""
+        found: list[Number] = []
+        self._changed(found.append)
+        return found
+
+    def with_numbers(self, numbers: Sequence[Any]) -> Terms:
+        """The same with other numbers in place of the recorded ones."""
+        left = iter(numbers)
+        return self._changed(lambda _: next(left))
+
+    def _changed(self, function: Callable[[Number], Any]) -> Terms:
+        def change(x: Any) -> Any:
+            return function(x) if isinstance(x, Number) else x
+
+        def changed(parts: Any, names: tuple[str, ...]) -> Any:
+            found = {name: _mapped(getattr(parts, name), change) for name in names}
+            return dataclasses.replace(parts, **found)
+
+        goal = changed(self.goal, ('efforts', 'drag', 'per_newton'))
+        rows = ('efforts', 'across', 'observed', 'contacts', 'sliding')
+        return dataclasses.replace(changed(self, rows), goal=goal)
+
+
+def _mapped(part: Any, function: Callable[[Any], Any]) -> Any:
+    """A number, or nested lists of numbers, with a function applied to each number."""
+    return [_mapped(x, function) for x in part] if isinstance(part, list) else function(part)
+
+
+class SignPattern:
+    """One pattern of contact signs.
+
+    Parameters
+    ----------
+    terms : Terms
+        By load cases.
+    signs : sequence of number
+        1, -1, or 0 where a multiplier is held at zero. With lanes, each lane is a pattern, and
+        nothing else may have lanes.
+    """
+
+    def __init__(self, terms: Terms, signs: Sequence[Any]):
+        self._terms, self._goal, self._signs = terms, terms.goal, signs
+        self.multipliers = self._solved_contacts()
+        self._efforts = [self._row(row) for row in terms.efforts]
+        self._across = [[self._row(row) for row in rows] for rows in terms.across]
+        self._observed = [self._row(row) for row in terms.observed]
+
+    @property
+    def exact(self) -> bool:
+        """Whether Newton's first step is the last one."""
+        held = sum(is_known(sign, 0.0) for sign in self._signs)
+        return not self._goal.curved or held == self._terms.free
+
+    def _solved_contacts(self) -> list[Row]:
+        """Multipliers of the contacts, friction included, as functions of the free efforts."""
+        signs, free, rows = self._signs, self._terms.free, self._terms.contacts
+        count = range(len(rows))
+        plain, coulomb = [r[: 1 + free] for r in rows], [r[1 + free :] for r in rows]
+        if all(is_known(x, 0.0) for row in coulomb for x in row):
+            return plain
+        matrix = [[float(i == j) - coulomb[i][j] * signs[j] for j in count] for i in count]
+        solution, _ = inverse(matrix, np.eye(len(rows)))
+        return [[vec.dot(row, column) for column in zip(*plain, strict=True)] for row in solution]
+
+    def _row(self, row: Row) -> Row:
+        """A quantity as a function of the free efforts; friction depends on contact loads."""
+        free = self._terms.free
+        return [
+            row[m]
+            + total(
+                part * (sign * multiplier[m])
+                for part, sign, multiplier in zip(
+                    row[1 + free :], self._signs, self.multipliers, strict=True
+                )
+            )
+            for m in range(1 + free)
+        ]
+
+    # Signs
+
+    def contacts(self, x: Row) -> Row:
+        """The load that sets each contact's friction, sign included."""
+        pairs = zip(self._signs, self.multipliers, strict=True)
+        return [sign * at(row, x) for sign, row in pairs]
+
+    def margin(self, x: Row) -> Any:
+        """Positive where the signs are those assumed."""
+        largest: Any = 1e-300
+        lowest: Any = 0.0
+        rounding = SIGN_ROUNDING * total(absolute(row[0]) for row in self.multipliers)
+        for row, sign, sliding in zip(
+            self.multipliers, self._signs, self._terms.sliding, strict=True
+        ):
+            multiplier = at(row, x)
+            largest = greater(absolute(multiplier), largest)
+            if not is_known(sign, 0.0):
+                lowest = select(sliding, lesser(sign * multiplier, lowest), lowest)
+        return 1.0 if is_known(lowest, 0.0) else lowest + SIGN_SLACK * largest + rounding
+
+    def change(self, step: Row) -> Any:
+        """Largest change of a multiplier by a step."""
+        largest: Any = 0.0
+        for row in self.multipliers:
+            largest = greater(absolute(vec.dot(row[1:], step)), largest)
+        return largest
+
+    # The objective
+
+    def value(self, x: Row) -> Any:
+        """Half the weighted squares at free efforts."""
+        goal = self._goal
+        value: Any = 0.0
+        for weight, row, lanes in self._plain():
+            part = at(row, x)
+            value = value + lane_sum(weight * (part * part), lanes)
+        for i in self._bent:
+            part, _, _ = self._bent_effort(i, x)
+            value = value + lane_sum(goal.efforts[i] * (part * part), goal.lanes[i])
+        return 0.5 * value
+
+    def newton(self, x: Row, convex: bool = False) -> tuple[Row, Any]:
+        """Newton's step, to be subtracted, and by how much the value falls with it.
+
+        The fall is negative where the step does not lead to a minimum. The step keeps multipliers
+        at zero that are held there.
+
+        Parameters
+        ----------
+        x : list of number
+            Free efforts.
+        convex : bool
+            Omit second derivatives that may make the step lead upwards.
+        """
+        gradient, hessian = self._derivatives(x, convex)
+        step = self._step(x, gradient, hessian)
+        fall = 0.5 * vec.dot(gradient, step)
+        # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
+        held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
+        line = held - (len(x) - 1.5)
+        if not self._goal.curved or (isinstance(line, float) and line > 0.0):
+            return step, fall
+        for size in range(1, len(x) + 1):
+            _, minor = inverse([row[:size] for row in hessian[:size]], np.eye(size))
+            fall = select(minor, fall, select(line, fall, -HUGE))
+        return step, fall
+
+    def _plain(self) -> list[tuple[Any, Row, int]]:
+        """Weights, rows and lanes of the terms of the objective that friction does not bend."""
+        goal = self._goal
+        found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
+        if goal.contacts:
+            found += [(goal.contacts, row, 1) for row in self.multipliers]
+        for weight, row, drag, per_newton, lanes in zip(
+            goal.efforts, self._efforts, goal.drag, goal.per_newton, goal.lanes, strict=False
+        ):
+            if is_known(per_newton, 0.0):
+                found.append((weight, [row[0] + drag, *row[1:]], lanes))
+        return found
+
+    @functools.cached_property
+    def _bent(self) -> list[int]:
+        """Motors whose efforts include friction that depends on the load."""
+        goal = self._goal
+        return [i for i in range(len(goal.efforts)) if not is_known(goal.per_newton[i], 0.0)]
+
+    def _bent_effort(self, i: int, x: Row) -> tuple[Any, Row, list[Row]]:
+        """An effort with friction, its slopes and second derivatives."""
+        goal, (bx, by), free = self._goal, self._across[i], range(len(x))
+        row, per_newton = self._efforts[i], goal.per_newton[i]
+        length, per_length, (cx, cy) = direction(at(bx, x), at(by, x))
+        effort = at(row, x) + goal.drag[i] + per_newton * length
+        slopes = [row[1 + m] + per_newton * (cx * bx[1 + m] + cy * by[1 + m]) for m in free]
+        # The length bends only across its own direction.
+        turns = [cx * by[1 + m] - cy * bx[1 + m] for m in free]
+        return effort, slopes, [[per_newton * per_length * (a * b) for b in turns] for a in turns]
+
+    @functools.cached_property
+    def _quadratic(self) -> list[Row]:
+        """Gradient at zero and Hessian, row by row, of the terms that friction does not bend."""
+        count, terms = self._terms.free, self._plain()
+        return [
+            [total(lane_sum(w * (row[1 + m] * row[n]), lanes) for w, row, lanes in terms)
+             for n in range(1 + count)]
+            for m in range(count)
+        ]  # fmt: skip
+
+    def _derivatives(self, x: Row, convex: bool) -> tuple[Row, list[Row]]:
+        """Gradient and Hessian of the objective."""
+        goal, free = self._goal, range(len(x))
+        gradient = [at(row, x) for row in self._quadratic]
+        hessian = [list(row[1:]) for row in self._quadratic]
+        for i in self._bent:
+            effort, slopes, bends = self._bent_effort(i, x)
+            bent = select(effort * goal.per_newton[i], effort, 0.0) if convex else effort
+            for m in free:
+                part = goal.efforts[i] * (effort * slopes[m])
+                gradient[m] = gradient[m] + lane_sum(part, goal.lanes[i])
+                for n in free:
+                    part = goal.efforts[i] * (slopes[m] * slopes[n] + bent * bends[m][n])
+                    hessian[m][n] = hessian[m][n] + lane_sum(part, goal.lanes[i])
+        return gradient, hessian
+
+    def _step(self, x: Row, gradient: Row, hessian: list[Row]) -> Row:
+        """The step for a gradient and a Hessian."""
+        # Multipliers that may be held at zero.
+        held = [(row, holds)
+                for row, sign in zip(self.multipliers, self._signs, strict=True)
+                if not is_known(holds := 1.0 - sign * sign, 0.0)]  # fmt: skip
+        if not x:
+            return []
+        if len(held) == len(x) and all(is_known(holds, 1.0) for _, holds in held):
+            solution, _ = inverse([row[1:] for row, _ in held], np.eye(len(x)))
+            return vec.apply(solution, [at(row, x) for row, _ in held])
+        inverted, _ = inverse(hessian, np.eye(len(x)))
+        step = vec.apply(inverted, gradient)
+        if held:
+            across = [vec.apply(inverted, row[1:]) for row, _ in held]
+            # What is not held is an equation of its own: nothing pulls there.
+            matrix = [
+                [holds * other * vec.dot(row[1:], a) + float(i == j) * (1.0 - holds)
+                 for j, ((_, other), a) in enumerate(zip(held, across, strict=True))]
+                for i, (row, holds) in enumerate(held)
+            ]  # fmt: skip
+            open_ = [holds * (at(row, x) - vec.dot(row[1:], step)) for row, holds in held]
+            pull = vec.apply(inverse(matrix, np.eye(len(held)))[0], open_)
+            step = [s + vec.dot([a[m] for a in across], pull) for m, s in enumerate(step)]
+        return step
+
+
+def at(row: Row, x: Row) -> Any:
+    """Value of an affine function."""
+    return row[0] + vec.dot(row[1:], x)
+
+
+def direction(x: Any, y: Any) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Length of a vector, one over it, and its direction; zeros for a zero vector."""
+    length = square_root(x * x + y * y)
+    per_length = select(length, reciprocal(length), 0.0)
+    return length, per_length, (x * per_length, y * per_length)

@@ -1,0 +1,83 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code of functions other than evaluations: poses of bodies, steps that fit actuators."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from masticator_dynamics.engine.arrays import consecutive
+from masticator_dynamics.engine.status import WEAK_ACTUATION
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.tree import SpanningTree
+from masticator_dynamics.files import kept
+
+
+def _depends_on(*further: Any) -> list[Any]:
+    return [kept.sources('engine/traced'), *further]
+
+
+def poses(tree: SpanningTree) -> RowCode:
+    """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
+
+    def function(q: Sequence[Any], share: bool) -> list[Any]:
+        from masticator_dynamics.engine.traced.bodies import Body, Joint, fixed_base
+
+        bodies = {-1: fixed_base((0.0, 0.0, 0.0), 0)}
+        for k, (joint, at) in enumerate(zip(tree.joints, tree.placements, strict=True)):
+            bodies[k] = Body(bodies[at.body], None)
+            turn, offset = at.rotation.tolist(), at.position.tolist()
+            slides = joint.type == 'prismatic'
+            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
+        del bodies[-1]
+        vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
+        return [x for vector in vectors for x in vector]
+
+    count = len(tree.joints)
+    return RowCode('poses', count, 12 * count, function, lambda: _depends_on(tree))
+
+
+@functools.cache
+def least_squares(rows: int, columns: int) -> RowCode:
+    """The step (columns,) that fits errors best.
+
+    Inputs are a matrix (rows, columns), row by row, the errors (rows,), the units of the rows, and
+    the reference: norms of the columns, in these units, in a regular case. The first output is the
+    largest element of the matrix times the step, in its row's unit; -1 where the matrix does not
+    determine the step, which is then meaningless.
+    """
+    parts = consecutive({'matrix': rows * columns, 'error': rows, 'scale': rows, 'usual': columns})
+
+    def function(given: Sequence[Any], share: bool) -> list[Any]:
+        return _fitted(**{name: given[where] for name, where in parts.items()})
+
+    return RowCode(
+        'least squares', parts['usual'].stop, 1 + columns, function,
+        lambda: _depends_on(rows, columns),
+    )  # fmt: skip
+
+
+def _fitted(
+    matrix: Sequence[Any], error: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
+) -> list[Any]:
+    from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
+    from masticator_dynamics.engine.traced.numbers import absolute, greater, select
+    from masticator_dynamics.engine.traced.vectors import apply, dot
+
+    units = [1.0 / s for s in scale]
+    columns = [
+        [x * u for x, u in zip(matrix[c :: len(usual)], units, strict=True)]
+        for c in range(len(usual))
+    ]
+    basis, triangle = orthogonal(columns)
+    determined: Any = 1.0
+    for c, length in enumerate(usual):
+        determined = select(triangle[c][c] - WEAK_ACTUATION * length, determined, 0.0)
+    wanted = [x * u for x, u in zip(error, units, strict=True)]
+    step = solve_triangle(triangle, apply(basis, wanted))
+    largest: Any = 0.0
+    for row in zip(*columns, strict=True):
+        largest = greater(absolute(dot(row, step)), largest)
+    return [select(determined, largest, -1.0), *step]
