@@ -45,14 +45,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    'Effort': 'evaluation.results',
-    'Energy': 'evaluation.mass_and_bias',
-    'FramePose': 'evaluation.kinematics',
+    'Effort': 'engine.evaluation.results',
+    'Energy': 'engine.evaluation.mass_and_bias',
+    'FramePose': 'engine.evaluation.kinematics',
     'LoadLimits': 'limits.load_limits',
     'Mechanism': 'mechanism',
     'MechanismDescription': 'description',
-    'Motion': 'evaluation.results',
-    'Regularisation': 'traced.simulation_data',
+    'Motion': 'engine.evaluation.results',
+    'Regularisation': 'engine.traced.simulation_data',
     'load_description': 'description',
 }
 
