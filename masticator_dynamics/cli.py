@@ -56,6 +56,8 @@ SUMMARIES = {
 # Shown below the help of a command.
 EXAMPLES = {
     'inverse-dynamics': 'masticator --motion motion.csv --output torques.csv --friction',
+    'excite': 'masticator --output excitation.csv',
+    'identify': 'masticator --log run.csv --output mine.yaml',
     'coupling': 'masticator --motion motion.csv --output coupling.csv',
     'forward-kinematics': 'masticator --joints cranks.csv --output pose.csv',
     'track-incisor': 'masticator --incisor recorded.csv --output motion.csv',
@@ -69,6 +71,7 @@ EXAMPLES = {
     'export-c': 'masticator --output c',
     'close': 'my_robot.yaml --write',
     'import': 'robot.xml --output my_robot',
+    'calibrate': 'masticator --joints moved.csv --output zeros.yaml',
     'export-mjcf': 'masticator --output masticator.xml',
     'check-drives': 'my_drives.yaml',
     'check-robot': '',
@@ -99,8 +102,9 @@ class LazyGroup(click.Group):
         with ending_at_once():
             module = importlib.import_module(f'masticator_dynamics.commands.{function}')
         command: click.Command = getattr(module, function)
-        if cmd_name in EXAMPLES:
-            command.epilog = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+        example = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+        if example not in (command.epilog or ''):
+            command.epilog = f'{command.epilog}\n\n{example}' if command.epilog else example
         return command
 
     def resolve_command(

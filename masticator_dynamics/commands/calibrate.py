@@ -65,8 +65,6 @@ def calibrate(
 
     With more encoders than degrees of freedom, readings must agree with one another. What they do
     not tell is named, with the measurement that would.
-
-    Example: masticator calibrate masticator --joints moved.csv --output zeros.yaml
     """
     import yaml
 

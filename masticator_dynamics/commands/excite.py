@@ -52,8 +52,6 @@ def excite(
     Sums of sines in the independent coordinates, from rest in the middle of all ranges and back, as
     large as the ranges of joints and sockets and the limits of the motors allow, and chosen for the
     information in the efforts that it takes.
-
-    Example: masticator excite masticator --output excitation.csv
     """
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)

@@ -82,8 +82,6 @@ def identify(
 
     Columns of a CSV log: time; position_J and effort_J of every actuated joint J; fx fy fz tx ty tz
     on the platform, or none of these. Files that exist are not replaced.
-
-    Example: masticator identify masticator --log run.csv --output mine.yaml
     """
     files = _files(output, drives_file)
     check_matplotlib()
