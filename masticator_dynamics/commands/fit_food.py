@@ -6,12 +6,8 @@ from __future__ import annotations
 
 import click
 
-from masticator_dynamics.commands.grid_options import (
-    check_matplotlib,
-    columns_option,
-    size_of,
-    units_option,
-)
+from masticator_dynamics.commands.grid_options import check_matplotlib
+from masticator_dynamics.commands.texture import columns_option, size_of, units_option
 
 
 @click.command('fit-food')
