@@ -87,6 +87,31 @@ def test_the_python_of_the_readme_runs_from_top_to_bottom(capsys) -> None:
     assert names['effort'].actuated.shape == (6,)
 
 
+def prose(page: pathlib.Path) -> str:
+    return re.sub('^ *```.*?^ *```', '', page.read_text(encoding='utf-8'), flags=re.M | re.S)
+
+
+def anchors(page: pathlib.Path) -> set[str]:
+    """Names by which links find the headings of a page, as GitHub and myst make them."""
+    titles = re.findall(r'^#+ (.*)$', prose(page), re.MULTILINE)
+    plain = [re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', title).lower() for title in titles]
+    return {re.sub(r'[^\w\- ]', '', title).replace(' ', '-') for title in plain}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """The site is built without a word about those that do not, since a site has no folders."""
+    lost, found = [], 0
+    for page in [*samples.ROOT.glob('*.md'), *(samples.ROOT / 'docs').glob('*.md')]:
+        for target in re.findall(r'\]\(([^)\s]+)\)', prose(page)):
+            file, _, anchor = target.partition('#')
+            to = page.parent / file if file else page
+            if not target.startswith('http') and not file.startswith('gallery/'):
+                found += 1
+                if not to.exists() or (anchor and anchor not in anchors(to)):
+                    lost.append(f'{page.name}: {target}')
+    assert not lost and found > 100
+
+
 @pytest.fixture(scope='module')
 def stocked(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp('stock')
