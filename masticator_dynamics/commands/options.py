@@ -1,16 +1,25 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and what reads them."""
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import pathlib
+import re
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import click
 
 from masticator_dynamics.engine.evaluation.goals import GOALS
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_bytes
+from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
+
+if TYPE_CHECKING:
+    from masticator_dynamics.analysis.grid import Axis
 
 Value = TypeVar('Value')
 
@@ -113,3 +122,135 @@ def named_values(
         return found
 
     return callback
+
+
+def _axes(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> tuple[Axis, ...]:
+    """Read ``x``, ``x:41``, ``x:-0.01:0.01`` and ``x:-0.01:0.01:41`` (a callback for click)."""
+    from masticator_dynamics.analysis.grid import Axis  # slow to import, and rarely needed
+
+    axes = []
+    for value in values:
+        name, *numbers = value.split(':')
+        try:
+            steps = int(numbers.pop()) if len(numbers) in (1, 3) else None
+            lower, upper = (float(number) for number in numbers) if numbers else (None, None)
+        except ValueError:
+            raise click.BadParameter(
+                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS',
+                context, parameter,
+            ) from None  # fmt: skip
+        axes.append(Axis(name, lower, upper, steps))
+    return tuple(axes)
+
+
+axis_option = click.option(
+    '--axis', 'axes', metavar='NAME[:LOW:HIGH][:STEPS]', multiple=True, callback=_axes,
+    help='Independent coordinate on the grid, rad or m; may be repeated. Default: all that are '
+    'not fixed, over their limits in the URDF.',
+)  # fmt: skip
+fix_option = click.option(
+    '--fix', 'fixed', metavar='NAME=VALUE', multiple=True,
+    callback=named_values('NAME=VALUE', float),
+    help='Value of a coordinate that is not on the grid; may be repeated. Default: home.',
+)  # fmt: skip
+plot_option = click.option('--plot', 'plot_file', metavar='FILE', help='Picture to write (PNG).')
+
+
+def check_targets(output: str | None, plot: str | None, *sources: str | None) -> None:
+    """Refuse to write data and picture to one place, or over what is read.
+
+    Raises
+    ------
+    InputError
+        Naming the place.
+    """
+    if output is not None and output == plot:
+        where = 'standard output' if output == STANDARD_STREAM else output
+        raise InputError(f'--output and --plot cannot both go to {where}')
+    for target in (output, plot):
+        if target is not None:
+            check_writable(target, *sources)
+
+
+def check_matplotlib(what: str = '--plot', done: str = '; everything else is done') -> None:
+    """Refuse a plot that cannot be drawn; by default, the message says that all else is done.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+    """
+    if importlib.util.find_spec('matplotlib') is None:
+        raise InputError(
+            f'{what} needs matplotlib, which is not installed '
+            f"(pip install 'masticator_dynamics[demo]'){done}"
+        )
+
+
+def write_plot(target: str, draw: Callable[[IO[bytes]], None]) -> None:
+    """Write what ``draw`` draws, completely or not at all; ``-`` is standard output."""
+    picture = io.BytesIO()
+    draw(picture)
+    write_bytes(target, picture.getvalue())
+
+
+_ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
+
+
+def by_quantity(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    """``force=NAME,time=NAME`` as a mapping (a callback for click); names may have commas."""
+    found: dict[str, str] = {}
+    for value in values:
+        parts = _ONE.split(value)
+        if parts[0].strip() or len(parts) < 3:
+            raise click.BadParameter(
+                f'{value!r} is not QUANTITY=…, of {", ".join(SI)}', context, parameter
+            )
+        for quantity, text in zip(parts[1::2], parts[2::2], strict=True):
+            if quantity in found:
+                raise click.BadParameter(f'{quantity} is there twice', context, parameter)
+            found[quantity] = text.strip()
+    return found
+
+
+def units_by_quantity(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    """Units that are known, as :func:`by_quantity`."""
+    found = by_quantity(context, parameter, values)
+    for quantity, unit in found.items():
+        if unit.casefold() not in UNITS[quantity]:
+            raise click.BadParameter(
+                f'{unit!r} is no unit of {quantity}; there are {", ".join(UNITS[quantity])}',
+                context, parameter,
+            )  # fmt: skip
+    return found
+
+
+def size_of(quantity: str) -> Callable[[click.Context, click.Parameter, str], float]:
+    """A callback for click that reads a size such as ``8mm``, in SI units without a unit."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: str) -> float:
+        try:
+            return size(value, quantity)
+        except ValueError:
+            example = f'0.008 ({SI[quantity]}) or 8{next(iter(UNITS[quantity]))}'
+            raise click.BadParameter(
+                f'{value!r} is no size such as {example}', context, parameter
+            ) from None
+
+    return callback
+
+
+columns_option = click.option(
+    '--columns', multiple=True, callback=by_quantity, metavar='QUANTITY=NAME,…',
+    help='Columns of displacement, force and time, by name or number. Default: by the header.',
+)  # fmt: skip
+units_option = click.option(
+    '--units', multiple=True, callback=units_by_quantity, metavar='QUANTITY=UNIT,…',
+    help='Such as displacement=mm,force=g. Default: as in the header.',
+)  # fmt: skip
