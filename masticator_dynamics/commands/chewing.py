@@ -130,7 +130,7 @@ def experiment(
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
     from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
     from masticator_dynamics.robot.laboratory.report import REPORT, write_report
-    from masticator_dynamics.robot.laboratory.table_files import Formats
+    from masticator_dynamics.robot.laboratory.report_parts import Formats
 
     check_statsmodels()
     formats = Formats(parquet, xlsx, curves)
@@ -231,7 +231,7 @@ def study_feedforward(
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains
     from masticator_dynamics.robot.twin import study, tuning
-    from masticator_dynamics.robot.twin.study_plot import plot_study
+    from masticator_dynamics.robot.twin.study import plot_study
 
     setting = study.StudySetting.shipped(_path(incisor, strokes), food, rate, known_friction)
     chosen = None if gains is None else Gains(position=gains[0], velocity=gains[1])

@@ -15,15 +15,14 @@ import numpy as np
 
 from masticator_dynamics.commands.terminal import Row, section
 from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.bring_up import load_dictionary
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
-from masticator_dynamics.drives.dictionary import load_dictionary
 from masticator_dynamics.drives.escalation import reaction_times
 from masticator_dynamics.drives.joint_limits import JointLimits, in_order
 from masticator_dynamics.drives.scaling import Scaling
-from masticator_dynamics.drives.simulator.faults import NAMES
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
-from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.drives.simulator.simulator import NAMES, DriveSimulator
 from masticator_dynamics.mechanism import Mechanism
 
 

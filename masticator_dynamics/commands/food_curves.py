@@ -54,9 +54,8 @@ def fit_food(
 
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_bytes, write_text
-    from masticator_dynamics.robot.laboratory.curves import read_curve
-    from masticator_dynamics.robot.laboratory.food_fit import fit_figure
-    from masticator_dynamics.robot.laboratory.food_fit import fit_food as fit
+    from masticator_dynamics.robot.laboratory.curves import fit_figure, read_curve
+    from masticator_dynamics.robot.laboratory.curves import fit_food as fit
     from masticator_dynamics.robot.laboratory.units import check_possible
 
     check_writable(output, curve)

@@ -27,13 +27,13 @@ from masticator_dynamics.identification.bite_observer import (
 )
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import publisher
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import publisher
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (

@@ -17,12 +17,12 @@ from visualization_msgs.msg import Marker
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime

@@ -16,12 +16,12 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import doubles
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime

@@ -14,9 +14,13 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.common.parameters import Autostart, ClosureTolerance, MechanismName
+from masticator_dynamics.ros.common.direct_subscription import doubles
+from masticator_dynamics.ros.common.managed_node import (
+    Autostart,
+    ClosureTolerance,
+    ManagedNode,
+    MechanismName,
+)
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 

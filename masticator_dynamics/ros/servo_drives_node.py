@@ -11,8 +11,13 @@ from typing import Annotated
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.optional import remedy
 from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.ros.common.parameters import Autostart, Declaration, MechanismName
+from masticator_dynamics.ros.common.managed_node import (
+    Autostart,
+    Declaration,
+    ManagedNode,
+    MechanismName,
+    Runtime,
+)
 from masticator_dynamics.ros.middleware import refuse_pieces
 
 

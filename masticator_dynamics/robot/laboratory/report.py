@@ -21,10 +21,17 @@ from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.protocol import food_source
-from masticator_dynamics.robot.laboratory.report_figures import SHOWN, figures_figure, force_figure
-from masticator_dynamics.robot.laboratory.report_methods import citation, methods
+from masticator_dynamics.robot.laboratory.report_parts import (
+    SHOWN,
+    Formats,
+    citation,
+    figures_figure,
+    force_figure,
+    methods,
+    write_curves,
+    write_tables,
+)
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
-from masticator_dynamics.robot.laboratory.table_files import Formats, write_curves, write_tables
 from masticator_dynamics.robot.laboratory.units import (
     condition,
     decimals_for,

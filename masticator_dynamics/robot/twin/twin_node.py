@@ -34,16 +34,16 @@ from masticator_dynamics.ros.common.diagnostics import (
     Status,
     shortened,
 )
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
-from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import Outgoing, joint_topic
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
+    Runtime,
 )
-from masticator_dynamics.ros.common.status_reporter import StatusReporter
+from masticator_dynamics.ros.common.status_reporter import NodeClock, StatusReporter, both_clocks
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 _LEAVE = 3.0  # s at the end, for whatever still uses the drives

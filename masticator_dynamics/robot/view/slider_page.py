@@ -22,8 +22,7 @@ from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, 
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.view.scene import slider_ranges
-from masticator_dynamics.robot.view.solids import Solid, cylinder, solids
+from masticator_dynamics.robot.view.scene import Solid, cylinder, slider_ranges, solids
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism

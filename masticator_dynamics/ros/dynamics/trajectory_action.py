@@ -37,21 +37,21 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.common.guard import guard_of
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.dynamics.executed_motion import Piece
+from masticator_dynamics.ros.dynamics.cycle import Piece
 from masticator_dynamics.ros.dynamics.trajectory_input import (
     ACTION,
     Outcome,
     Request,
     TrajectoryInput,
 )
-from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, read_points
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     JointMotion,
+    JointsError,
     PastError,
     PreparedTrajectory,
+    read_points,
 )
 
 # Tolerances of actuated joints, if a goal gives none: as in config/controllers.yaml.

@@ -21,14 +21,13 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
-from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
-from masticator_dynamics.ros.common.outgoing import RELIABLE
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
+from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIABLE
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
+    TrajectoryPoints,
     check_start,
 )
 
