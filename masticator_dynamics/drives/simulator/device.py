@@ -207,8 +207,8 @@ def command_of(word: int) -> ControlCommand:
 
 
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
+HOLD = 6  # 0x605A: slow down, and hold until enabled again
 _WARNING = 10.0  # K below the limit
-_PROFILE_DECELERATION = 0x6084
 # Current, voltage, hardware, sensors: faults with which a drive cannot slow down.
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
@@ -222,8 +222,7 @@ _CONTROLS = {
 class Device:
     """State machine of a drive and the option codes that affect it.
 
-    While slowing down for transitions 5 and 8, the drive stays in operation enabled until it has
-    stopped. A quick stop with option 0 passes through quick stop active at once.
+    A quick stop slows down; a drive with option 2 is then torque-free, one with 6 holds.
 
     Parameters
     ----------
@@ -315,21 +314,16 @@ class Device:
         if self._servo.control is ServoTask.OFF or option == 0 or code >> 12 in _SEVERE:
             self._go(14)
         else:
-            self._slow_down(14, quickly=option == 2)
+            self._slow_down(14)
 
     def lose_connection(self, code: int) -> None:
         """React to a communication error as 0x6007 says."""
         if not self.watches:
             return
-        option = self._code(names.CONNECTION_LOST_OPTION, 1)
-        if option == 1:
+        if self._code(names.CONNECTION_LOST_OPTION, 1):
             self.fault(code)
-            return
-        self._errors.signal(code)
-        if option in (2, 3) and self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
-            self._command(
-                ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP
-            )
+        else:
+            self._errors.signal(code)
 
     def regain_connection(self, code: int) -> None:
         """End a communication error; one that led to a fault stays until it is reset."""
@@ -363,19 +357,8 @@ class Device:
 
     def _command(self, command: ControlCommand) -> None:
         number = TRANSITION_OF.get((self.state, command))
-        if command is ControlCommand.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
-            self._after = None
-            self._operate()
-        elif number in (5, 8):
-            option = self._code(
-                *((names.DISABLE_OPTION, 1), (names.SHUTDOWN_OPTION, 0))[number == 8]
-            )
-            if option:
-                self._slow_down(number, quickly=False)
-            else:
-                self._go(number)
-        elif number == 16:
-            if self._option >= 5:
+        if number == 16:
+            if self._option == HOLD:
                 self._go(16)
         elif number == 3 and command is ControlCommand.ENABLE_OPERATION:
             self._go(3)
@@ -388,12 +371,8 @@ class Device:
         self._after = None
         self.state = TRANSITIONS[number][1]
         if number == 11:
-            self._option = self._code(names.QUICK_STOP_OPTION, 2)
-            if self._option == 0:
-                self._go(12)
-            else:
-                after = 12 if self._option < 5 else None
-                self._slow_down(after, quickly=self._option in (2, 6))
+            self._option = self._code(names.QUICK_STOP_OPTION, names.SLOW_DOWN_AND_DISABLE)
+            self._slow_down(None if self._option == HOLD else 12)
         elif self.state is State.OPERATION_ENABLED:
             self._operate()
         else:
@@ -401,20 +380,17 @@ class Device:
 
     def _operate(self) -> None:
         """Do what operation enabled means in this mode."""
-        if self.state is not State.OPERATION_ENABLED or self._after:
+        if self.state is not State.OPERATION_ENABLED:
             return
         control = _CONTROLS.get(Mode(self.mode)) if self.mode else None
-        if self._word & Bit.HALT:
-            self._slow_down(None, quickly=self._code(names.HALT_OPTION, 1) == 2)
-        elif control is None:
-            self._slow_down(None, quickly=False)
+        if control is None:
+            self._slow_down(None)
         else:
             self._servo.control = control
 
-    def _slow_down(self, after: int | None, quickly: bool) -> None:
+    def _slow_down(self, after: int | None) -> None:
         self._after = after
-        entry = names.QUICK_STOP_DECELERATION.index if quickly else _PROFILE_DECELERATION
-        self._servo.deceleration = float(self._objects.get(entry, 0, 1_000_000))
+        self._servo.deceleration = float(self._code(names.QUICK_STOP_DECELERATION, 1_000_000))
         self._servo.control = ServoTask.STOP
 
     def _acknowledge(self) -> None:

@@ -14,7 +14,7 @@ from canopen.objectdictionary import ODVariable
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.configuration import Drive
 from masticator_dynamics.drives.objects import Mode, Nmt, NmtState
-from masticator_dynamics.drives.simulator.device import Device, ErrorLog, Heartbeats
+from masticator_dynamics.drives.simulator.device import HOLD, Device, ErrorLog, Heartbeats
 from masticator_dynamics.drives.simulator.process_data import Pdo, ProcessData
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
@@ -136,9 +136,7 @@ class Slave:
         self.device = Device(
             objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
         )
-        self._apply = connect(
-            objects, self.device, servo, lambda: self.temperature, drive.motor.counts_per_turn
-        )
+        self._apply = connect(objects, self.device, servo, lambda: self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._load()
         self._sdo = SdoServer(objects)
@@ -277,12 +275,9 @@ class Slave:
 _NONE = 0xFFFFFFFF  # a limit that means none
 _POSITION_DEMAND, _ENCODER = 0x6062, 0x608F
 _OPTIONS = {
-    names.QUICK_STOP_OPTION: (0, 1, 2, 5, 6),
-    names.SHUTDOWN_OPTION: (0, 1),
-    names.DISABLE_OPTION: (0, 1),
-    names.HALT_OPTION: (1, 2),
-    names.FAULT_OPTION: (0, 1, 2),
-    names.CONNECTION_LOST_OPTION: (0, 1, 2, 3),
+    names.QUICK_STOP_OPTION: (names.SLOW_DOWN_AND_DISABLE, HOLD),
+    names.FAULT_OPTION: (names.DISABLE_AT_ONCE, names.SLOW_DOWN_AND_DISABLE),
+    names.CONNECTION_LOST_OPTION: (0, names.FAULT_SIGNAL),
     names.HOMING_METHOD: (0, 35, 37),
     names.MODE: (
         0,
@@ -311,7 +306,6 @@ def connect(
     device: Device,
     servo: Servo,
     temperature: Callable[[], float],
-    counts_per_turn: int,
 ) -> Callable[[], None]:
     """Connect objects to what they stand for; those missing from the EDS are never asked for.
 
@@ -327,8 +321,6 @@ def connect(
         Its control loops.
     temperature : callable
         Motor temperature, degrees Celsius.
-    counts_per_turn : int
-        Of the encoder.
     """
     readers: dict[Key, Callable[[], Value]] = {
         names.STATUS_WORD.key: lambda: device.status,
@@ -340,7 +332,7 @@ def connect(
         names.FOLLOWING_ERROR.key: lambda: _integer(servo.following_error),
         names.MOTOR_TEMPERATURE.key: lambda: _integer(10.0 * temperature(), 16),
     }
-    numbers = _numbers(servo, counts_per_turn)
+    numbers = _numbers(servo)
     writers: dict[Key, Callable[[Value], None]] = {
         names.CONTROL_WORD.key: lambda value: device.control(int(value)),
         names.MODE.key: lambda value: device.set_mode(int(value)),
@@ -363,24 +355,16 @@ def connect(
     return apply
 
 
-def _numbers(servo: Servo, counts_per_turn: int) -> dict[Key, Callable[[Value], None]]:
+def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
     """Objects that stand for a number of the servo: key, attribute, conversion."""
-
-    def limit(scale: float) -> Callable[[float], float]:
-        return lambda value: math.inf if value == _NONE else value * scale
-
     table: list[tuple[names.Object, str, Callable[[float], float]]] = [
         (names.POSITION_GAIN, 'position_gain', float),
         (names.VELOCITY_GAIN, 'velocity_gain', float),
         (names.TARGET_TORQUE, 'target_torque', float),
         (names.TORQUE_OFFSET, 'torque_offset', float),
-        (names.VELOCITY_OFFSET, 'velocity_offset', float),
         (names.MAX_TORQUE, 'max_torque', float),
-        (names.FOLLOWING_ERROR_WINDOW, 'following_window', limit(1.0)),
+        (names.FOLLOWING_ERROR_WINDOW, 'following_window', lambda n: math.inf if n == _NONE else n),
         (names.FOLLOWING_ERROR_TIME, 'following_time', lambda value: value * 1e-3),
-        (names.MAX_MOTOR_SPEED, 'max_rate', limit(counts_per_turn / 60.0)),
-        (names.MIN_POSITION_LIMIT, 'lowest', float),
-        (names.MAX_POSITION_LIMIT, 'highest', float),
     ]
 
     def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
