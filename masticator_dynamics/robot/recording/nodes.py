@@ -188,9 +188,7 @@ class ClosedLoop:
         port = free_port()
         files = folder / 'drives.yaml', folder / 'twin_drives.yaml'
         for file, source in zip(files, (self.drives, self.twin_drives or self.drives), strict=True):
-            content = yaml.safe_load(on_simulated_bus(source, port))
-            content['cycle_rate'] = self.rate
-            file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+            file.write_text(on_simulated_bus(source, port, self.rate), encoding='utf-8')
         return files
 
     def nodes(
