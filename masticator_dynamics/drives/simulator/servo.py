@@ -261,7 +261,7 @@ class FreeMotors:
     ----------
     joints : tuple of str
     inertia : (n,) array
-        kg m^2 at the joints.
+        At the joints, kg m^2.
     step : float
         s.
     """

@@ -169,7 +169,7 @@ class Tracking:
     Attributes
     ----------
     time : (K,) array
-        s from the start of the motion.
+        From the start of the motion, s.
     commanded, actual : (K, 3) array
         Incisor, m, base axes.
     closure_time, closure : (M,) array

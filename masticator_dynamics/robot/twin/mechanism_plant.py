@@ -67,7 +67,7 @@ class MechanismPlant:
     step : float
         s.
     time : float
-        s since the start.
+        Since the start, s.
     events : list of SocketEvent
         Contacts that were left and landed on.
 

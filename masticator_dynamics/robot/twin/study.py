@@ -183,7 +183,7 @@ class StudyRun:
     joint_rms : float
         rad, over all joints.
     effort_rms, effort_max : float
-        N m, over all joints.
+        Over all joints, N m.
     closure : float
         Largest gap of the loops when the measured angles are fitted, m.
     """

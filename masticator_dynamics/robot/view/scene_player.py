@@ -237,7 +237,7 @@ def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
 
 
 def _newton_per_length(run: PlayedRun, scene: Scene) -> tuple[float, float]:
-    """N and N m per metre of arrow: the run's largest spans a third of the robot's size."""
+    """Scale of arrows, N and N m per metre: the run's largest spans a third of the robot's size."""
     largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
     efforts = np.abs(run.efforts).max(initial=0.0)
     length = LENGTH * scene.extent

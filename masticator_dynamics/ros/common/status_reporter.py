@@ -58,7 +58,7 @@ class NodeClock:
         return min(nanoseconds, _LATEST)
 
     def stamp(self) -> Time:
-        """The same as a stamp."""
+        """Return the time as a stamp."""
         seconds, nanoseconds = divmod(self(), 1_000_000_000)
         return Time(sec=seconds, nanosec=nanoseconds)
 

@@ -327,7 +327,7 @@ class FeedforwardCycle:
     def joint_forces(self, effort: Effort) -> list[FloatArray]:
         """Force and torque (6,) of each actuated joint's parent link on its child link.
 
-        N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
+        In N and N m, axes of the child link's frame, torque about its origin. Some tenths of a
         millisecond.
         """
         reactions, bodies = effort.joint_reaction, self._joint_chains[0].bodies(effort.q)
