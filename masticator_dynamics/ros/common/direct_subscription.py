@@ -92,7 +92,7 @@ class DirectSubscription:
                 yield message, info['received_timestamp']
 
     def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
-        """Waiting messages as bytes, and what the middleware knows of each; times in ns since 1970."""
+        """Waiting messages as bytes, with all that is known of each; times in ns since 1970."""
         handle = self._subscription.handle
         with handle:
             for _ in range(self._depth):
