@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import collections
 import functools
-import sys
 import time
 
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.drives.real_time import Spread
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -234,6 +232,3 @@ class SupervisedRuntime(DynamicsRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

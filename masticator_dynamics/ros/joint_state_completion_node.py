@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import (
     Autostart,
@@ -74,6 +72,3 @@ class Completion(JointStateRuntime):
 make_node = functools.partial(
     ManagedNode, 'joint_state_completion', JointStateCompletionSettings, Completion
 )
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

@@ -36,7 +36,6 @@ from masticator_dynamics.robot.recording.processes import (
     stopped_at_the_end,
 )
 from masticator_dynamics.robot.recording.script import BITE_TIMEOUT, Script
-from masticator_dynamics.ros.executable import module_of
 
 GROUP = '239.74.163.2'  # python-can's own multicast group; frames do not leave the machine
 
@@ -262,8 +261,7 @@ def running_nodes(
         for node in nodes:
             if node.after:
                 started[node.after].wait_until_logged(ready[node.after])
-            module = module_of(f'{node.name}_node')
-            arguments = node_arguments(module, node.parameters, *node.remappings)
+            arguments = node_arguments(f'{node.name}_node', node.parameters, *node.remappings)
             log = work / f'{name}_{node.name}.log'
             started[node.name] = Child(f'{node.name} node', arguments, environment, log)
             running.append(started[node.name])

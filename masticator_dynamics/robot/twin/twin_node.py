@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import threading
 import time
 from typing import Annotated
@@ -24,7 +23,6 @@ from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.robot.twin import MechanismPlant, load_food
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -264,6 +262,3 @@ class TwinNode(ManagedNode):
 
 
 make_node = TwinNode
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))
