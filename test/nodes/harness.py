@@ -95,13 +95,7 @@ class NodeProcess:
             text = str(value).lower() if isinstance(value, bool) else value
             arguments += ['-p', f'{parameter.replace("__", ".")}:={text}']
         self.process = subprocess.Popen(
-            [
-                sys.executable,
-                '-m',
-                'masticator_dynamics.ros.executable',
-                f'{name}_node',
-                *arguments,
-            ],
+            [sys.executable, '-m', NODE_MODULE, f'{name}_node', *arguments],
             cwd=ROOT,
             env=os.environ | {'PYTHONUNBUFFERED': '1'},
             stdout=subprocess.PIPE,
