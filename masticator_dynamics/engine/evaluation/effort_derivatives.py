@@ -149,7 +149,7 @@ def acceleration_derivatives(
     last = given.shape[-1] + efforts.shape[-1]
     slopes = found[:, first:].reshape(*given.shape[:-1], n + friction.shape[-1], -1)
     follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
-    solved = -np.linalg.solve(slopes[..., follow], slopes)[..., :n, :]
+    solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
     return AccelerationDerivatives(
         given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
         solved[..., 3 * n + 6 : last], solved[..., 3 * n : 3 * n + 6],
