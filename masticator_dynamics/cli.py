@@ -118,7 +118,9 @@ class LazyGroup(click.Group):
         with ending_at_once():
             place = f'masticator_dynamics.commands.{COMMANDS[cmd_name][0]}'
             command: click.Command = getattr(importlib.import_module(place), function)
-        command.epilog = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+        example = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+        if example not in (command.epilog or ''):
+            command.epilog = f'{command.epilog}\n\n{example}' if command.epilog else example
         return command
 
     def resolve_command(
