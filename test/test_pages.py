@@ -144,7 +144,7 @@ def test_a_documented_command_does_what_it_says(
         status = main(words[1:])
         printed, told = capsys.readouterr()
         assert status == 0 or (line in REPORTS and status == 1), told
-        assert 'error' not in told
+        assert 'error:' not in told
     after = state(folder)
     changed = {name for name in after if after[name] != before.get(name)}
     for name in pages.results(words):
