@@ -35,7 +35,7 @@ SMALLER = {
     'masticator flexible': '--motion spiral.csv --samples 21',
     'masticator build-estimator': '--samples 100 --held-out 100 --reached 300',
     'masticator study-feedforward': '--strokes 1 --incisor recorded.csv',
-    'masticator excite': '--duration 10 --tries 1',
+    'masticator excite': '--duration 10 --tries 2',
 }
 IMPORTED = """<mujoco><worldbody>
   <body><joint name="crank" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 .1" size=".01"/>
