@@ -20,7 +20,7 @@ def test_all_servos_at_once_are_each_for_itself(seed):
         for servo in axes.servos.values():
             if step % 40 == 0:
                 servo.control = rng.choice(list(ServoTask))
-                servo.max_rate, servo.deceleration = 10.0 ** rng.uniform(3.0, 6.0, 2)
+                servo.deceleration = 10.0 ** rng.uniform(3.0, 6.0)
                 servo.following_window = 10.0 ** rng.uniform(1.0, 4.0)
                 servo.torque_offset, servo.target_torque = rng.normal(0.0, 300.0, 2)
             if step % 8 == 0:
