@@ -35,7 +35,7 @@ SMALLER = {
     'masticator flexible': '--motion spiral.csv --samples 21',
     'masticator build-estimator': '--samples 100 --held-out 100 --reached 300',
     'masticator study-feedforward': '--strokes 1 --incisor recorded.csv',
-    'masticator excite': '--duration 10 --tries 1',
+    'masticator excite': '--duration 10 --tries 2',
 }
 IMPORTED = """<mujoco><worldbody>
   <body><joint name="crank" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 .1" size=".01"/>
@@ -120,7 +120,7 @@ def stock(folder: pathlib.Path) -> None:
     (folder / 'robot.xml').write_text(IMPORTED, encoding='utf-8')
     (folder / 'study.yaml').write_text(yaml.safe_dump(STUDY), encoding='utf-8')
     protocol = yaml.safe_load((samples.ROOT / 'examples/nut_or_bread.yaml').read_text('utf-8'))
-    protocol |= {'strokes': 2, 'factors': {'food': ['peanut', 'bread']}, 'repetitions': 2}
+    protocol |= {'strokes': 2, 'factors': {'food': ['peanut', 'bread']}, 'repetitions': 1}
     (folder / 'examples').mkdir()
     for name in ('protocol.yaml', 'examples/nut_or_bread.yaml'):
         (folder / name).write_text(yaml.safe_dump(protocol), encoding='utf-8')

@@ -20,6 +20,7 @@ import pytest
 import samples
 
 from masticator_dynamics.cli import main
+from masticator_dynamics.robot.twin import tuning
 
 FILES = {'xml': 'ankle.urdf.xacro', 'yaml': 'ankle.yaml', '': 'motion.csv'}
 # Ends with 1 where this computer lacks something that a robot needs.
@@ -133,6 +134,9 @@ def test_a_documented_command_does_what_it_says(
     for name in pages.results(shlex.split(line)):  # but for what another command reads
         (folder / name).unlink(missing_ok=True)
     monkeypatch.chdir(folder)
+    # Of 143 pairs of gains, those next to the best.
+    monkeypatch.setattr(tuning, 'POSITION_GAINS', tuning.POSITION_GAINS[6:8])
+    monkeypatch.setattr(tuning, 'VELOCITY_GAINS', tuning.VELOCITY_GAINS[6:7])
     before, words = state(folder), pages.smaller(line)
     if words[0] == 'python':
         printed = shell(shlex.join(words), samples.ROOT)
@@ -140,7 +144,7 @@ def test_a_documented_command_does_what_it_says(
         status = main(words[1:])
         printed, told = capsys.readouterr()
         assert status == 0 or (line in REPORTS and status == 1), told
-        assert 'error' not in told
+        assert 'error:' not in told
     after = state(folder)
     changed = {name for name in after if after[name] != before.get(name)}
     for name in pages.results(words):

@@ -128,7 +128,8 @@ def fit_food(
         found = fit(read.displacement, read.force, thickness=thickness, softening=softening)
     except InputError as error:
         raise InputError(f'{curve}: {error}') from error
-    kept = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
+    values = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
+    kept = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
     broken = 'with a fracture' if found.breaks else 'without a fracture'
     note = (
         f'# Fitted to {curve}, {broken}; the law differs from the curve by '

@@ -15,7 +15,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
 td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
 .wide { overflow-x: auto; } .wide td { white-space: nowrap; }
-.words td { white-space: normal; text-align: left; }
+.words td, .words th { white-space: normal; text-align: left; }
 td:first-child, th:first-child { text-align: left; }
 img { max-width: 100%; } figure { margin: 1rem 0; } figcaption { font-size: 13px; color: #444; }
 pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }

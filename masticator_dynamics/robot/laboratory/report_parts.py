@@ -132,7 +132,8 @@ def figures_figure(results: Sequence[Result], random: bool) -> Any:
     for result in results:
         if not result.fault:
             values.setdefault(tuple(result.levels.values()), []).append(result.figures())
-    chosen = [name for name in SHOWN if any((key, name) in stats for key in names)][:_PANELS]
+    known = {name for (_, name), row in stats.items() if math.isfinite(row[1])}
+    chosen = [name for name in SHOWN if name in known][:_PANELS]
     figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
     panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
     labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
