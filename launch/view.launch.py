@@ -7,7 +7,7 @@ from launch_ros.actions import Node
 
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
-from masticator_dynamics.ros.launching import slider_urdf
+from masticator_dynamics.ros.sliders import slider_urdf
 
 ARGUMENTS = (
     *launching.shared('mechanism'),

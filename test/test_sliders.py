@@ -9,7 +9,7 @@ import pytest
 import samples
 import urdf_parser_py.urdf
 
-from masticator_dynamics.ros.launching import slider_urdf
+from masticator_dynamics.ros.sliders import slider_urdf
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
