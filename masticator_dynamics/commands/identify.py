@@ -17,7 +17,7 @@ from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_text
-from masticator_dynamics.identification.identify import Identified, with_motor_friction
+from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
 from masticator_dynamics.identification.report import report
 from masticator_dynamics.identification.robot_log import checked, read_log
@@ -100,7 +100,7 @@ def identify(
         log, other = log.part(slice(0, end)), log.part(slice(end, None))
     else:
         other = checked(loaded, read_log(held_out, loaded, topic))
-    with progress_bar('identify', len(log.time) + len(other.time)) as bar:
+    with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update)
     texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
     with results_in(output.parent, list(texts)) as folder:
