@@ -15,8 +15,6 @@ from masticator_dynamics.engine.evaluation.other_parameters import values_of
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 from masticator_dynamics.errors import InputError, SingularityError
 
-_ROUNDS = 3  # of friction that grows with the loads it takes off
-
 
 @dataclasses.dataclass(frozen=True)
 class Regressor:
@@ -132,7 +130,7 @@ def columns(
     parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
     if friction:
         loaded = parts if wrench is None else [*parts[:3], wrench, parts[4]]
-        parts += _loads(mechanism, loaded, motion.v, effort)
+        parts += _loads(mechanism, loaded, effort)
     found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
@@ -143,52 +141,22 @@ def columns(
 
 
 def _loads(
-    mechanism: Evaluator, parts: list[FloatArray], v: FloatArray, effort: FloatArray | None
+    mechanism: Evaluator, parts: list[FloatArray], effort: FloatArray | None
 ) -> list[FloatArray]:
     """Forces across the axes of actuated joints, and multipliers of the contacts.
 
-    Given efforts act on the links from outside, less what the motors' own friction takes, which
-    itself grows with these forces; what motors then add is what the present numbers lack, and
-    little.
+    Given efforts act on the links from outside; what motors then add is what their own friction
+    takes from these before the links, and what the present numbers lack, which is little.
     """
     given = np.concatenate(parts[:4], axis=-1)
-    kind = mechanism.solver.distribution('torque', effort is None)
-    across = np.zeros((*parts[0].shape[:-1], len(mechanism.actuated), 2))
-    for _ in range(1 if effort is None else _ROUNDS):
-        row = given
-        if effort is not None:
-            net = effort - _taken(mechanism, v[..., mechanism.actuated_rows], across)
-            pushed = _on_links(mechanism, parts[4], net)
-            row = np.concatenate([row, wrenches_on_bodies(mechanism, parts[4], pushed)], axis=-1)
-        loaded = Effort(mechanism, row, mechanism.solver.rows(kind, row), kind.slices)
-        bearing = loaded.bearing_force
-        assert bearing is not None
-        across = bearing[..., :2]
-    return [across.reshape(*parts[0].shape[:-1], -1), loaded.contact]
-
-
-def _taken(mechanism: Evaluator, rates: FloatArray, across: FloatArray) -> FloatArray:
-    """Efforts (..., n_u) that friction of the motors and their joints takes before the links."""
-    found = np.zeros(np.broadcast_shapes(rates.shape, across.shape[:-1]))
-    types = {joint.name: joint.type for joint in mechanism.description.tree.joints}
-    for k, name in enumerate(mechanism.actuated):
-        rate, force = rates[..., k], np.linalg.norm(across[..., k, :], axis=-1)
-        motor = mechanism.description.actuators.get(name)
-        if motor is not None:
-            law = motor.friction
-            dry = law.coulomb * force * (1.0 if types[name] == 'prismatic' else law.radius)
-            found[..., k] += law.viscous * rate + dry * _sense(rate, law.transition_velocity)
-        own = mechanism.description.joints.get(name)
-        if own is not None:
-            dry = own.friction or 0.0
-            found[..., k] += (own.damping or 0.0) * rate
-            found[..., k] += dry * _sense(rate, own.transition_velocity)
-    return found / mechanism.transmission_ratios
-
-
-def _sense(rate: FloatArray, transition: float) -> FloatArray:
-    """Direction of motion, -1 to 1, as friction grows over its transition."""
-    return np.asarray(rate / np.maximum(np.hypot(rate, transition), np.finfo(float).tiny))
+    if effort is not None:
+        wrenches = wrenches_on_bodies(mechanism, parts[4], _on_links(mechanism, parts[4], effort))
+        given = np.concatenate([given, wrenches], axis=-1)
+    kind = mechanism.solver.distribution('torque', True)
+    loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
+    bearing = loaded.bearing_force
+    assert bearing is not None
+    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), loaded.contact]
 
 
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:
