@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.real_time import Statistics
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.drives.timing import Statistics
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.recording.nodes import free_port, on_simulated_bus
 

@@ -21,7 +21,7 @@ extensions = [
 ]
 exclude_patterns = ['_build']
 html_theme = 'furo'
-html_title = f'{project} {version}'
+html_title = f'{project.replace("_", " ")} {version}'  # can be broken in two lines
 
 # The scripts of the gallery run while the site is built; their pages are written to docs/gallery.
 sphinx_gallery_conf = {

@@ -23,39 +23,57 @@ from masticator_dynamics.optional import remedy
 PROGRAM = 'masticator'
 _LONGEST = 2000  # characters of a message
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-SUMMARIES = {
-    'inverse-dynamics': 'Efforts of the actuators for a motion.',
-    'excite': 'A motion to identify a robot with.',
-    'identify': 'Masses, friction and more of a robot from a recording.',
-    'coupling': 'Inertia coupling of the actuators along a motion.',
-    'forward-kinematics': 'Independent coordinates from positions of the actuated joints.',
-    'track-incisor': 'Motion whose incisor follows a recording.',
-    'flexible': 'Motion of flexible links under the efforts of the rigid mechanism.',
-    'workspace': 'Where a mechanism can go: reach, ranges, singularities, conditioning.',
-    'load-inertia': 'Load inertia of each motor, along a motion or over the workspace.',
-    'track-tool': 'Five-axis motion whose tool follows tips and axes.',
-    'build-estimator': 'Estimator of load inertia, fitted to a mechanism.',
-    'check': 'Validate a description and show what it describes.',
-    'new': 'A description to begin with: a delta, a palletiser, an excavator, ...',
-    'export-c': 'Inverse dynamics of a mechanism as C99, for controllers without Python.',
-    'close': 'Find a closed pose of a description, its home.',
-    'import': 'A description from URDF, MJCF, SDF or a file of another tool.',
-    'calibrate': 'Zeros of encoders and dimensions, from redundant encoders alone.',
-    'export-mjcf': 'A mechanism for MuJoCo.',
-    'check-drives': 'Validate a drives file and show what follows from it.',
-    'check-robot': 'Whether this computer is ready for the robot, and what to do if not.',
-    'simulate-drives': 'CiA 402 servo drives on a CAN bus, without motors.',
-    'study-feedforward': 'Tracking errors of simulated drives, with and without feedforward.',
-    'view': 'A mechanism, recordings, or the robot itself, in the browser.',
-    'experiment': 'Chew the mouthfuls of a protocol and report their texture.',
-    'fit-food': 'A food for the twin from a measured compression.',
-    'texture': 'Two-bite profile of measured curves, of an analyser for example.',
-    'design': 'Which geometry should be built? Samples, search and report of a study.',
-    'demo': 'Chew over ROS 2 without a robot; record, check and plot it.',
+# Module in `commands/` of every command, and what the list of commands says.
+COMMANDS = {
+    'inverse-dynamics': ('along_motion', 'Efforts of the actuators for a motion.'),
+    'excite': ('identifying', 'A motion to identify a robot with.'),
+    'identify': ('identifying', 'Masses, friction and more of a robot from a recording.'),
+    'coupling': ('along_motion', 'Inertia coupling of the actuators along a motion.'),
+    'forward-kinematics': (
+        'along_motion',
+        'Independent coordinates from positions of actuated joints.',
+    ),
+    'track-incisor': ('tracking', 'Motion whose incisor follows a recording.'),
+    'flexible': ('flexible', 'Motion of flexible links under the efforts of the rigid mechanism.'),
+    'workspace': ('workspace', 'Where a mechanism can go: reach, ranges, singularities.'),
+    'load-inertia': (
+        'load_inertia',
+        'Load inertia of motors, along a motion or over the workspace.',
+    ),
+    'track-tool': ('tracking', 'Five-axis motion whose tool follows tips and axes.'),
+    'build-estimator': ('load_inertia', 'Estimator of load inertia, fitted to a mechanism.'),
+    'check': ('check', 'Validate a description and show what it describes.'),
+    'new': ('describing', 'A description to begin with: a delta, a palletiser, an excavator, ...'),
+    'export-c': (
+        'export',
+        'Inverse dynamics of a mechanism as C99, for controllers without Python.',
+    ),
+    'close': ('describing', 'Find a closed pose of a description, its home.'),
+    'import': ('describing', 'A description from URDF, MJCF, SDF or a file of another tool.'),
+    'calibrate': (
+        'identifying',
+        'Zeros of encoders and dimensions, from redundant encoders alone.',
+    ),
+    'export-mjcf': ('export', 'A mechanism for MuJoCo.'),
+    'check-drives': ('drives_file', 'Validate a drives file and show what follows from it.'),
+    'check-robot': (
+        'check_robot',
+        'Whether this computer is ready for the robot; if not, what to do.',
+    ),
+    'simulate-drives': ('drives_file', 'CiA 402 servo drives on a CAN bus, without motors.'),
+    'study-feedforward': ('chewing', 'Tracking errors of drives, with and without feedforward.'),
+    'view': ('view', 'A mechanism, recordings, or the robot itself, in the browser.'),
+    'experiment': ('chewing', 'Chew the mouthfuls of a protocol and report their texture.'),
+    'fit-food': ('food_curves', 'A food for the twin from a measured compression.'),
+    'texture': ('food_curves', 'Two-bite profile of measured curves, of an analyser for example.'),
+    'design': ('design', 'Which geometry should be built? Samples, search and report of a study.'),
+    'demo': ('chewing', 'Chew over ROS 2 without a robot; record, check and plot it.'),
 }
 # Shown below the help of a command.
 EXAMPLES = {
     'inverse-dynamics': 'masticator --motion motion.csv --output torques.csv --friction',
+    'excite': 'masticator --output excitation.csv',
+    'identify': 'masticator --log run.csv --output mine.yaml',
     'coupling': 'masticator --motion motion.csv --output coupling.csv',
     'forward-kinematics': 'masticator --joints cranks.csv --output pose.csv',
     'track-incisor': 'masticator --incisor recorded.csv --output motion.csv',
@@ -69,6 +87,7 @@ EXAMPLES = {
     'export-c': 'masticator --output c',
     'close': 'my_robot.yaml --write',
     'import': 'robot.xml --output my_robot',
+    'calibrate': 'masticator --joints moved.csv --output zeros.yaml',
     'export-mjcf': 'masticator --output masticator.xml',
     'check-drives': 'my_drives.yaml',
     'check-robot': '',
@@ -88,34 +107,35 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, in the order of the help."""
-        return list(SUMMARIES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in SUMMARIES:
+        if cmd_name not in COMMANDS:
             return None
         function = cmd_name.replace('-', '_')
         function += '_' if keyword.iskeyword(function) else ''
         with ending_at_once():
-            module = importlib.import_module(f'masticator_dynamics.commands.{function}')
-        command: click.Command = getattr(module, function)
-        if cmd_name in EXAMPLES:
-            command.epilog = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+            place = f'masticator_dynamics.commands.{COMMANDS[cmd_name][0]}'
+            command: click.Command = getattr(importlib.import_module(place), function)
+        example = f'Example: {PROGRAM} {cmd_name} {EXAMPLES[cmd_name]}'.rstrip()
+        if example not in (command.epilog or ''):
+            command.epilog = f'{command.epilog}\n\n{example}' if command.epilog else example
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does; a command that does not exist is answered with the nearest that does."""
-        near = difflib.get_close_matches(args[0], SUMMARIES, n=1)
-        if args[0] not in SUMMARIES and near:
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and near:
             ctx.fail(f'No such command {args[0]!r}. Did you mean {near[0]!r}?')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section('Commands'):
-            formatter.write_dl(list(SUMMARIES.items()))
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 @click.group(

@@ -30,7 +30,7 @@ COMPUTING = {
 }
 # Files in them that wait more than they work and bear neighbours.
 WAITING = {
-    'demo': 'processes run',
+    'demo': 'documented processes run',
     'drives': (
         'can_bus escalation exchange network sdo simulator_process simulator_real_time watches'
     ),

@@ -283,7 +283,7 @@ joints:
 
 
 def test_a_process_that_only_wants_torques_imports_none_of_it() -> None:
-    late = ('mass_and_bias', 'accelerations', 'frame_motion', 'inverse_kinematics', 'casadi')
+    late = ('mass_and_bias', 'accelerations', 'inverse_kinematics', 'casadi')
     late = (*late, 'equations_of_motion', 'pinocchio', 'forward_dynamics')
     code = (
         'import sys; from masticator_dynamics import Mechanism; m = Mechanism.load("rcid"); '

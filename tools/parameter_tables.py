@@ -14,7 +14,7 @@ import re
 import sys
 from typing import Any
 
-from masticator_dynamics.ros.common.parameters import Declaration, declarations
+from masticator_dynamics.ros.common.managed_node import Declaration, declarations
 from masticator_dynamics.ros.executable import module_of
 
 # Where the settings are, if not next to the node itself.

@@ -11,7 +11,7 @@ is then chewed in experiments (``masticator experiment``).
 import matplotlib.pyplot as plt
 import numpy as np
 
-from masticator_dynamics.robot.laboratory.food_fit import fit_food, predicted
+from masticator_dynamics.robot.laboratory.curves import fit_food, predicted
 
 depth = np.linspace(0.0, 0.005, 251)  # m; in place of a file of a texture analyser
 noise = np.random.default_rng(0).normal(0.0, 0.4, len(depth))

@@ -8,8 +8,7 @@ import pathlib
 
 import click
 
-from masticator_dynamics.commands.grid_options import check_matplotlib
-from masticator_dynamics.commands.options import scheduler_option
+from masticator_dynamics.commands.options import check_matplotlib, scheduler_option
 from masticator_dynamics.commands.terminal import Stages
 
 

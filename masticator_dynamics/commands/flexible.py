@@ -9,13 +9,15 @@ from collections.abc import Sequence
 
 import click
 
-from masticator_dynamics.commands.grid_options import (
+from masticator_dynamics.commands.options import (
     check_matplotlib,
     check_targets,
+    mechanism_argument,
+    output_option,
     plot_option,
+    split_names,
     write_plot,
 )
-from masticator_dynamics.commands.options import mechanism_argument, output_option, split_names
 from masticator_dynamics.commands.terminal import share_done
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.errors import InputError

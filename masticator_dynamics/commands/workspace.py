@@ -21,15 +21,16 @@ from masticator_dynamics.analysis.workspace_map import (
     WorkspaceSurveyor,
 )
 from masticator_dynamics.analysis.workspace_plot import WorkspacePlot
-from masticator_dynamics.commands.grid_options import (
+from masticator_dynamics.commands.options import (
+    actuators_option,
     axis_option,
     check_matplotlib,
     check_targets,
     fix_option,
+    mechanism_argument,
     plot_option,
     write_plot,
 )
-from masticator_dynamics.commands.options import actuators_option, mechanism_argument
 from masticator_dynamics.commands.terminal import Row, chunks, section
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.tables import STANDARD_STREAM, write_table

@@ -11,9 +11,8 @@ import can
 import numpy as np
 
 from masticator_dynamics.drives import objects
-from masticator_dynamics.drives.bring_up import largest_per_mille
+from masticator_dynamics.drives.bring_up import FROM_DRIVE, TO_DRIVE, largest_per_mille, pdo_layout
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.dictionary import FROM_DRIVE, TO_DRIVE, pdo_layout
 from masticator_dynamics.drives.drive_cycle import Action, Emergency, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import control_word, is_powered, state_of

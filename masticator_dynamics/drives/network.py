@@ -17,6 +17,7 @@ import canopen
 from canopen.network import MessageListener
 
 from masticator_dynamics.drives import bring_up, objects
+from masticator_dynamics.drives.bring_up import load_dictionary, tells_temperature
 from masticator_dynamics.drives.can_bus import (
     BUS_ERRORS,
     Receiver,
@@ -25,12 +26,15 @@ from masticator_dynamics.drives.can_bus import (
     open_bus,
 )
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.dictionary import load_dictionary, tells_temperature
 from masticator_dynamics.drives.objects import Nmt, NmtState, Object
-from masticator_dynamics.drives.other_master import Alterations, OtherMaster
+from masticator_dynamics.drives.other_master import (
+    Alterations,
+    OtherMaster,
+    SignsOfLife,
+    emergency_words,
+)
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SECOND_ANSWER, SdoChannel
-from masticator_dynamics.drives.signs_of_life import SignsOfLife, emergency_words
 from masticator_dynamics.drives.state_machine import is_powered
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import AbsentError, DriveError

@@ -52,8 +52,6 @@ ERROR_CODE = Object(0x603F, 0, 'error code')
 CONTROL_WORD = Object(0x6040, 0, 'control word')
 STATUS_WORD = Object(0x6041, 0, 'status word')
 QUICK_STOP_OPTION = Object(0x605A, 0, 'quick stop option code')
-SHUTDOWN_OPTION = Object(0x605B, 0, 'shutdown option code')
-DISABLE_OPTION = Object(0x605C, 0, 'disable operation option code')
 HALT_OPTION = Object(0x605D, 0, 'halt option code')
 FAULT_OPTION = Object(0x605E, 0, 'fault reaction option code')
 CONNECTION_LOST_OPTION = Object(0x6007, 0, 'abort connection option code')
@@ -77,7 +75,6 @@ POLARITY = Object(0x607E, 0, 'polarity')
 HOMING_METHOD = Object(0x6098, 0, 'homing method')
 ENCODER_INCREMENTS = Object(0x608F, 1, 'encoder increments')  # in this many turns:
 ENCODER_TURNS = Object(0x608F, 2, 'motor revolutions')
-VELOCITY_OFFSET = Object(0x60B1, 0, 'velocity offset')
 TORQUE_OFFSET = Object(0x60B2, 0, 'torque offset')
 CYCLE_TIME = Object(0x60C2, 1, 'interpolation time period value')
 CYCLE_TIME_INDEX = Object(0x60C2, 2, 'interpolation time index')
@@ -138,7 +135,6 @@ class Control(enum.IntFlag):
     ENABLE_OPERATION = 0x0008
     START_HOMING = 0x0010  # in mode HOMING
     FAULT_RESET = 0x0080  # its rising edge
-    HALT = 0x0100
 
 
 class StatusBit(enum.IntFlag):
@@ -160,7 +156,6 @@ class Mode(enum.IntEnum):
 
     HOMING = 6
     CYCLIC_SYNCHRONOUS_POSITION = 8
-    CYCLIC_SYNCHRONOUS_VELOCITY = 9
     CYCLIC_SYNCHRONOUS_TORQUE = 10
 
 

@@ -1,18 +1,32 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Other nodes that command the drives or answer in their name, and which drives these altered."""
+"""Who else speaks on the bus, and what drives send of themselves.
+
+Other nodes that command the drives or answer in their name, and which drives these altered;
+heartbeats, boot-up and emergency messages, whose error codes, also in 0x603F, are in
+``config/error_codes.yaml``.
+"""
 
 from __future__ import annotations
 
+import collections
 import enum
+import functools
 import threading
 import time
 from typing import NamedTuple
 
 import can
+import canopen
+import numpy as np
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.drive_cycle import Emergency
+from masticator_dynamics.drives.objects import NmtState
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import read_mapping
 
 _LATEST = 5.0  # s after its request; an answer that comes even later is taken for another node's
 _FRAME = 8  # bytes of every SDO frame
@@ -241,3 +255,84 @@ class OtherMaster:
                 if data[1] in (0, node_id)
             ]
         return []
+
+
+@functools.cache
+def _error_words() -> dict[str, dict[int, str]]:
+    """Words for ``groups`` of error codes, by their first two digits, and for ``codes``."""
+    return read_mapping(share_directory() / 'config' / 'error_codes.yaml')
+
+
+def emergency_words(code: int) -> str:
+    """Meaning of an error code, as precise as the standards: ``following error (0x8611)``.
+
+    Codes not in the tables are named by their group.
+    """
+    groups, codes = _error_words()['groups'], _error_words()['codes']
+    group = groups.get(code >> 8) or groups.get(code >> 8 & 0xF0) or 'unknown error'
+    return f'{codes.get(code, group)} (0x{code:04X})'
+
+
+_NMT_STATES = frozenset(NmtState)
+
+
+class SignsOfLife:
+    """The newest of each drive, by its index.
+
+    Parameters
+    ----------
+    drives : Drives
+
+    Attributes
+    ----------
+    emergencies : deque of Emergency
+        Newest last; the reader removes them.
+    heard : array (n,)
+        Time of each drive's last heartbeat, s of ``time.monotonic()``; -inf before the first.
+    nmt_states : list of int
+        The state it reported (`objects.NmtState`); -1 before the first.
+    booted : set of int
+        Indices of drives that have restarted since they were set up.
+    """
+
+    def __init__(self, drives: Drives):
+        self._drives = drives.drives
+        _error_words()  # read before a cycle needs them
+        self.emergencies: collections.deque[Emergency] = collections.deque(maxlen=1000)
+        self.heard: FloatArray = np.full(len(self._drives), -np.inf)
+        self.nmt_states = [-1] * len(self._drives)
+        self.booted: set[int] = set()
+
+    def listen(self, network: canopen.Network) -> None:
+        """Begin anew, on a bus."""
+        self.heard[:] = -np.inf
+        self.emergencies.clear()
+        self.booted.clear()
+        for index, (name, drive) in enumerate(self._drives.items()):
+            # canopen's own listener keeps all messages forever, and raises for short ones.
+            network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
+            network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
+            network.subscribe(
+                objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
+            )
+
+    def _emergency_listener(self, name: str) -> canopen.network.Callback:
+        def take(_: int, data: bytearray, __: float) -> None:
+            if len(data) < 2:  # too short to say what is wrong
+                return
+            code, register = int.from_bytes(data[:2], 'little'), (*data, 0)[2]
+            self.emergencies.append(Emergency(name, code, register, emergency_words(code)))
+
+        return take
+
+    def _heartbeat_listener(self, index: int) -> canopen.network.Callback:
+        def take(_: int, data: bytearray, __: float) -> None:
+            state = data[0] & 0x7F if len(data) == 1 else -1
+            if state not in _NMT_STATES:  # no heartbeat, and no sign of life
+                return
+            self.heard[index] = time.monotonic()
+            self.nmt_states[index] = state
+            if state == NmtState.BOOT_UP:
+                self.booted.add(index)
+
+        return take

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from masticator_dynamics.drives.closure_checks import CommandedClosure, check_reference
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
@@ -29,7 +28,12 @@ from masticator_dynamics.drives.drive_report import (
 from masticator_dynamics.drives.escalation import Escalation
 from masticator_dynamics.drives.following import Following, plan_approach
 from masticator_dynamics.drives.joint_limits import JointLimits
-from masticator_dynamics.drives.setpoint_gate import SetpointGate, opening
+from masticator_dynamics.drives.setpoint_gate import (
+    CommandedClosure,
+    SetpointGate,
+    check_reference,
+    opening,
+)
 from masticator_dynamics.drives.state_machine import (
     BoolArray,
     Homing,

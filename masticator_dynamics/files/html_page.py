@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
 td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
+.wide { overflow-x: auto; } .wide td { white-space: nowrap; }
+.words td, .words th { white-space: normal; text-align: left; }
 td:first-child, th:first-child { text-align: left; }
-img { max-width: 100%; } pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
+img { max-width: 100%; } figure { margin: 1rem 0; } figcaption { font-size: 13px; color: #444; }
+pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
 .fault { color: #b00020; }
 """
 
@@ -29,13 +32,15 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 
 def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
-    """A table; cells are text."""
-    head = ''.join(f'<th>{html.escape(str(column))}</th>' for column in columns)
-    body = '\n'.join(
-        '<tr>' + ''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row) + '</tr>'
-        for row in rows
+    """A table; cells are text, of which lines are kept."""
+
+    def line(kind: str, cells: Sequence[object]) -> str:
+        texts = (html.escape(str(cell)).replace('\n', '<br>') for cell in cells)
+        return f'<tr>{"".join(f"<{kind}>{text}</{kind}>" for text in texts)}</tr>'
+
+    return '\n'.join(
+        ['<table>', line('th', columns), *(line('td', row) for row in rows), '</table>']
     )
-    return f'<table><tr>{head}</tr>\n{body}</table>'
 
 
 def image(figure: Any, text: str) -> str:

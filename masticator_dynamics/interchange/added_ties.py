@@ -14,8 +14,13 @@ from xml.etree import ElementTree
 import numpy as np
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.robot_model import Frame, Loop, RobotModel, numbers_in
+from masticator_dynamics.interchange.robot_model import (
+    Frame,
+    JointCoupling,
+    Loop,
+    RobotModel,
+    numbers_in,
+)
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
 PLUGINS = (

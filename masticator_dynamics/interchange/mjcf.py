@@ -17,12 +17,11 @@ import numpy as np
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.mjcf_actuators import read_actuators
-from masticator_dynamics.interchange.mjcf_parts import MjcfParts, matrix
+from masticator_dynamics.interchange.mjcf_actuators import MjcfParts, matrix, read_actuators
 from masticator_dynamics.interchange.robot_model import (
     NO_MASS,
     Frame,
+    JointCoupling,
     Loop,
     RobotModel,
     Spring,

@@ -11,8 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.robot_model import Frame, Loop, RobotModel
+from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Loop, RobotModel
 
 CLOSED = 1e-10  # m and rad
 ROUNDING = 2e-5  # m and rad: what CAD drawings and their export leave open across a planar loop

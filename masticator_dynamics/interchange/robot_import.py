@@ -34,11 +34,10 @@ from masticator_dynamics.interchange.freedoms import (
     lock,
     require_moving,
 )
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
 from masticator_dynamics.interchange.platform import likeliest_platform
 from masticator_dynamics.interchange.pose_search import ROUNDING, LoopKinematics, closed_pose
 from masticator_dynamics.interchange.readers import read
-from masticator_dynamics.interchange.robot_model import Frame, Loop, RobotModel
+from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Loop, RobotModel
 from masticator_dynamics.interchange.write import urdf_text, with_loop_frames, yaml_text
 
 _CONCURRENT = 1e-6  # m between the axes of a ball joint

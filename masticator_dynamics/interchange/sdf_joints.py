@@ -13,8 +13,14 @@ import numpy as np
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.robot_model import Frame, Loop, axis_in, is_true, numbers_in
+from masticator_dynamics.interchange.robot_model import (
+    Frame,
+    JointCoupling,
+    Loop,
+    axis_in,
+    is_true,
+    numbers_in,
+)
 from masticator_dynamics.interchange.sdf_frames import Scope, SdfFrames, SdfPart
 from masticator_dynamics.interchange.unread import Unread, tag_of
 

@@ -8,8 +8,12 @@ import dataclasses
 import pathlib
 from xml.etree import ElementTree
 
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
-from masticator_dynamics.interchange.robot_model import ImportedMotor, RobotModel, numbers_in
+from masticator_dynamics.interchange.robot_model import (
+    ImportedMotor,
+    JointCoupling,
+    RobotModel,
+    numbers_in,
+)
 from masticator_dynamics.interchange.unread import Unread, names_in, tag_of
 
 _READ = (

@@ -27,9 +27,9 @@ from masticator_dynamics.interchange.added_ties import (
     closing_pairs,
     read_plugins,
 )
-from masticator_dynamics.interchange.joint_coupling import JointCoupling
 from masticator_dynamics.interchange.robot_model import (
     Frame,
+    JointCoupling,
     Loop,
     RobotModel,
     Spring,

@@ -22,17 +22,22 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.acceptance.checks import TIMING, judge
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.plot import plot_run
-from masticator_dynamics.robot.acceptance.summary import Summary, summarise
-from masticator_dynamics.robot.acceptance.table import run_table
+from masticator_dynamics.robot.acceptance.summary import Summary, run_table, summarise
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.nodes import ClosedLoop, Node, dynamics_alone, logs
+from masticator_dynamics.robot.recording.nodes import (
+    ClosedLoop,
+    Node,
+    Progress,
+    dynamics_alone,
+    logs,
+    record_session,
+)
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
 from masticator_dynamics.robot.recording.record import read_record
 from masticator_dynamics.robot.recording.script import Script, script_for
-from masticator_dynamics.robot.recording.session import Progress, record_session
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
 from masticator_dynamics.robot.twin.control_chain import Kind
-from masticator_dynamics.robot.twin.study_plot import plot_study
+from masticator_dynamics.robot.twin.study import plot_study
 from masticator_dynamics.robot.view.played_run import load_run
 from masticator_dynamics.robot.view.scene_player import page_of
 

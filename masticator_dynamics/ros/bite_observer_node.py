@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 from typing import Annotated
 
 import numpy as np
@@ -25,15 +24,14 @@ from masticator_dynamics.identification.bite_observer import (
     MotorFriction,
     ObserverSettings,
 )
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import publisher
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import publisher
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
@@ -208,6 +206,3 @@ def _measured_by(drives: Drives) -> tuple[ObserverSettings, MotorFriction]:
 
 
 make_node = functools.partial(ManagedNode, 'bite_observer', BiteObserverSettings, BiteObserving)
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import collections
 import functools
-import sys
 import time
 
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.drives.timing import Spread
-from masticator_dynamics.ros.common import process
+from masticator_dynamics.drives.real_time import Spread
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -29,9 +27,8 @@ from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.dynamics.cycle import Answer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
-from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
+from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime, WrenchInput
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.topics import WrenchInput
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
 
 _STOOD_STILL = 0.05  # s; the default of added_effort_timeout
@@ -235,6 +232,3 @@ class SupervisedRuntime(DynamicsRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

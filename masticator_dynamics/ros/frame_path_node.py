@@ -7,7 +7,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import sys
 from typing import Annotated
 
 from geometry_msgs.msg import Point
@@ -16,13 +15,12 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain
-from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
@@ -109,6 +107,3 @@ class FramePath(JointStateRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 from typing import Annotated
 
 from std_msgs.msg import Float64MultiArray, Header
@@ -14,14 +13,13 @@ from std_msgs.msg import Float64MultiArray, Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import doubles
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
@@ -127,6 +125,3 @@ class Coupling(JointStateRuntime):
 
 
 make_node = functools.partial(ManagedNode, 'inertia_coupling', InertiaCouplingSettings, Coupling)
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

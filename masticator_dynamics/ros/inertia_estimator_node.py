@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 import types
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Annotated, Any
@@ -28,14 +27,13 @@ from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
 from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import doubles
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     ClosureTolerance,
     Declaration,
+    ManagedNode,
     MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
@@ -331,6 +329,3 @@ class Estimation(JointStateRuntime):
 make_node = functools.partial(
     ManagedNode, 'inertia_estimator', InertiaEstimatorSettings, Estimation
 )
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

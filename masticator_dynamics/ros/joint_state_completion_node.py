@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.common.parameters import Autostart, ClosureTolerance, MechanismName
+from masticator_dynamics.ros.common.direct_subscription import doubles
+from masticator_dynamics.ros.common.managed_node import (
+    Autostart,
+    ClosureTolerance,
+    ManagedNode,
+    MechanismName,
+)
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
@@ -70,6 +72,3 @@ class Completion(JointStateRuntime):
 make_node = functools.partial(
     ManagedNode, 'joint_state_completion', JointStateCompletionSettings, Completion
 )
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Annotated
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.optional import remedy
-from masticator_dynamics.ros.common import process
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.ros.common.parameters import Autostart, Declaration, MechanismName
+from masticator_dynamics.ros.common.managed_node import (
+    Autostart,
+    Declaration,
+    ManagedNode,
+    MechanismName,
+    Runtime,
+)
 from masticator_dynamics.ros.middleware import refuse_pieces
 
 
@@ -140,7 +143,3 @@ def make_node() -> ManagedNode:
     if not refuse_pieces():
         node.get_logger().warning('large messages are not kept away: each may delay a cycle')
     return node
-
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

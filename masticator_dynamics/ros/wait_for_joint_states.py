@@ -9,15 +9,12 @@ controller that is active before that holds NaN, and considers every goal reache
 from __future__ import annotations
 
 import math
-import sys
 import time
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-
-from masticator_dynamics.ros.common import process
 
 _REMIND = 10.0  # s between two reminders
 
@@ -48,6 +45,3 @@ class WaitForJointStates(Node):
 
 
 make_node = WaitForJointStates
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node, early=1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.commands.inverse_dynamics import CHUNK
+from masticator_dynamics.commands.along_motion import CHUNK
 
 Y = ['x', 'y', 'alpha', 'beta']
 RATES = [*(f'{c}_dot' for c in Y), *(f'{c}_ddot' for c in Y)]

@@ -12,8 +12,7 @@ from demo.perfect_run import RATE, perfect_record, with_series
 from masticator_dynamics import Mechanism
 from masticator_dynamics.robot.acceptance.checks import judge, missing, publish_rate
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
-from masticator_dynamics.robot.acceptance.summary import summarise
-from masticator_dynamics.robot.acceptance.table import run_table
+from masticator_dynamics.robot.acceptance.summary import run_table, summarise
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.script import Script, built_in_script
 

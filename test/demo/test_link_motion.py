@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
+from masticator_dynamics.robot.acceptance.passes import LinkMotion
 
 pytest.importorskip('pinocchio', reason='pin is not installed (extra test)')
 from oracles.pinocchio_oracle import PinocchioOracle  # noqa: E402

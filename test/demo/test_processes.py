@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from masticator_dynamics.robot.recording import session
+from masticator_dynamics.robot.recording import nodes
 from masticator_dynamics.robot.recording.processes import (
     Child,
     RunError,
@@ -71,22 +71,22 @@ def test_a_frozen_child_ends_the_run(tmp_path, frozen):
         children[frozen].process.send_signal(signal.SIGSTOP)
         begin = time.monotonic()
         with pytest.raises(RunError, match=f'the {frozen} was frozen'):
-            session.supervise([children['node']], children['player'], 600.0, Quiet())
+            nodes.supervise([children['node']], children['player'], 600.0, Quiet())
         assert time.monotonic() - begin < 20.0
 
 
 def test_a_player_that_hangs_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setitem(session._PATIENCE, 'playing', 2.0)
+    monkeypatch.setitem(nodes._PATIENCE, 'playing', 2.0)
     with running(tmp_path, 'print(\'{"phase": "playing", "time": 0.0}\', flush=True)') as children:
         begin = time.monotonic()
         with pytest.raises(RunError, match='the player has stood still while playing'):
-            session.supervise([children['node']], children['player'], 600.0, Quiet())
+            nodes.supervise([children['node']], children['player'], 600.0, Quiet())
         assert time.monotonic() - begin < 60.0
 
 
 def test_a_player_that_goes_on_is_waited_for(tmp_path, monkeypatch):
     """As long as it takes: a report in time is enough."""
-    monkeypatch.setitem(session._PATIENCE, 'playing', 2.0)
+    monkeypatch.setitem(nodes._PATIENCE, 'playing', 2.0)
     code = (
         'import time\n'
         'for k in range(40):\n'
@@ -94,7 +94,7 @@ def test_a_player_that_goes_on_is_waited_for(tmp_path, monkeypatch):
         'print(\'{"phase": "recorded"}\', flush=True)'
     )
     with running(tmp_path, code) as children:
-        session.supervise([children['node']], children['player'], 1.0, Quiet())
+        nodes.supervise([children['node']], children['player'], 1.0, Quiet())
 
 
 class Quiet:

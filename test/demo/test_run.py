@@ -20,7 +20,7 @@ from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.demo import run_demo
-from masticator_dynamics.robot.recording import nodes, processes, session, topics
+from masticator_dynamics.robot.recording import nodes, processes, topics
 from masticator_dynamics.robot.recording.script import script_for
 
 NEEDED = [name for names in demo.PACKAGES.values() for name in names]
@@ -119,7 +119,7 @@ def test_node_that_dies(tmp_path, capsys, monkeypatch):
     (tmp_path / 'dying_node.py').write_text('raise SystemExit("dynamics: out of luck")\n')
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
     output = tmp_path / 'results'
-    monkeypatch.setattr(nodes, 'module_of', lambda executable: 'dying_node')
+    monkeypatch.setattr(processes, 'NODE_MODULE', 'dying_node')
     assert run_demo(output, strokes=1) == 1
     shown = capsys.readouterr()
     assert 'dynamics node ended with exit code 1' in shown.err
@@ -139,9 +139,9 @@ def test_node_that_does_not_listen(tmp_path, capsys, monkeypatch):
         'time.sleep(600)\n'
     )
     monkeypatch.setenv('PYTHONPATH', str(tmp_path), prepend=':')
-    monkeypatch.setattr(session, 'PLAYER_MODULE', 'waiting_player')
-    monkeypatch.setitem(session._PATIENCE, 'waiting', 4.0)
-    monkeypatch.setattr(nodes, 'module_of', lambda executable: 'deaf_node')
+    monkeypatch.setattr(nodes, 'PLAYER_MODULE', 'waiting_player')
+    monkeypatch.setitem(nodes._PATIENCE, 'waiting', 4.0)
+    monkeypatch.setattr(processes, 'NODE_MODULE', 'deaf_node')
     assert run_demo(tmp_path / 'results', strokes=1) == 1
     assert 'not there after 4 s: nobody listens' in capsys.readouterr().err
 

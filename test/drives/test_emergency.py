@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from masticator_dynamics.drives.signs_of_life import emergency_words
+from masticator_dynamics.drives.other_master import emergency_words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives.closure_checks import check_reference
+from masticator_dynamics.drives.setpoint_gate import check_reference
 
 TOLERANCE = 1e-3
 RESOLUTION = 2.0 * np.pi / 4096 / 4.8  # rad, of the encoder at the crank

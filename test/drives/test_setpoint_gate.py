@@ -15,11 +15,10 @@ from drives import real_motions
 from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives.closure_checks import CommandedClosure
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
-from masticator_dynamics.drives.setpoint_gate import SetpointGate
+from masticator_dynamics.drives.setpoint_gate import CommandedClosure, SetpointGate
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))

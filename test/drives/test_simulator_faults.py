@@ -9,7 +9,7 @@ import pytest
 from drives import virtual
 from drives.cia_client import START, SYNC
 from drives.simulated import MOTOR
-from masticator_dynamics.drives.simulator.faults import NAMES
+from masticator_dynamics.drives.simulator.simulator import NAMES
 from masticator_dynamics.errors import InputError
 
 

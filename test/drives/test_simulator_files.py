@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from drives.simulated import SIMULATED, drives
+from masticator_dynamics.drives.bring_up import read_eds
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.dictionary import read_eds
 from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, entries_of
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.errors import DescriptionError

@@ -123,18 +123,6 @@ def test_demand_returns_to_the_last_target():
     assert found[11:] == pytest.approx(np.full(9, 40.0))
 
 
-def test_targets_keep_to_range_and_rate():
-    axis = Axis(inertia=10.0)
-    servo = axis.servo
-    servo.period, servo.control = 0.002, ServoTask.POSITION
-    servo.highest, servo.max_rate = 30.0, 5000.0
-    servo.command(1000.0)
-    found = demands(axis, 0.05)
-    assert np.max(np.diff(found)) == pytest.approx(2.5)
-    assert found[-1] == pytest.approx(30.0)
-    assert np.max(found) < 30.0 + 2.5 * 4
-
-
 def test_stop_takes_velocity_over_deceleration_and_then_holds():
     axis = Axis(motor=FINE, velocity_filter=2000.0)
     servo = axis.servo

@@ -11,9 +11,9 @@ import pytest
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives.drive_cycle import Emergency, Goal
+from masticator_dynamics.drives.exchange import LoopCheck
 from masticator_dynamics.drives.state_machine import LOST_AFTER, State, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
-from masticator_dynamics.drives.watching_threads import LoopCheck
 
 NAN = float('nan')
 

@@ -22,13 +22,13 @@ from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.drive_report import WatchDeadlines
-from masticator_dynamics.drives.other_master import OtherMaster
-from masticator_dynamics.drives.state_machine import powered
-from masticator_dynamics.drives.watching_threads import (
+from masticator_dynamics.drives.exchange import (
     PATIENCE,
     SlowReading,
     WatchingThread,
 )
+from masticator_dynamics.drives.other_master import OtherMaster
+from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.errors import DriveError
 
 # Threads that watch

@@ -12,7 +12,7 @@ from nodes.harness import wait_for
 from rclpy.serialization import serialize_message
 
 from masticator_dynamics.drives.can_bus import open_bus
-from masticator_dynamics.ros.common.parameters import declarations
+from masticator_dynamics.ros.common.managed_node import declarations
 from tools.parameter_tables import settings_of
 
 # Requests that are allowed to whoever may ask, and end what is to be looked at.

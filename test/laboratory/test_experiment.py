@@ -27,9 +27,8 @@ from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
 from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page, write_report
-from masticator_dynamics.robot.laboratory.report_figures import mean_bite
+from masticator_dynamics.robot.laboratory.report_parts import Formats, mean_bite
 from masticator_dynamics.robot.laboratory.result_tables import summary
-from masticator_dynamics.robot.laboratory.table_files import Formats
 
 PROTOCOL = """
 schema: 1

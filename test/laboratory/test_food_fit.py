@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.laboratory.food_fit import fit_figure, fit_food
+from masticator_dynamics.robot.laboratory.curves import fit_figure, fit_food
 from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)

@@ -25,6 +25,7 @@ SPACE = '\u00a0'
         (1e-7, 2.2e-8, '0.000000100'),
         (5.0, math.nan, '5.00'),
         (0.0, math.nan, '0.00'),
+        (-4.44e-14, 1e-16, '0.00'),  # rounding of a fit, not a finding
     ],
 )
 def test_two_digits_of_the_uncertainty_decide(value, half, text) -> None:

@@ -27,8 +27,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from masticator_dynamics.robot.recording.processes import NODE_MODULE
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
-from masticator_dynamics.ros.executable import module_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START = 480.0  # s; a cold cache compiles, on a busy machine slowly
@@ -95,7 +95,7 @@ class NodeProcess:
             text = str(value).lower() if isinstance(value, bool) else value
             arguments += ['-p', f'{parameter.replace("__", ".")}:={text}']
         self.process = subprocess.Popen(
-            [sys.executable, '-m', module_of(f'{name}_node'), *arguments],
+            [sys.executable, '-m', NODE_MODULE, f'{name}_node', *arguments],
             cwd=ROOT,
             env=os.environ | {'PYTHONUNBUFFERED': '1'},
             stdout=subprocess.PIPE,

@@ -7,9 +7,8 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.ros.dynamics.cycle import FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle, Piece
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 
 S = 10**9

@@ -15,11 +15,10 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.dynamics import trajectory_preparation
-from masticator_dynamics.ros.dynamics.cycle import FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
-from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_preparation import TrajectoryPoints
 
 S = 10**9
 MOVING = ([0.001, -0.0005, 0.01, 0.1], [0.02, 0.01, -0.1, 0.8], [0.3, 0.2, 1.0, -20.0])

@@ -17,10 +17,12 @@ import rclpy  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 
-from masticator_dynamics.ros.common.parameters import declare  # noqa: E402
-from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime  # noqa: E402
+from masticator_dynamics.ros.common.managed_node import declare  # noqa: E402
+from masticator_dynamics.ros.dynamics.runtime import (
+    DynamicsRuntime,  # noqa: E402
+    Publishers,  # noqa: E402
+)
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
-from masticator_dynamics.ros.dynamics.topics import Publishers  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
 
 

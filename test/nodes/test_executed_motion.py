@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.motion import MotionPath
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, Piece
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 
 S = 10**9
 T0 = 1_700_000_000 * S + 123  # a present-day clock

@@ -10,8 +10,11 @@ import pytest
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.ros.dynamics.trajectory_action import AT_THE_END, Tolerances
-from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, TrajectoryPoints
-from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+    JointsError,
+    TrajectoryPoints,
+    prepare,
+)
 
 JointTolerance = collections.namedtuple('JointTolerance', 'name position velocity acceleration')
 

@@ -88,10 +88,10 @@ def test_files_that_a_launch_file_names_exist(name):
 
 def declarations(name):
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    from masticator_dynamics.ros.common import parameters
+    from masticator_dynamics.ros.common import managed_node
     from tools.parameter_tables import settings_of
 
-    return parameters.declarations(settings_of(name))
+    return managed_node.declarations(settings_of(name))
 
 
 @pytest.mark.parametrize('name', NODES)

@@ -16,7 +16,7 @@ PROGRAM = """
 
     from masticator_dynamics.ros.common import process
     from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.ros.common.parameters import Autostart, MechanismName
+    from masticator_dynamics.ros.common.managed_node import Autostart, MechanismName
 
     @dataclasses.dataclass(frozen=True)
     class Settings:

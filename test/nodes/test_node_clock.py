@@ -15,7 +15,7 @@ from rclpy.clock_type import ClockType  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from masticator_dynamics.ros.common.node_clock import NodeClock  # noqa: E402
+from masticator_dynamics.ros.common.status_reporter import NodeClock  # noqa: E402
 
 
 class FakeNode:

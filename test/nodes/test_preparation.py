@@ -23,11 +23,11 @@ from masticator_dynamics.ros.dynamics.preparation_process import (  # noqa: E402
     Preparer,
 )
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
-from masticator_dynamics.ros.dynamics.trajectory_points import (  # noqa: E402
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (  # noqa: E402
     JointsError,
     TrajectoryPoints,
+    prepare,  # noqa: E402
 )
-from masticator_dynamics.ros.dynamics.trajectory_preparation import prepare  # noqa: E402
 from nodes.harness import START, Client, NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
 
 S = 10**9

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 from masticator_dynamics.motion import MotionPath, chewing_stroke  # noqa: E402
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, Piece  # noqa: E402
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece  # noqa: E402
 from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction  # noqa: E402
 from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for  # noqa: E402
 

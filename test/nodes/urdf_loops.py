@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
+from masticator_dynamics.robot.acceptance.passes import LinkMotion
 
 
 def gaps(description, message):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.description.data import JointFriction
 from masticator_dynamics.engine.traced import c_files as export_c
 from masticator_dynamics.errors import InputError
 
@@ -166,22 +168,41 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-def test_derivatives(tmp_path: pathlib.Path) -> None:
-    mechanism = samples.mechanism('five_bar')
+@pytest.mark.parametrize(
+    ('name', 'goal', 'friction'),
+    [('five_bar', *PLAIN), ('five_bar', 'torque', True), ('rrr4', 'power', False)]
+    + [('masticator', 'torque', True), ('masticator', 'joint-force', False)] * ALL,
+)
+def test_derivatives(name: str, goal: str, friction: bool, tmp_path: pathlib.Path) -> None:
+    mechanism = samples.mechanism(name)
+    if friction and name == 'five_bar':  # its file says none
+        law = JointFriction(coulomb=0.1, radius=0.02, viscous=1e-3)
+        motors = mechanism.description.actuators
+        motors = {key: dataclasses.replace(m, friction=law) for key, m in motors.items()}
+        mechanism = Mechanism(dataclasses.replace(mechanism.description, actuators=motors))
     of = mechanism.description, mechanism.structure
-    for file, text in export_c.c_files(*of, derivatives=True).items():
+    for file, text in export_c.c_files(*of, goal, friction, derivatives=True).items():
         (tmp_path / file).write_text(text, encoding='utf-8')
     library = tmp_path / 'library.so'
-    sources = [*STRICT, '-shared', '-fPIC', '-o', library, tmp_path / 'five_bar.c', '-lm']
+    sources = [*STRICT, '-shared', '-fPIC', '-o', library, tmp_path / f'{name}.c', '-lm']
     subprocess.run([COMPILERS[0], *sources], check=True)
-    function = ctypes.CDLL(str(library)).five_bar_inverse_dynamics_derivatives
-    for state in samples.states('five_bar', 5, seed=3220):
-        out = np.zeros(2), np.zeros((2, 12))
-        arrays = [*map(np.ascontiguousarray, state), *out]
-        assert function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays)) == 0
-        found = mechanism.feedforward_derivatives(*state)
+    function = getattr(ctypes.CDLL(str(library)), f'{name}_inverse_dynamics_derivatives')
+    count, inputs = len(mechanism.actuated), mechanism.kernels.inputs
+
+    def call(state) -> tuple[int, samples.Array, samples.Array]:
+        out = np.zeros(count), np.zeros((count, inputs))
+        arrays = [*(np.ascontiguousarray(part, dtype=float) for part in state), *out]
+        return function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays)), *out
+
+    for state in samples.states(name, 5, seed=3220):
+        status, efforts, slopes = call(state)
+        assert status == (0 if joints_in_ranges(mechanism, state.y) else 2)
+        found = mechanism.feedforward_derivatives(*state, goal=goal, friction=friction)
         parts = [found.by_y, found.by_y_dot, found.by_y_ddot, found.by_wrench]
-        assert samples.relative_error(out[0], found.actuated) < 1e-12
-        assert samples.relative_error(out[1], np.hstack(parts)) < 1e-11
-    with pytest.raises(InputError, match='least norm without friction only'):
-        export_c.c_files(*of, friction=True, derivatives=True)
+        assert samples.relative_error(efforts, found.actuated) < 1e-12
+        assert samples.relative_error(slopes, np.hstack(parts)) < 1e-10
+        if friction:
+            without = mechanism.feedforward_derivatives(*state, goal=goal).by_y
+            assert samples.relative_error(slopes[:, : len(state.y)], without) > 1e-6
+    if friction:  # Coulomb friction has no derivative at rest
+        assert call((state.y, 0.0 * state.y_dot, state.y_ddot, state.wrench))[0] == 1

@@ -65,7 +65,7 @@ def test_sliders_have_round_steps_that_stay_inside_the_ranges() -> None:
 @pytest.mark.parametrize('name', ['ankle', 'delta', 'stewart'])
 def test_a_robot_without_visuals_is_drawn_up_to_the_ends_of_its_loops(name, tmp_path) -> None:
     """Sticks of both sides meet where a loop closes, and the platform is a plate."""
-    from masticator_dynamics.robot.view.solids import solids
+    from masticator_dynamics.robot.view.scene import solids
 
     robot = Mechanism.load(str(bare(name, tmp_path)))
     found, _, missing = solids(robot)
@@ -87,7 +87,7 @@ def test_a_robot_without_visuals_is_drawn_up_to_the_ends_of_its_loops(name, tmp_
 
 
 def test_a_rod_of_a_distance_reaches_from_ball_to_ball() -> None:
-    from masticator_dynamics.robot.view.solids import rod_pose
+    from masticator_dynamics.robot.view.scene import rod_pose
 
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -1,19 +1,166 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The CiA 402 side of a simulated drive: control words, state machine, modes, reactions."""
+"""The CiA 402 side of a simulated drive: state machine, modes, errors, and heartbeats (CiA 301)."""
 
 from __future__ import annotations
 
 import enum
+import math
+import struct
 from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
+from masticator_dynamics.drives.objects import (
+    CONSUMER_HEARTBEAT,
+    PRODUCER_HEARTBEAT,
+    Mode,
+    Object,
+    StatusBit,
+)
 from masticator_dynamics.drives.objects import Control as Bit
-from masticator_dynamics.drives.objects import Mode, Object, StatusBit
-from masticator_dynamics.drives.simulator.error_control import ErrorLog
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
-from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary
+from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, Value
 from masticator_dynamics.drives.state_machine import TRANSITIONS, State
+
+_GENERIC = 0x01
+# Bits of the error register, by the first digits of a code.
+_REGISTER = {0x2: 0x02, 0x3: 0x04, 0x4: 0x08, 0x81: 0x10, 0x82: 0x10, 0x8: 0x20, 0xFF: 0x80}
+
+
+class ErrorLog:
+    """Present errors.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    send : callable
+        Takes the eight bytes of an EMCY message.
+    """
+
+    def __init__(self, objects: ObjectDictionary, send: Callable[[bytes], None]):
+        self._send = send
+        self._present: dict[int, None] = {}
+        objects.readers[0x1001, 0] = lambda: self.register
+        objects.readers[names.ERROR_CODE.key] = lambda: self.code
+
+    @property
+    def register(self) -> int:
+        """Error register, 0x1001."""
+        register = 0
+        for code in self._present:
+            register |= _GENERIC | _REGISTER.get(code >> 8, _REGISTER.get(code >> 12, 0))
+        return register
+
+    @property
+    def code(self) -> int:
+        """The newest present error; 0: none."""
+        return next(reversed(self._present), 0)
+
+    def __contains__(self, code: int) -> bool:
+        """Whether an error is present."""
+        return code in self._present
+
+    def signal(self, code: int) -> None:
+        """Report an error, only once while it is present."""
+        if code in self._present:
+            return
+        self._present[code] = None
+        self._send(struct.pack('<HB5x', code, self.register))
+
+    def repeat(self, code: int) -> None:
+        """Send an error again that could not be heard."""
+        if code in self._present:
+            self._send(struct.pack('<HB5x', code, self.register))
+
+    def end(self, *codes: int) -> None:
+        """Report that errors are over; all of them if no codes are given."""
+        gone = codes or tuple(self._present)
+        if not any(code in self._present for code in gone):
+            return
+        for code in gone:
+            self._present.pop(code, None)
+        self._send(struct.pack('<HB5x', 0, self.register))
+
+    def forget(self) -> None:
+        """Power up: no errors."""
+        self._present.clear()
+
+
+_CONSUMER, _PRODUCER = CONSUMER_HEARTBEAT.key, PRODUCER_HEARTBEAT.key
+
+
+class Heartbeats:
+    """Produces by 0x1017; consumes one node's by 0x1016:01, starting with its first.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+    send : callable
+        Sends a heartbeat.
+    lost, found : callable
+        Called when that heartbeat is lost, and when it is back.
+    rerouted : callable
+        Called when the node listened to has changed.
+
+    Attributes
+    ----------
+    node : int
+        Node that is listened to; 0: none.
+    silent : bool
+        Nothing is sent (an injected fault).
+    """
+
+    def __init__(
+        self,
+        objects: ObjectDictionary,
+        send: Callable[[], None],
+        lost: Callable[[], None],
+        found: Callable[[], None],
+        rerouted: Callable[[], None],
+    ):
+        self._objects, self._send, self._rerouted = objects, send, rerouted
+        self._lost, self._found = lost, found
+        self.silent = False
+        self._time, self._next, self._is_lost = 0.0, 0.0, False
+        objects.writers[_PRODUCER] = self._set_period
+        objects.writers[_CONSUMER] = self._set_consumer
+        self.restart()
+
+    def restart(self) -> None:
+        """Take the stored settings; no node has been heard."""
+        self._set_period(self._objects.get(*_PRODUCER))
+        self._listen(self._objects.get(*_CONSUMER))
+
+    def hear(self) -> None:
+        """Take a heartbeat."""
+        if self._is_lost:
+            self._found()
+        self._heard, self._is_lost = self._time, False
+
+    def step(self, time: float) -> None:
+        """Send and check what is due."""
+        self._time = time
+        if self._period and time >= self._next:
+            self._next = max(self._next + self._period, time)
+            if not self.silent:
+                self._send()
+        if time - self._heard > self._limit:
+            self._heard, self._is_lost = math.inf, True
+            self._lost()
+
+    def _set_period(self, value: Value) -> None:
+        self._period = float(value) * 1e-3
+        self._next = self._time
+
+    def _listen(self, value: int) -> None:
+        """Listen to a node from its next heartbeat on: node id << 16 | ms."""
+        node, milliseconds = value >> 16 & 0x7F, value & 0xFFFF
+        self.node = node if milliseconds else 0
+        self._limit, self._heard, self._is_lost = milliseconds * 1e-3, math.inf, False
+
+    def _set_consumer(self, value: Value) -> None:
+        self._listen(int(value))
+        self._rerouted()
 
 
 class ControlCommand(enum.Enum):
@@ -60,8 +207,8 @@ def command_of(word: int) -> ControlCommand:
 
 
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
+HOLD = 6  # 0x605A: slow down, and hold until enabled again
 _WARNING = 10.0  # K below the limit
-_PROFILE_DECELERATION = 0x6084
 # Current, voltage, hardware, sensors: faults with which a drive cannot slow down.
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
@@ -75,8 +222,7 @@ _CONTROLS = {
 class Device:
     """State machine of a drive and the option codes that affect it.
 
-    While slowing down for transitions 5 and 8, the drive stays in operation enabled until it has
-    stopped. A quick stop with option 0 passes through quick stop active at once.
+    A quick stop slows down; a drive with option 2 is then torque-free, one with 6 holds.
 
     Parameters
     ----------
@@ -168,21 +314,16 @@ class Device:
         if self._servo.control is ServoTask.OFF or option == 0 or code >> 12 in _SEVERE:
             self._go(14)
         else:
-            self._slow_down(14, quickly=option == 2)
+            self._slow_down(14)
 
     def lose_connection(self, code: int) -> None:
         """React to a communication error as 0x6007 says."""
         if not self.watches:
             return
-        option = self._code(names.CONNECTION_LOST_OPTION, 1)
-        if option == 1:
+        if self._code(names.CONNECTION_LOST_OPTION, 1):
             self.fault(code)
-            return
-        self._errors.signal(code)
-        if option in (2, 3) and self.state not in (State.FAULT, State.FAULT_REACTION_ACTIVE):
-            self._command(
-                ControlCommand.DISABLE_VOLTAGE if option == 2 else ControlCommand.QUICK_STOP
-            )
+        else:
+            self._errors.signal(code)
 
     def regain_connection(self, code: int) -> None:
         """End a communication error; one that led to a fault stays until it is reset."""
@@ -216,19 +357,8 @@ class Device:
 
     def _command(self, command: ControlCommand) -> None:
         number = TRANSITION_OF.get((self.state, command))
-        if command is ControlCommand.ENABLE_OPERATION and self.state is State.OPERATION_ENABLED:
-            self._after = None
-            self._operate()
-        elif number in (5, 8):
-            option = self._code(
-                *((names.DISABLE_OPTION, 1), (names.SHUTDOWN_OPTION, 0))[number == 8]
-            )
-            if option:
-                self._slow_down(number, quickly=False)
-            else:
-                self._go(number)
-        elif number == 16:
-            if self._option >= 5:
+        if number == 16:
+            if self._option == HOLD:
                 self._go(16)
         elif number == 3 and command is ControlCommand.ENABLE_OPERATION:
             self._go(3)
@@ -241,12 +371,8 @@ class Device:
         self._after = None
         self.state = TRANSITIONS[number][1]
         if number == 11:
-            self._option = self._code(names.QUICK_STOP_OPTION, 2)
-            if self._option == 0:
-                self._go(12)
-            else:
-                after = 12 if self._option < 5 else None
-                self._slow_down(after, quickly=self._option in (2, 6))
+            self._option = self._code(names.QUICK_STOP_OPTION, names.SLOW_DOWN_AND_DISABLE)
+            self._slow_down(None if self._option == HOLD else 12)
         elif self.state is State.OPERATION_ENABLED:
             self._operate()
         else:
@@ -254,20 +380,17 @@ class Device:
 
     def _operate(self) -> None:
         """Do what operation enabled means in this mode."""
-        if self.state is not State.OPERATION_ENABLED or self._after:
+        if self.state is not State.OPERATION_ENABLED:
             return
         control = _CONTROLS.get(Mode(self.mode)) if self.mode else None
-        if self._word & Bit.HALT:
-            self._slow_down(None, quickly=self._code(names.HALT_OPTION, 1) == 2)
-        elif control is None:
-            self._slow_down(None, quickly=False)
+        if control is None:
+            self._slow_down(None)
         else:
             self._servo.control = control
 
-    def _slow_down(self, after: int | None, quickly: bool) -> None:
+    def _slow_down(self, after: int | None) -> None:
         self._after = after
-        entry = names.QUICK_STOP_DECELERATION.index if quickly else _PROFILE_DECELERATION
-        self._servo.deceleration = float(self._objects.get(entry, 0, 1_000_000))
+        self._servo.deceleration = float(self._code(names.QUICK_STOP_DECELERATION, 1_000_000))
         self._servo.control = ServoTask.STOP
 
     def _acknowledge(self) -> None:

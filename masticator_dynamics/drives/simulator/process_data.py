@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.objects import EVERY_SYNC, PDO_INVALID
-from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.error_control import ErrorLog
+from masticator_dynamics.drives.simulator.device import Device, ErrorLog
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
     BAD_VALUE,
     NOT_MAPPABLE,

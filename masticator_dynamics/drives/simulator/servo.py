@@ -87,14 +87,8 @@ class Servo:
         Per mille, in addition to the motor's peak torque.
     following_window, following_time : float
         Largest following error in counts, and time in s for which it may be exceeded.
-    lowest, highest : float
-        Counts that targets are clipped to.
-    max_rate : float
-        Largest rate of the demand, counts/s.
     torque_offset, target_torque : float
         Per mille.
-    velocity_offset : float
-        Counts/s, added to the rate of the demand.
     position : float
         Counts, measured.
     velocity : float
@@ -110,9 +104,8 @@ class Servo:
     position, velocity, demand = _Number('position'), _Number('rate'), _Number('demand')
     position_gain, velocity_gain = _Number('position_gain'), _Number('velocity_gain')
     period, deceleration = _Number('period'), _Number('deceleration')
-    max_torque, max_rate = _Number('max_torque'), _Number('max_rate')
+    max_torque, following_window = _Number('max_torque'), _Number('following_window')
     torque_offset, target_torque = _Number('torque_offset'), _Number('target_torque')
-    velocity_offset, following_window = _Number('velocity_offset'), _Number('following_window')
     step = _Number('step')
     stuck, current, temperature = _Number('stuck'), _Number('current'), _Number('temperature')
     _code, _shift, _target = _Number('control'), _Number('shift'), _Number('target')
@@ -144,7 +137,6 @@ class Servo:
         self.period, self.deceleration = 0.001, 1e6
         self.max_torque = 1000.0 * drive.motor.peak_torque / drive.motor.rated_torque
         self.following_window, self.following_time = math.inf, 0.0
-        self.lowest, self.highest, self.max_rate = -math.inf, math.inf, math.inf
         self.position = servo_step.encoder(types.SimpleNamespace(**made_of), position)
         self.temperature = ambient
         self._control = ServoTask.OFF
@@ -206,9 +198,8 @@ class Servo:
 
     def command(self, target: float) -> None:
         """Go to a position in counts within one period."""
-        self._target = min(max(float(target), self.lowest), self.highest)
-        rate = (self._target - self.demand) / self.period
-        self._demand_rate = min(max(rate, -self.max_rate), self.max_rate)
+        self._target = float(target)
+        self._demand_rate = (self._target - self.demand) / self.period
         self._left = 2.0 * self.period
 
     def reference(self, position: float) -> None:
@@ -270,7 +261,7 @@ class FreeMotors:
     ----------
     joints : tuple of str
     inertia : (n,) array
-        kg m^2 at the joints.
+        At the joints, kg m^2.
     step : float
         s.
     """

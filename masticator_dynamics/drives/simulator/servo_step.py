@@ -150,8 +150,7 @@ STATE = (
 _PLANT = ('joint_position', 'joint_velocity')
 _SETTINGS = (
     'control', 'stuck', 'shift', 'position_gain', 'velocity_gain', 'period', 'deceleration',
-    'max_torque', 'following_window', 'max_rate', 'torque_offset', 'target_torque',
-    'velocity_offset',
+    'max_torque', 'following_window', 'torque_offset', 'target_torque',
 )  # fmt: skip
 # s; N m; motor N m per count for a gain of 1 N m/rad; share of the velocity filter.
 _CONSTANTS = (
@@ -179,8 +178,7 @@ def step(given: Sequence[Any]) -> list[Any]:
         select(led, a, b) for a, b in zip(path, resting, strict=True)
     )
     out = select(absolute(error) - row.following_window, follows, 0.0)
-    wanted_rate = row.covered + select(follows, row.velocity_offset, 0.0)
-    feedback = row.position_gain * error + row.velocity_gain * (wanted_rate - rate)
+    feedback = row.position_gain * error + row.velocity_gain * (row.covered - rate)
     held = select(follows, row.torque_offset, 0.0) + 1000.0 * feedback * row.per_count / row.rated
     free = select(row.control - 0.5, row.target_torque + row.torque_offset, 0.0)
     torque = select(led, held, free)
@@ -201,8 +199,7 @@ def _interpolate(row: Any) -> tuple[Any, ...]:
     over = 0.5 * row.step - row.left
     begin = select(over, select(far, row.demand, row.target), row.demand)
     back = select(far, missing, 0.0) / row.period
-    limited = lesser(greater(back, -row.max_rate), row.max_rate)
-    rate = select(over, limited, row.demand_rate)
+    rate = select(over, back, row.demand_rate)
     left = select(over, row.period, row.left) - row.step
     return begin + rate * row.step, row.target, rate, rate, left
 

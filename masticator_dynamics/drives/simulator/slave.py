@@ -1,10 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated drive as a CANopen slave: its NMT states, and which part takes which frames."""
+"""A simulated drive as a CANopen slave: NMT states, which part takes which frames, its objects."""
 
 from __future__ import annotations
 
 import collections
+import math
 import random
 from collections.abc import Callable
 
@@ -12,10 +13,8 @@ from canopen.objectdictionary import ODVariable
 
 from masticator_dynamics.drives import objects as names
 from masticator_dynamics.drives.configuration import Drive
-from masticator_dynamics.drives.objects import Nmt, NmtState
-from masticator_dynamics.drives.simulator import profile
-from masticator_dynamics.drives.simulator.device import Device
-from masticator_dynamics.drives.simulator.error_control import ErrorLog, Heartbeats
+from masticator_dynamics.drives.objects import Mode, Nmt, NmtState
+from masticator_dynamics.drives.simulator.device import HOLD, Device, ErrorLog, Heartbeats
 from masticator_dynamics.drives.simulator.process_data import Pdo, ProcessData
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulated_dictionary import (
@@ -131,15 +130,13 @@ class Slave:
         self.node_id, self.servo, self.link = drive.node_id, servo, link
         self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
         self.nmt, self.deaf = NmtState.BOOT_UP, 0
-        self._defaults = profile.defaults(drive, simulated)
+        self._defaults = defaults(drive, simulated)
         self.objects = objects = ObjectDictionary(entries)
         self.errors = ErrorLog(objects, self._send_emergency)
         self.device = Device(
             objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
         )
-        self._apply = profile.connect(
-            objects, self.device, servo, lambda: self.temperature, drive.motor.counts_per_turn
-        )
+        self._apply = connect(objects, self.device, servo, lambda: self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._load()
         self._sdo = SdoServer(objects)
@@ -273,3 +270,137 @@ class Slave:
             raise AbortError(BAD_VALUE)
         self.objects.values[_SYNC_COB_ID] = value
         self._rerouted()
+
+
+_NONE = 0xFFFFFFFF  # a limit that means none
+_POSITION_DEMAND, _ENCODER = 0x6062, 0x608F
+_OPTIONS = {
+    names.QUICK_STOP_OPTION: (names.SLOW_DOWN_AND_DISABLE, HOLD),
+    names.FAULT_OPTION: (names.DISABLE_AT_ONCE, names.SLOW_DOWN_AND_DISABLE),
+    names.CONNECTION_LOST_OPTION: (0, names.FAULT_SIGNAL),
+    names.HOMING_METHOD: (0, 35, 37),
+    names.MODE: (
+        0,
+        Mode.HOMING,
+        Mode.CYCLIC_SYNCHRONOUS_POSITION,
+        Mode.CYCLIC_SYNCHRONOUS_TORQUE,
+    ),
+}
+
+
+def defaults(drive: Drive, simulated: SimulatedDrive) -> dict[Key, Value]:
+    """Values that a drive with this motor reports at power-up."""
+    motor = drive.motor
+    return {
+        (0x1018, 4): drive.node_id,
+        names.RATED_TORQUE.key: round(1000.0 * motor.rated_torque),
+        names.MAX_TORQUE.key: round(1000.0 * motor.peak_torque / motor.rated_torque),
+        (_ENCODER, 1): motor.counts_per_turn,
+        names.POSITION_GAIN.key: simulated.gains.position,
+        names.VELOCITY_GAIN.key: simulated.gains.velocity,
+    }
+
+
+def connect(
+    objects: ObjectDictionary,
+    device: Device,
+    servo: Servo,
+    temperature: Callable[[], float],
+) -> Callable[[], None]:
+    """Connect objects to what they stand for; those missing from the EDS are never asked for.
+
+    Returns a function that passes stored values on to the servo, as after power-up.
+
+    Parameters
+    ----------
+    objects : ObjectDictionary
+        Of the simulated drive.
+    device : Device
+        Its state machine.
+    servo : Servo
+        Its control loops.
+    temperature : callable
+        Motor temperature, degrees Celsius.
+    """
+    readers: dict[Key, Callable[[], Value]] = {
+        names.STATUS_WORD.key: lambda: device.status,
+        names.MODE_DISPLAY.key: lambda: device.mode,
+        (_POSITION_DEMAND, 0): lambda: _integer(servo.demand),
+        names.POSITION.key: lambda: _integer(servo.position),
+        names.VELOCITY.key: lambda: _integer(servo.velocity),
+        names.TORQUE.key: lambda: _integer(servo.torque, 16),
+        names.FOLLOWING_ERROR.key: lambda: _integer(servo.following_error),
+        names.MOTOR_TEMPERATURE.key: lambda: _integer(10.0 * temperature(), 16),
+    }
+    numbers = _numbers(servo)
+    writers: dict[Key, Callable[[Value], None]] = {
+        names.CONTROL_WORD.key: lambda value: device.control(int(value)),
+        names.MODE.key: lambda value: device.set_mode(int(value)),
+        names.TARGET_POSITION.key: lambda value: servo.command(float(value)),
+        **numbers,
+    }
+    objects.readers.update(readers)
+    objects.writers.update(writers)
+    for option, known in _OPTIONS.items():
+        key = option.key
+        objects.writers[key] = _only(known, objects.writers.get(key))
+    for key in (names.CYCLE_TIME.key, names.CYCLE_TIME_INDEX.key):
+        objects.writers[key] = _period(objects, servo, key)
+
+    def apply() -> None:
+        for key in (*numbers, names.CYCLE_TIME.key):
+            if key in objects.entries:
+                objects.put(key, objects.values[key])
+
+    return apply
+
+
+def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
+    """Objects that stand for a number of the servo: key, attribute, conversion."""
+    table: list[tuple[names.Object, str, Callable[[float], float]]] = [
+        (names.POSITION_GAIN, 'position_gain', float),
+        (names.VELOCITY_GAIN, 'velocity_gain', float),
+        (names.TARGET_TORQUE, 'target_torque', float),
+        (names.TORQUE_OFFSET, 'torque_offset', float),
+        (names.MAX_TORQUE, 'max_torque', float),
+        (names.FOLLOWING_ERROR_WINDOW, 'following_window', lambda n: math.inf if n == _NONE else n),
+        (names.FOLLOWING_ERROR_TIME, 'following_time', lambda value: value * 1e-3),
+    ]
+
+    def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
+        return lambda value: setattr(servo, name, convert(float(value)))
+
+    return {entry.key: setter(name, convert) for entry, name, convert in table}
+
+
+def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
+    """A writer that refuses all but the known values."""
+
+    def write(value: Value) -> None:
+        if value not in known:
+            raise AbortError(BAD_VALUE)
+        if then:
+            then(value)
+
+    return write
+
+
+def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Value], None]:
+    """A writer of one half of 0x60C2, value * 10**index in s."""
+
+    def write(value: Value) -> None:
+        halves = {
+            names.CYCLE_TIME.key: objects.get(*names.CYCLE_TIME.key, 1),
+            names.CYCLE_TIME_INDEX.key: objects.get(*names.CYCLE_TIME_INDEX.key, -3),
+        }
+        halves[key] = int(value)
+        number, exponent = halves.values()
+        servo.period = max(number * 10.0**exponent, servo.step)
+
+    return write
+
+
+def _integer(value: float, bits: int = 32) -> int:
+    """The nearest integer that this many bits can hold."""
+    largest = (1 << bits - 1) - 1
+    return int(min(max(math.floor(value + 0.5), -largest - 1), largest))

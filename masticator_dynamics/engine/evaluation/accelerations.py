@@ -35,9 +35,10 @@ class Accelerations:
         self._code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
 
     def __call__(self, given: FloatArray, many: bool) -> FloatArray:
-        """Accelerations (N, n_y) for rows of y, y_dot, efforts and wrench.
+        """Accelerations (N, n_y) for rows of y, y_dot, efforts and wrench; then the friction.
 
-        Rows that machine code hands over have their loops closed from home.
+        That is what :meth:`ForwardDynamics.friction` says, where there is any. Rows that machine
+        code hands over have their loops closed from home.
         """
         found = self._code.where_covered(given if many else given[0])
         for row in np.flatnonzero(found[:, 0] != 1.0):
@@ -62,7 +63,8 @@ class Accelerations:
         evaluated = evaluated_at(self._mechanism, self._setting, given, q)
         if evaluated.valid() != 1.0:
             raise refusal(self._mechanism, evaluated, given)
-        return np.array([1.0, *evaluated.y_ddot])
+        friction = evaluated.friction() if self._setting.friction else []
+        return np.array([1.0, *evaluated.y_ddot, *friction])
 
 
 def evaluated_at(
@@ -116,8 +118,8 @@ def forward_dynamics(
     given: tuple[npt.ArrayLike | None, ...],
     friction: bool | Regularisation,
     many: bool,
-) -> FloatArray:
-    """Accelerations (..., n_y), see :meth:`Mechanism.forward_dynamics`.
+) -> tuple[FloatArray, FloatArray]:
+    """Accelerations (..., n_y), see :meth:`Mechanism.forward_dynamics`, and amounts of friction.
 
     Parameters
     ----------
@@ -133,7 +135,8 @@ def forward_dynamics(
         law = friction
     table = _table(mechanism, given, many)
     found = mechanism.made(_ByFriction)[law](table, many)
-    return found if many else found[0]
+    found = found if many else found[0]
+    return found[..., : len(mechanism.independent)], found[..., len(mechanism.independent) :]
 
 
 def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:

@@ -113,7 +113,7 @@ class Dynamics(Evaluator):
         """
         from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
 
-        return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)
+        return forward_dynamics(self, (y, y_dot, effort, wrench), friction, many=False)[0]
 
     def forward_dynamics_batch(
         self,
@@ -127,7 +127,7 @@ class Dynamics(Evaluator):
         """:meth:`forward_dynamics` for rows (N, ...): (N, n_y); errors name the row."""
         from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
 
-        return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)
+        return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)[0]
 
     def forward_dynamics_derivatives(
         self,
@@ -135,16 +135,19 @@ class Dynamics(Evaluator):
         y_dot: npt.ArrayLike | None,
         effort: npt.ArrayLike | None,
         wrench: npt.ArrayLike | None = None,
+        *,
+        friction: bool = False,
     ) -> AccelerationDerivatives:
         """Accelerations with their exact derivatives by positions, velocities, efforts and wrench.
 
-        Without friction; arguments and errors are those of :meth:`forward_dynamics`, and rows
-        (N, ...) give derivatives with that axis.
+        Arguments and errors are those of :meth:`forward_dynamics`, and rows (N, ...) give
+        derivatives with that axis.
 
         Raises
         ------
         SingularityError
-            As :meth:`forward_dynamics`, and too near a singularity.
+            As :meth:`forward_dynamics`, too near a singularity, and with friction where a joint or
+            contact with Coulomb friction is at rest or nothing presses there.
         """
         from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
         from masticator_dynamics.engine.evaluation.effort_derivatives import (
@@ -152,16 +155,16 @@ class Dynamics(Evaluator):
         )
 
         many = np.ndim(y) > 1
-        found = forward_dynamics(self, (y, y_dot, effort, wrench), False, many)
-        parts = (y, y_dot, found, wrench)
-        lengths = [len(self.independent)] * 3 + [6]
+        n = len(self.independent)
+        found, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
+        parts, lengths = (y, y_dot, found, wrench), [n, n, n, 6]
         rows = [
             np.zeros((*found.shape[:-1], n)) if part is None else np.asarray(part, dtype=float)
             for part, n in zip(parts, lengths, strict=True)
         ]
         none = np.zeros((*found.shape[:-1], len(self.actuated)))
         efforts = none if effort is None else np.asarray(effort, dtype=float)
-        return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts)
+        return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
 
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.

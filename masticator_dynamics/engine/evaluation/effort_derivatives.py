@@ -18,11 +18,10 @@ from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
-
-ON_A_FACE = 1e-9  # of the largest multiplier; a sliding contact below it counts as held at zero
 
 
 class EffortDerivatives:
@@ -106,7 +105,7 @@ def effort_derivatives(
 
 @dataclasses.dataclass(frozen=True)
 class AccelerationDerivatives:
-    """Accelerations at one state, or at many (a leading axis N), without friction.
+    """Accelerations at one state, or at many (a leading axis N).
 
     Attributes
     ----------
@@ -126,29 +125,34 @@ class AccelerationDerivatives:
 
 
 def acceleration_derivatives(
-    mechanism: Evaluator, given: FloatArray, efforts: FloatArray
+    mechanism: Evaluator, given: FloatArray, efforts: FloatArray, friction: FloatArray
 ) -> AccelerationDerivatives:
     """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
 
     Where the imbalance of forces is zero, accelerations follow other inputs as it demands (implicit
-    functions).
+    functions); so do amounts of friction (..., 0 or n_u + n_contacts).
 
     Raises
     ------
     SingularityError
-        Too near a singularity.
+        Too near a singularity, or where friction has no derivative.
     """
-    n = len(mechanism.independent)
-    motions = mechanism.solver.motions(given)
-    q = motions[..., mechanism.slices['q']]
-    code = mechanism.kernels.imbalance_derivatives
-    found = np.atleast_2d(_outputs(code, np.concatenate([given, q, efforts], axis=-1)))
+    n, rubs = len(mechanism.independent), bool(friction.shape[-1])
+    q = mechanism.solver.motions(given)[..., mechanism.slices['q']]
+    code = mechanism.kernels.imbalance_derivatives(rubs)
+    inputs = np.concatenate([given, q, efforts, friction], axis=-1)
+    found = np.atleast_2d(_outputs(code, inputs))
+    names = [*mechanism.contacts, *mechanism.tree_joints] if rubs else []
+    first = 1 + len(names)
+    _check_smooth(mechanism, given, found[:, 1:first], names)
     _check_valid(mechanism, given, found)
-    slopes = found[:, 1:].reshape(*given.shape[:-1], n, -1)
-    solved = np.asarray(-np.linalg.solve(slopes[..., 2 * n : 3 * n], slopes), dtype=np.float64)
+    last = given.shape[-1] + efforts.shape[-1]
+    slopes = found[:, first:].reshape(*given.shape[:-1], n + friction.shape[-1], -1)
+    follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
+    solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
     return AccelerationDerivatives(
         given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
-        solved[..., 3 * n + 6 :], solved[..., 3 * n : 3 * n + 6],
+        solved[..., 3 * n + 6 : last], solved[..., 3 * n : 3 * n + 6],
     )  # fmt: skip
 
 

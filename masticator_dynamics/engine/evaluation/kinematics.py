@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinematics of a mechanism as its users see it: joints to joints, frames and wrenches in them.
 
-Twists, accelerations and Jacobians of frames (Siciliano, Robotics, 2009, Sec. 3.1).
+Twists, accelerations and Jacobians of frames: Siciliano, Robotics, 2009, Sec. 3.1.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_vector
-from masticator_dynamics.engine.evaluation.frames import FrameChain, frame_chain
-from masticator_dynamics.engine.evaluation.mass_and_bias import EquationsOfMotion, check_motion
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -123,34 +121,47 @@ class Kinematics(Evaluator):
 
         Linear velocity of the frame's origin and angular velocity, both in base axes.
         """
-        return jacobian(self, motion, frame)
+        chain = self._chain_for(motion, frame)
+        return chain.summed(chain.screws(motion.q)[1], motion.tangent)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
 
         :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
         """
-        return jacobian_rate(self, motion, frame)
+        chain = self._chain_for(motion, frame)
+        turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
+        return turned + chain.summed(chain.screws(motion.q)[1], self.tangent_rate(motion))
 
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
 
         In base axes.
         """
-        return twist(self, motion, frame)
+        chain = self._chain_for(motion, frame)
+        return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
 
         The first three are the acceleration of the frame's origin, without gravity.
         """
-        return acceleration(self, motion, frame)
+        chain = self._chain_for(motion, frame)
+        moving = chain.summed(chain.screw_rates(motion.q, motion.v), motion.v[..., None])
+        return (moving + chain.summed(chain.screws(motion.q)[1], motion.a[..., None]))[..., 0]
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
         """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""
         from masticator_dynamics.engine.evaluation.mass_and_bias import EquationsOfMotion
 
         return self.made(EquationsOfMotion).tangent_rate(motion)
+
+    def _chain_for(self, motion: Motion | Effort, frame: str) -> FrameChain:
+        """Chain of a frame, for a motion of this mechanism."""
+        from masticator_dynamics.engine.evaluation.mass_and_bias import check_motion
+
+        check_motion(self, motion)
+        return self.frame_chain(frame)
 
     def wrench_on_platform(
         self,
@@ -178,37 +189,3 @@ class Kinematics(Evaluator):
 
         given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
         return wrenches_on_platform(self, motion.q, given, axes, point)
-
-
-def jacobian(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
-    """See :meth:`Mechanism.frame_jacobian`."""
-    chain = _chain(mechanism, motion, frame)
-    _, screws = chain.screws(motion.q)
-    return chain.summed(screws, motion.tangent)
-
-
-def jacobian_rate(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
-    """See :meth:`Mechanism.frame_jacobian_rate`."""
-    chain = _chain(mechanism, motion, frame)
-    _, screws = chain.screws(motion.q)
-    tangent_rate = mechanism.made(EquationsOfMotion).tangent_rate(motion)
-    turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
-    return turned + chain.summed(screws, tangent_rate)
-
-
-def twist(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
-    """See :meth:`Mechanism.frame_twist`."""
-    chain = _chain(mechanism, motion, frame)
-    return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
-
-
-def acceleration(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FloatArray:
-    """See :meth:`Mechanism.frame_acceleration`."""
-    chain = _chain(mechanism, motion, frame)
-    moving = chain.summed(chain.screw_rates(motion.q, motion.v), motion.v[..., None])
-    return (moving + chain.summed(chain.screws(motion.q)[1], motion.a[..., None]))[..., 0]
-
-
-def _chain(mechanism: Evaluator, motion: Motion | Effort, frame: str) -> FrameChain:
-    check_motion(mechanism, motion)
-    return frame_chain(mechanism, frame)

@@ -7,14 +7,15 @@ A recorded graph as C99: straight-line arithmetic that needs only math.h.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.engine.traced.derivatives import motion_rules
-from masticator_dynamics.engine.traced.differentiation import forward
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.derivatives import BestEfforts, with_derivatives
 from masticator_dynamics.engine.traced.distribution import Distribution
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
@@ -23,6 +24,7 @@ from masticator_dynamics.engine.traced.numbers import (
     Number,
     Scalar,
     TooLargeError,
+    lesser,
     reachable,
 )
 from masticator_dynamics.errors import InputError
@@ -108,16 +110,13 @@ def c_files(
     friction : bool
         Include friction of contacts and actuated joints.
     derivatives : bool
-        A second function, of efforts of least norm without friction and their derivatives.
+        A second function, of efforts and their derivatives.
 
     Raises
     ------
     InputError
-        If the mechanism is of a kind or size that cannot be exported, or derivatives of other
-        efforts are asked for.
+        If the mechanism is of a kind or size that cannot be exported.
     """
-    if derivatives and (goal != 'torque' or friction):
-        raise InputError('derivatives are exported of efforts of least norm without friction only')
     kinds = [False, True] if derivatives else [False]
     try:
         bodies = [_body(description, structure, goal, friction, kind) for kind in kinds]
@@ -161,13 +160,18 @@ def _body(
         closing.require(PRECISE_IN_C)
     names = [f'{part}[{i}]' for part in ('y', 'y_dot', 'y_ddot') for i in range(count)]
     names += [f'wrench[{i}]' for i in range(6)]
-    plain = goal == 'torque' and not friction
-    best = LeastNorm(run) if plain else Distribution(run, {goal: 1.0}, friction)
-    values = best.efforts()
+    plain, goals = goal == 'torque' and not friction, {goal: 1.0}
+    best = LeastNorm(run) if plain else Distribution(run, goals, friction)
+    values, guard = best.efforts(), run.valid()
     if derivatives:
-        rows = forward(values, range(len(given)), motion_rules(run, len(given)))
-        values += [x for row in rows for x in row]
-    wanted = [*values, run.valid(), run.within_ranges()]
+        if isinstance(best, LeastNorm):
+            guard, *values = with_derivatives(run, values, len(given))
+        else:
+            amounts = vec.subtract(values, best.joint_friction())
+            at_best = BestEfforts(run, goals, friction, amounts, best.signs())
+            values = at_best.values(len(given), [])
+            guard = functools.reduce(lesser, at_best.smooth(), run.valid())
+    wanted = [*values, guard, run.within_ranges()]
     return statements(graph, wanted, names, run.comments)
 
 

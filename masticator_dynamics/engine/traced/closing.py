@@ -380,7 +380,7 @@ class Closing:
         self.conditions = []
 
     def _universal_limb(self) -> None:
-        """The formula of ``engine/universal_limb.py``, with sines and cosines, not angles."""
+        """The formula of ``engine/structure.py``, with sines and cosines, not angles."""
         stage, limbs = self.stage, [limb for limb in self.stage.limbs if limb]
         first, second, third = stage.unknowns
         rod_x, rod_y = stacked([x.rod_x for x in limbs]), stacked([x.rod_y for x in limbs])

@@ -26,11 +26,17 @@ from masticator_dynamics.engine.traced.differentiation import (
 )
 from masticator_dynamics.engine.traced.distribution import Distribution
 from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.friction import (
+    Contact,
+    friction_of_actuators,
+    losses,
+    smoothness,
+)
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.engine.traced.load_cases import LoadCases
+from masticator_dynamics.engine.traced.load_cases import LoadCases, transmitted
 from masticator_dynamics.engine.traced.matrices import solve_triangle
-from masticator_dynamics.engine.traced.numbers import Number, Scalar
-from masticator_dynamics.engine.traced.sign_pattern import Goal, SignPattern, Terms
+from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pick
+from masticator_dynamics.engine.traced.sign_pattern import Goal, SignPattern, Terms, direction
 from masticator_dynamics.engine.traced.vectors import Vector
 
 OPTIMAL, SMALL = 1e-12, 1e-18  # squares of a step from the optimum: over the efforts', and N^2
@@ -177,24 +183,44 @@ def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Sca
     return with_derivatives(run, [found[row] for row in rows], inputs)
 
 
-def imbalance(run: InverseDynamics, efforts_: Sequence[Any], inputs: int) -> list[Scalar]:
-    """Derivatives of what efforts leave unbalanced in the independent coordinates.
+def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Scalar]:
+    """Whether it is valid, whether friction is smooth, and derivatives of what is left open.
+
+    That is what efforts leave unbalanced in the independent coordinates and, with friction, by how
+    much its amounts are not those of the loads that they cause.
 
     Parameters
     ----------
     run : InverseDynamics
-    efforts_ : sequence of number
-        Of the actuators; the last inputs.
-    inputs : int
-        How many there are: y, y_dot, y_ddot, wrench, positions, efforts.
+    given : sequence of number
+        The last inputs, from number ``first`` on: efforts of the actuators; with friction, its
+        amounts, as :meth:`ForwardDynamics.friction` has them.
     """
+    count, motors = len(run.plan.actuated), run.forces.motors
+    amounts, pressed = given[count : 2 * count], given[2 * count :]
+    rubs = bool(amounts)
+    contacts = [Contact(run, contact, rubs) for contact in run.plan.description.contacts]
+    drag, per_newton = friction_of_actuators(run, rubs)
     run.forces.inertial()
-    supplied = [efforts_[m.joint.actuator[0]] for m in run.forces.motors]
-    left = run.forces.balance(run.forces.on_joints(supplied)).freedoms
-    rules = motion_rules(run, len(run.plan.independent) * 3 + 6)
-    first = inputs - len(efforts_)
-    wanted = [*range(3 * len(run.plan.independent) + 6), *range(first, inputs)]
-    return [run.valid(), *_flat(forward(left, wanted, rules))]
+    for contact, amount in zip(contacts, pressed, strict=False):
+        contact.resist(vec.add(vec.scale(contact.coulomb, amount), contact.viscous))
+    own = [m.joint.actuator[0] for m in motors]
+    supplied = [given[j] - amounts[j] if rubs else given[j] for j in own]
+    balance = run.forces.balance(run.forces.on_joints(supplied, losses(run) if rubs else {}))
+    left, smooth = [*balance.freedoms], []
+    if rubs:
+        found = balance.multipliers
+        bearing = [
+            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, found)) for m in motors
+        ]
+        across = [direction(*force[:2])[0] for force in bearing]
+        left += [amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(own)]
+        loads = [lane_pick(found[c.stage][c.row], c.lane) for c in contacts]
+        left += [x - absolute(load) for x, load in zip(pressed, loads, strict=True)]
+        smooth = smoothness(run, contacts, per_newton, across)
+    inputs = 3 * len(run.plan.independent) + 6
+    wanted = [*range(inputs), *range(first, first + len(given))]
+    return [run.valid(), *smooth, *_flat(forward(left, wanted, motion_rules(run, inputs)))]
 
 
 def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
@@ -298,11 +324,18 @@ class BestEfforts:
 
     def outputs(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
         """See :meth:`Kernels.best_derivatives`."""
-        found = self._found.multipliers()
+        return [self._run.valid(), *self.smooth(), *self.values(inputs, rows)]
+
+    def smooth(self) -> list[Any]:
+        """See :meth:`Distribution.smooth`."""
+        return self._found.smooth()
+
+    def values(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
+        """Efforts and their derivatives, then those of some constraints' multipliers."""
+        found, outputs = self._found.multipliers(), []
         rules = motion_rules(self._run, inputs)
-        for x in self._held:
-            add_rule(rules, x, dict.fromkeys(range(inputs), 0.0))
-        outputs = [self._run.valid(), *self._found.smooth()]
+        for x in (*self._held, *self._signs):
+            _of_result(rules, x, dict.fromkeys(range(inputs), 0.0))
         for wanted in (self._found.efforts(), [found[row] for row in rows]):
             outputs += [*wanted, *_flat(forward(wanted, range(inputs), rules))]
         return outputs

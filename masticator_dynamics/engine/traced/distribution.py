@@ -11,11 +11,13 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.best_pattern import best_of
 from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE
-from masticator_dynamics.engine.traced.friction import friction_margins, friction_of_actuators
+from masticator_dynamics.engine.traced.friction import friction_of_actuators, smoothness
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.load_cases import LoadCases
-from masticator_dynamics.engine.traced.numbers import is_known, largest, lesser, select
+from masticator_dynamics.engine.traced.numbers import absolute, largest, select, sign_of
 from masticator_dynamics.engine.traced.sign_pattern import Goal, direction
+
+ON_A_FACE = 1e-9  # of the largest multiplier; a sliding contact below it counts as held at zero
 
 
 class Distribution:
@@ -115,26 +117,24 @@ class Distribution:
         parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
         return [x for force in zip(*parts, strict=True) for x in force]
 
-    def smooth(self) -> list[Any]:
-        """For each contact, then each joint: positive where its friction has a derivative.
+    def signs(self) -> list[Any]:
+        """Of the contacts' multipliers, 0 where friction holds one at zero; 1 without friction."""
+        description, cases = self._run.plan.description, self._all
+        sizes = [self._sum([c.contacts[k] for c in cases]) for k in range(len(self._loads))]
+        least = ON_A_FACE * largest(sizes)
+        return [
+            select(absolute(x) - least, sign_of(x), 0.0)
+            if self._friction and contact.friction.coulomb
+            else 1.0
+            for x, contact in zip(sizes, description.contacts, strict=True)
+        ]
 
-        That of contacts and joints at rest has none unless it grows over a transition velocity, nor
-        has that of a bearing without force across its axis.
-        """
+    def smooth(self) -> list[Any]:
+        """See :func:`smoothness`."""
         if not self._friction:
             return [1.0] * (len(self._cases.contacts) + len(self._run.plan.tree.joints))
-        laws = [contact.friction for contact in self._run.plan.description.contacts]
-        found = [
-            contact.sliding if law.coulomb and not law.transition_velocity else 1.0
-            for contact, law in zip(self._cases.contacts, laws, strict=True)
-        ]
-        margins = friction_margins(self._run)
-        for m, per_newton, force in zip(
-            self._run.forces.motors, self._goal.per_newton, self._bearing, strict=True
-        ):
-            if not is_known(per_newton, 0.0):
-                margins[m.joint] = lesser(margins[m.joint], direction(*force[:2])[0])
-        return found + self._run.per_joint(lambda joint: [margins[joint]])
+        across = [direction(*force[:2])[0] for force in self._bearing]
+        return smoothness(self._run, self._cases.contacts, self._goal.per_newton, across)
 
 
 def observed_joints(

@@ -250,6 +250,11 @@ class ForwardDynamics(EquationsOfMotion):
         ]
         return [*found, *self.amounts[len(motors) :]]
 
+    def friction(self) -> list[Any]:
+        """Efforts that it takes of each actuator, then what presses on each contact."""
+        count = len(self.forces.motors)
+        return [*self.per_actuator(self.amounts[:count]), *self.amounts[count:]]
+
     # What is reported
 
     def solve_forces(self) -> None:

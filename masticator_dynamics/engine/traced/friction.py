@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint, Stage, chain, is_base
+from masticator_dynamics.engine.traced.bodies import Stage, chain, is_base
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.numbers import (
     Scalar,
     absolute,
     in_lane,
+    is_known,
     lane_pick,
     largest,
+    lesser,
     per_lane,
     reciprocal,
     select,
@@ -190,9 +193,23 @@ def losses(run: Evaluation) -> Efforts:
     return found
 
 
-def friction_margins(run: Evaluation) -> dict[Joint, Any]:
-    """By joint: positive unless it is at rest and its dry friction grows at once."""
-    actuators, physics = run.plan.description.actuators, run.plan.description.joints
+def smoothness(
+    run: Evaluation, contacts: Sequence[Contact], per_newton: Sequence[Any], across: Sequence[Any]
+) -> list[Any]:
+    """For each contact, then each joint: positive where its friction has a derivative.
+
+    That of contacts and joints at rest has none unless it grows over a transition velocity, nor has
+    that of a bearing without force across its axis.
+
+    Parameters
+    ----------
+    per_newton : sequence of number
+        Per entry of ``Forces.motors``, as :func:`friction_of_actuators` gives it.
+    across : sequence of number
+        Force across its axis, N, likewise.
+    """
+    description = run.plan.description
+    actuators, physics = description.actuators, description.joints
     names = [j.name for j in run.plan.tree.joints]
 
     def abrupt(j: int) -> float:
@@ -204,11 +221,19 @@ def friction_margins(run: Evaluation) -> dict[Joint, Any]:
         )
 
     fastest = largest(joint.velocity for joint in run.plan.joints)
-    found = {}
+    margins = {}
     for joint in run.plan.joints:
         sticks = per_lane(abrupt(j) for j in joint.joints)
-        found[joint] = select(sticks, absolute(joint.velocity) - REST * fastest, 1.0)
-    return found
+        margins[joint] = select(sticks, absolute(joint.velocity) - REST * fastest, 1.0)
+    for m, slope, force in zip(run.forces.motors, per_newton, across, strict=True):
+        if not is_known(slope, 0.0):
+            margins[m.joint] = lesser(margins[m.joint], force)
+    laws = [data.friction for data in description.contacts]
+    found = [
+        contact.sliding if law.coulomb and not law.transition_velocity else 1.0
+        for contact, law in zip(contacts, laws, strict=True)
+    ]
+    return found + run.per_joint(lambda joint: [margins[joint]])
 
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:

@@ -214,23 +214,25 @@ class Kernels:
             lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
-    @functools.cached_property
-    def imbalance_derivatives(self) -> RowCode:
-        """Whether it is valid, and derivatives of generalised forces that efforts leave (n_y, k).
+    def imbalance_derivatives(self, friction: bool) -> RowCode:
+        """Whether it is valid, and derivatives of what efforts leave unbalanced (m, k).
 
-        By y, y_dot, y_ddot, wrench and efforts. Inputs are followed by positions of all joints and
-        efforts.
+        By y, y_dot, y_ddot, wrench, efforts and amounts of friction. Inputs are followed by
+        positions of all joints, efforts and these amounts; see `derivatives.imbalance`.
         """
-        first = self.inputs + self.tree
-        last = first + self.actuators
+        first, contacts = self.inputs + self.tree, len(self.description.contacts)
+        amounts = (self.actuators + contacts) * friction
+        last = first + self.actuators + amounts
+        smooth = (contacts + self.tree) * friction
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
             run = self.run(given[:first], False, True, given[last:])
-            return list(_derivatives().imbalance(run, given[first:last], last))
+            return list(_derivatives().imbalance(run, given[first:last], first))
 
+        rows, columns = self.freedoms + amounts, self.inputs + self.actuators + amounts
         return RowCode(
-            'derivatives of the imbalance', last,
-            1 + self.freedoms * (self.inputs + self.actuators), function, lambda: self.identity,
+            f'derivatives of the imbalance, friction {friction}', last,
+            1 + smooth + rows * columns, function, lambda: self.identity,
             largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 

@@ -124,6 +124,9 @@ class Writer:
         self._lines: list[str] = []
         self._spread: set[str] = set()
         self._block = 'entry'  # that is being written
+        self._outputs: list[int] = []  # nodes
+        # First outputs of those that can be written once a node is known.
+        self._ready: dict[int, list[int]] = collections.defaultdict(list)
         # Nodes by the loop that they are in; 0: none.
         self._inside: dict[int, list[int]] = collections.defaultdict(list)
         # Calls that a node is an argument of, and its place among these.
@@ -131,25 +134,31 @@ class Writer:
 
     def function(self, outputs: Sequence[Scalar]) -> str:
         """The text of the function that writes these numbers."""
-        indices = [self._graph.lift(x) for x in outputs]
-        # Numbers are written as soon as they are available, so that none is kept for long.
-        ready: dict[int, list[int]] = collections.defaultdict(list)
-        for first in range(0, len(indices), self._together):
-            ready[max(indices[first : first + self._together])].append(first)
-        needed = reachable(self._graph, [Number(self._graph, i) for i in indices])
+        needed = self._ordered(outputs)
         for index, loop in zip(needed, loops(self._graph, needed), strict=True):
             self._inside[loop].append(index)
             if self._graph.nodes[index][0] == 'call':
                 self._reserve(index)
         self._begin()
-        for index in self._inside[0]:
+        return self._defined(self._name, self._inside[0])
+
+    def _ordered(self, outputs: Sequence[Scalar]) -> list[int]:
+        """Nodes in their order; numbers are written once available, so that none is kept long."""
+        self._outputs = [self._graph.lift(x) for x in outputs]
+        for first in range(0, len(outputs), self._together):
+            self._ready[max(self._outputs[first : first + self._together])].append(first)
+        return reachable(self._graph, [Number(self._graph, i) for i in self._outputs])
+
+    def _defined(self, name: str, nodes: Sequence[int]) -> str:
+        """A function of these nodes, after the lines that it has already."""
+        for index in nodes:
             self._write(index)
-            for first in ready[index]:
-                self._store(first, indices[first : first + self._together])
+            for first in self._ready[index]:
+                self._store(first, self._outputs[first : first + self._together])
         double = pointer('double')
-        taken = ', '.join(f'{double} noalias %{name}' for name in self._memory)
+        taken = ', '.join(f'{double} noalias %{memory}' for memory in self._memory)
         return (
-            f'\ndefine void @{self._name}({taken}) nounwind #0 {{\nentry:\n'
+            f'\ndefine void @{name}({taken}) nounwind #0 {{\nentry:\n'
             + '\n'.join(self._lines)
             + '\n  ret void\n}\n'
         )

@@ -130,7 +130,9 @@ class RowCode:
 
     def _text(self, width: int, table: bool = False) -> str:
         """The function in LLVM's language, for one row (0) or for several side by side."""
-        graph = Graph(self._largest) if self._largest else Graph()
+        # Many rows may take more: limbs have no lanes, and parts are compiled by themselves.
+        most = self._largest and self._largest * (2 if width and not table else 1)
+        graph = Graph(most) if most else Graph()
         found = self._recorded(list(graph.inputs(self._all_inputs)), not width)
         # The code writes as many numbers into memory for ``outputs``.
         assert len(found) == self.outputs, (self.kind, len(found), self.outputs)

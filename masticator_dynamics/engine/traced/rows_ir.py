@@ -8,6 +8,7 @@ neighbours. Rows are read and written as square blocks of numbers, transposed in
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from masticator_dynamics.engine.traced.llvm_ir import PAST_CACHES, Writer, point
 from masticator_dynamics.engine.traced.numbers import Graph, Scalar, arguments
 
 LINE = 8  # numbers in a cache line
+PART, LONG = 600, 5000  # operations of a part, and of a function that has none
 
 
 def rows_function(
@@ -162,15 +164,88 @@ class _RowsWriter(Writer):
         self._how = f'align {8 * LINE}, {PAST_CACHES}' if streamed else 'align 8'
         self._columns: dict[int, str] = {}  # of the inputs
         self._names = 0
+        self._slots: dict[int, int] = {}  # of nodes that later parts need, in the memory `kept`
+        self._here: set[int] = set()  # nodes that the part has that is being written
+
+    def function(self, outputs: Sequence[Scalar]) -> str:
+        """The text of the function that writes these numbers.
+
+        A long one calls its parts, since compiling takes longer than in proportion. What a part
+        needs of earlier ones is handed on in memory, where most of it would be anyway.
+        """
+        if self._graph.loops or self._graph.functions:
+            return super().function(outputs)
+        needed = self._ordered(outputs)
+        size = PART if len(needed) > LONG else LONG
+        parts = [needed[first : first + size] for first in range(0, len(needed), size)]
+        slots, shared = self._reserve_slots(parts), list(self._memory)
+        if len(parts) > 1:
+            self._memory.append('kept')
+        self._begin()
+        if len(parts) == 1:
+            return self._defined(self._name, needed)
+        texts = []
+        for i, part in enumerate(parts):
+            texts.append(self._defined(f'{self._name}_{i}', part))
+            for memory in (self._lines, self._spread, self._columns, self._here):
+                memory.clear()
+        kind, double = type_of(self._width), pointer('double')
+        kept = self._new(f'alloca {kind}, i64 {slots}, align {8 * self._width}')
+        if double != pointer(kind):
+            kept = self._new(f'bitcast {pointer(kind)} {kept} to {double}')
+        given = ', '.join(f'{double} %{name}' for name in shared)
+        for i in range(len(parts)):
+            self._say(f'call void @{self._name}_{i}({given}, {double} {kept})')
+        self._memory = shared
+        return ''.join(texts) + self._defined(self._name, [])
+
+    def _reserve_slots(self, parts: Sequence[Sequence[int]]) -> int:
+        """Slots for nodes from the part that computes them to the last that needs them."""
+        last: dict[int, int] = {}
+        for i, part in enumerate(parts):
+            for index in part:
+                blocks = (self._outputs[k : k + self._together] for k in self._ready.get(index, ()))
+                last.update(dict.fromkeys(itertools.chain([index], *blocks), i))
+                last.update(dict.fromkeys(arguments(self._graph.nodes[index]), i))
+        size, free = 0, []
+        ends: list[list[int]] = [[] for _ in parts]
+        for i, part in enumerate(parts):
+            free += ends[i - 1] if i else []
+            for index in part:
+                if last[index] > i and self._graph.nodes[index][0] != 'constant':
+                    if not free:
+                        free.append(size)
+                        size += 1
+                    self._slots[index] = free.pop()
+                    ends[last[index]].append(self._slots[index])
+        return size
+
+    def _write(self, index: int) -> None:
+        super()._write(index)
+        self._here.add(index)
+        if index in self._slots:
+            place, kind = self._slot(index)
+            value = self._value(index, self._wide(index))
+            self._say(f'store {kind} {value}, {pointer(kind)} {place}, align 8')
+
+    def _slot(self, index: int) -> tuple[str, str]:
+        """Place of a node in memory, and its type."""
+        kind = type_of(self._wide(index))
+        return self._place('kept', self._slots[index] * self._width, kind), kind
 
     def _wide(self, index: int) -> int:
         return 0 if index in self._same else self._width
 
     def _value(self, index: int, width: int) -> str:
-        operation, *arguments = self._graph.nodes[index]
-        if operation == 'input' and index not in self._same:
-            return self._columns[arguments[0]]
-        return super()._value(index, width)
+        operation, *rest = self._graph.nodes[index]
+        column = operation == 'input' and index not in self._same
+        if index in self._slots and index not in self._here:
+            self._here.add(index)
+            place, kind = self._slot(index)
+            self._say(f'%t{index} = load {kind}, {pointer(kind)} {place}, align 8')
+            if column:
+                self._columns[rest[0]] = f'%t{index}'
+        return self._columns[rest[0]] if column else super()._value(index, width)
 
     def _input(self, index: int, node: tuple[Any, ...]) -> None:
         if index in self._same:

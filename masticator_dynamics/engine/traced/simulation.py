@@ -73,6 +73,8 @@ def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any
 def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = False) -> RowCode:
     """From y, y_dot, efforts and wrench: whether it is valid, then independent accelerations.
 
+    With friction, :meth:`ForwardDynamics.friction` follows.
+
     Parameters
     ----------
     kernels : Kernels
@@ -88,10 +90,13 @@ def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = F
         numbers = [*given[:first], 1.0, *given[first:inputs]]
         of = kernels.recorded(given[inputs:])
         share = share and not kernels.variable
-        return rates_of(ForwardDynamics(*of, numbers, setting, share, at_positions))
+        run = ForwardDynamics(*of, numbers, setting, share, at_positions)
+        return [*rates_of(run), *(run.friction() if setting.friction else [])]
 
+    amounts = kernels.actuators + len(kernels.description.contacts)
     return RowCode(
-        f'accelerations, at positions: {at_positions}', inputs, 1 + kernels.freedoms, function,
+        f'accelerations, at positions: {at_positions}', inputs,
+        1 + kernels.freedoms + amounts * setting.friction, function,
         lambda: [*kernels.identity[:-1], setting], largest=MOST_OPERATIONS,
         constants=kernels.constants, impossible='' if kernels.freedoms else 'it has no freedoms',
     )  # fmt: skip

@@ -8,27 +8,114 @@ forwards wrongly. The *energy balance* uses the masses in the URDF instead of th
 the energy that motors and food put in must be that of the links. It is a balance of powers in every
 cycle, since summing work over cycles would miss what torques do between them: at tooth contact they
 rise and fall within a few milliseconds.
+
+Where all links are and how they move, straight from the URDF and joint states.
+
+Shares only the parsed URDF with the engine: it is used to judge what the node publishes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import trapezoid
+from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.record import ForceSeries, Record
 from masticator_dynamics.robot.recording.script import Script
+
+
+class LinkMotion:
+    """Poses and twists of all links for N joint states.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    names : sequence of str
+        Joints, the columns of the rows; all moving joints must be there.
+    position, velocity : (N, n) array
+        rad or m, and their rates.
+
+    Attributes
+    ----------
+    origin, rotation, velocity, angular : dict of arrays
+        By link: origin (N, 3) in m and rotation (N, 3, 3) in the base, linear velocity (N, 3) of
+        the origin and angular velocity (N, 3) in base axes.
+    """
+
+    def __init__(
+        self,
+        description: MechanismDescription,
+        names: Sequence[str],
+        position: FloatArray,
+        velocity: FloatArray,
+    ):
+        self.description = description
+        count, base = len(position), description.base
+        self.origin = {base: np.zeros((count, 3))}
+        self.rotation = {base: np.tile(np.eye(3), (count, 1, 1))}
+        self.velocity = {base: np.zeros((count, 3))}
+        self.angular = {base: np.zeros((count, 3))}
+        for joint in description.tree.joints:
+            parent, child = joint.parent, joint.child
+            arm = self.rotation[parent] @ joint.position
+            rotation = self.rotation[parent] @ joint.rotation
+            angular = self.angular[parent]
+            slide = np.zeros((count, 3))
+            if joint.type != 'fixed':
+                column = list(names).index(joint.name)
+                axis = rotation @ joint.axis
+                rate = velocity[:, column, None] * axis
+                if joint.type == 'prismatic':
+                    arm = arm + position[:, column, None] * axis
+                    slide = rate
+                else:
+                    turns = Rotation.from_rotvec(position[:, column, None] * joint.axis)
+                    rotation = rotation @ turns.as_matrix()
+                    angular = angular + rate
+            self.origin[child] = self.origin[parent] + arm
+            self.rotation[child] = rotation
+            self.angular[child] = angular
+            self.velocity[child] = (
+                self.velocity[parent] + np.cross(self.angular[parent], arm) + slide
+            )
+
+    def energy(self) -> FloatArray:
+        """Kinetic and potential energy (N,) of all links, J."""
+        total = np.zeros(len(self.origin[self.description.base]))
+        gravity = np.array(self.description.gravity)
+        for link, body in self.description.tree.links.items():
+            rotation, angular = self.rotation[link], self.angular[link]
+            arm = rotation @ body.center_of_mass
+            speed = self.velocity[link] + np.cross(angular, arm)
+            spin = np.einsum('nji,nj->ni', rotation, angular)
+            total += 0.5 * body.mass * np.einsum('ni,ni->n', speed, speed)
+            total += 0.5 * np.einsum('ni,ij,nj->n', spin, body.about_center, spin)
+            total -= body.mass * (self.origin[link] + arm) @ gravity
+        return total
+
+    def largest_gap(self) -> FloatArray:
+        """Largest distance (N,) by which a closure is open or a contact off its plane, m."""
+        gaps = [
+            np.linalg.norm(self.origin[one] - self.origin[two], axis=1)
+            for one, two in (closure.frames for closure in self.description.closures)
+        ]
+        for contact in self.description.contacts:
+            height = self.origin[contact.frame] @ np.array(contact.normal) + contact.offset
+            gaps.append(np.abs(height) / np.linalg.norm(contact.normal))
+        return np.max(gaps, axis=0)
+
 
 CLOSURE_STEP = 0.01  # s between measured angles that are fitted
 PEAK_STEP = 1e-4  # s; at tooth contact torques change within a millisecond or two
@@ -82,7 +169,7 @@ class Tracking:
     Attributes
     ----------
     time : (K,) array
-        s from the start of the motion.
+        From the start of the motion, s.
     commanded, actual : (K, 3) array
         Incisor, m, base axes.
     closure_time, closure : (M,) array

@@ -39,7 +39,7 @@ class Series:
     Attributes
     ----------
     time : array, shape (N,)
-        s from the start of the motion.
+        From the start of the motion, s.
     gap : array, shape (N,)
         Distance of the chewing tooth from occlusion along base z, m.
     force : array, shape (N,)
@@ -310,7 +310,7 @@ class JawLoads:
     effort_rms : array, shape (n_u,)
         RMS effort of each motor, N m or N: what heats it.
     energy : float
-        J delivered by the motors, less what they took back.
+        Delivered by the motors, less what they took back, J.
     """
 
     contacts: tuple[str, ...]

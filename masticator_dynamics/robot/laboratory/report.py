@@ -15,16 +15,24 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from masticator_dynamics.files.html_page import page, table
 from masticator_dynamics.files.share import find_yaml
 from masticator_dynamics.files.tables import write_bytes, write_text
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.protocol import food_source
-from masticator_dynamics.robot.laboratory.report_figures import SHOWN, figures_figure, force_figure
-from masticator_dynamics.robot.laboratory.report_methods import citation, methods
+from masticator_dynamics.robot.laboratory.report_parts import (
+    SHOWN,
+    Formats,
+    citation,
+    figures_figure,
+    force_figure,
+    methods,
+    write_curves,
+    write_tables,
+)
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
-from masticator_dynamics.robot.laboratory.table_files import Formats, write_curves, write_tables
 from masticator_dynamics.robot.laboratory.units import (
     condition,
     decimals_for,
@@ -69,17 +77,6 @@ def remarks(source: str | pathlib.Path) -> str:
 
 REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
-td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
-td { white-space: nowrap; } .wide { overflow-x: auto; }
-.words td { white-space: normal; text-align: left; }
-td:first-child, th:first-child { text-align: left; }
-img { max-width: 100%; } figure { margin: 1rem 0; } figcaption { font-size: 13px; color: #444; }
-pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
-.fault { color: #b00020; }
-"""
 _FORCE = (
     'First bite: mean force while the teeth close, and its standard deviation as a band. Peak of '
     'every stroke: mean and standard deviation.'
@@ -181,10 +178,8 @@ def _page(
     found: Analyses,
     pictures: Mapping[str, bytes],
 ) -> str:
-    title = html.escape(experiment.protocol.title)
     faults = [r for r in results if r.fault]
     parts = [
-        f'<h1>{title}</h1>',
         f'<p>{len(results)} of {len(experiment.mouthfuls)} mouthfuls, '
         f'{sum(len(r.strokes) for r in results)} strokes, on {experiment.where}.</p>',
         *(
@@ -209,9 +204,7 @@ def _page(
             f'<p>To cite: {html.escape(citation(experiment))}</p>',
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-    body = '\n'.join(parts)
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+    return page(experiment.protocol.title, parts)
 
 
 def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
@@ -250,7 +243,7 @@ def _samples(experiment: Experiment) -> list[str]:
     """What the protocol says of its samples."""
     about = experiment.protocol.metadata
     rows = [[name.replace('_', ' '), str(value)] for name, value in about.items()]
-    return ['<h2>Samples</h2>', _html_table((['', ''], rows))] if rows else []
+    return ['<h2>Samples</h2>', _html_table(([], rows))] if rows else []
 
 
 def effects_on_page(experiment: Experiment, found: Analyses) -> str:
@@ -318,16 +311,9 @@ def _sources(experiment: Experiment) -> str:
     )
 
 
-def _html_table(table: Table, kind: str = 'wide') -> str:
-    """A table that scrolls rather than breaks its numbers; a cell's lines are kept."""
-
-    def cell(kind: str, value: Any) -> str:
-        return f'<{kind}>' + html.escape(str(value)).replace('\n', '<br>') + f'</{kind}>'
-
-    columns, rows = table
-    head = ''.join(cell('th', column) for column in columns) if any(columns) else ''
-    body = '\n'.join('<tr>' + ''.join(cell('td', value) for value in row) + '</tr>' for row in rows)
-    return f'<div class="{kind}"><table><tr>{head}</tr>\n{body}</table></div>'
+def _html_table(contents: Table, kind: str = 'wide') -> str:
+    """A table that scrolls rather than breaks its numbers."""
+    return f'<div class="{kind}">{table(*contents)}</div>'
 
 
 def _image(pictures: Mapping[str, bytes], name: str, caption: str) -> str:

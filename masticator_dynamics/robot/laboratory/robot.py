@@ -37,14 +37,14 @@ from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
-from masticator_dynamics.robot.recording.record import force_series, joint_series, since_start
-from masticator_dynamics.robot.recording.recorder import (
+from masticator_dynamics.robot.recording.play import (
     LEAD,
     LEAD_PART,
     Recorder,
     message_class,
     trajectory_message,
 )
+from masticator_dynamics.robot.recording.record import force_series, joint_series, since_start
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 

@@ -46,27 +46,27 @@ class Stroke:
     work : float
         Net work on the food, J: loading less what came back.
     loading_work : float
-        J while the teeth closed.
+        Done while the teeth closed, J.
     force_rate : float
-        N/s, steepest rise.
+        Steepest rise, N/s.
     fractures : int
         Drops of the force by a tenth of the peak and 1 N within 20 ms while the teeth close.
     break_force, break_deformation : float
-        N and m, where the first fracture begins; deformation since the first touch.
+        Where the first fracture begins, N and m; deformation since the first touch.
     stiffness : float
-        N/m, by least squares between 20 and 80 % of the first rise.
+        By least squares between 20 and 80 % of the first rise, N/m.
     deformation : float
-        m, from first touch to the closest gap under load.
+        From first touch to the closest gap under load, m.
     height : float
-        m, gap at the first touch: height of the food at the start of this stroke.
+        Gap at the first touch, m: height of the food at the start of this stroke.
     adhesion_work : float
-        J, of forces that hold the teeth together while they part (negative forces).
+        Of forces, J, that hold the teeth together while they part (negative forces).
     rise_time : float
-        s from the first touch to the peak.
+        From the first touch to the peak, s.
     rise_impulse, fall_impulse : float
-        N s, of pushing forces from the first touch to the peak, and from there until they cease.
+        Of pushing forces, N s, from the first touch to the peak, and from there until they cease.
     pull_impulse : float
-        N s, of forces that hold the teeth together after the peak.
+        Of forces that hold the teeth together after the peak, N s.
     """
 
     start: float

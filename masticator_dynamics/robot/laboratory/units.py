@@ -98,6 +98,7 @@ def check_possible(what: str, kind: str, value: float, remedy: str) -> None:
 
 _UNITS = {'motion.period': 's', 'motion.opening': 'rad', 'motion.occlusal_gap': 'm',
           'strokes': 'strokes'}  # fmt: skip
+_NOTHING = 1e-9  # in the unit shown: less is rounding
 _DIGITS = 3  # of a number without a known uncertainty
 _SPACE, _MINUS = '\u00a0', '\u2212'  # no line breaks at either
 
@@ -137,8 +138,11 @@ def decimals_for(half_width: float, deviation: float, value: float) -> int:
     value : float
         The value.
     """
-    for uncertainty in (half_width, deviation):
-        if math.isfinite(uncertainty) and uncertainty > 1e-9 * abs(value):
+    known = [number for number in (half_width, deviation) if math.isfinite(number)]
+    if max([abs(value), *known]) <= _NOTHING:
+        return places(0.0, _DIGITS)
+    for uncertainty in known:
+        if uncertainty > 1e-9 * abs(value):
             return places(uncertainty, 2)
     return places(value, _DIGITS)
 

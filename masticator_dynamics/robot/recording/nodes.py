@@ -1,19 +1,26 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a pass as processes: node dynamics alone, or in closed loop with drives and twin.
+"""The nodes of a pass as processes, and a session: they run until a record is complete.
 
-A robot's drives file at another rate, or on a bus where only simulated drives answer.
+Node dynamics alone, or in closed loop with drives and twin, where the robot's drives file is used
+at another rate, or on a bus where only simulated drives answer.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import pathlib
+import queue
 import socket
+import sys
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import click
 import yaml
 
 from masticator_dynamics.drives.configuration import find_file, load_drives
@@ -23,11 +30,12 @@ from masticator_dynamics.robot.recording.health import stalls_file
 from masticator_dynamics.robot.recording.processes import (
     Child,
     Parameters,
+    RunError,
     node_arguments,
+    ros_environment,
     stopped_at_the_end,
 )
-from masticator_dynamics.robot.recording.script import BITE_TIMEOUT
-from masticator_dynamics.ros.executable import module_of
+from masticator_dynamics.robot.recording.script import BITE_TIMEOUT, Script
 
 GROUP = '239.74.163.2'  # python-can's own multicast group; frames do not leave the machine
 
@@ -179,9 +187,7 @@ class ClosedLoop:
         port = free_port()
         files = folder / 'drives.yaml', folder / 'twin_drives.yaml'
         for file, source in zip(files, (self.drives, self.twin_drives or self.drives), strict=True):
-            content = yaml.safe_load(on_simulated_bus(source, port))
-            content['cycle_rate'] = self.rate
-            file.write_text(yaml.safe_dump(content, sort_keys=False), encoding='utf-8')
+            file.write_text(on_simulated_bus(source, port, self.rate), encoding='utf-8')
         return files
 
     def nodes(
@@ -255,8 +261,7 @@ def running_nodes(
         for node in nodes:
             if node.after:
                 started[node.after].wait_until_logged(ready[node.after])
-            module = module_of(f'{node.name}_node')
-            arguments = node_arguments(module, node.parameters, *node.remappings)
+            arguments = node_arguments(f'{node.name}_node', node.parameters, *node.remappings)
             log = work / f'{name}_{node.name}.log'
             started[node.name] = Child(f'{node.name} node', arguments, environment, log)
             running.append(started[node.name])
@@ -273,3 +278,156 @@ def logs(work: pathlib.Path, names: Sequence[str]) -> str:
     files = [work / f'{name}_{node}.log' for name in names for node in NODES]
     parts = [(f.stem, f.read_text(encoding='utf-8', errors='replace')) for f in files if f.exists()]
     return '\n'.join(f'--- {title}\n{text}' for title, text in parts)
+
+
+PLAYER_MODULE = 'masticator_dynamics.robot.recording.play'
+# s: until everything is there, without a report while it plays, beyond the motion's duration
+_PATIENCE = {'waiting': 120.0, 'playing': 30.0, 'writing': 60.0}
+_POLL = 0.1  # s
+
+
+class Progress:
+    """Stages of a run in words, and seconds of the motion as a bar if there is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def stage(self, text: str) -> None:
+        """Say what happens next."""
+        self.close()
+        print(text, file=sys.stderr, flush=True)
+
+    def motion(self, time: float, duration: float) -> None:
+        """Show that so many seconds have been played."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = click.progressbar(length=round(10.0 * duration), file=sys.stderr)
+        self._bar.update(round(10.0 * time) - self._bar.pos)
+
+    def close(self) -> None:
+        """End the bar."""
+        if self._bar is not None:
+            self._bar.render_finish()
+            self._bar = None
+
+
+def record_session(
+    work: pathlib.Path,
+    name: str,
+    nodes: Sequence[Node],
+    script: Script,
+    progress: Progress,
+    *options: str,
+) -> pathlib.Path:
+    """Play a script to nodes started for it and record the answers.
+
+    Parameters
+    ----------
+    work : pathlib.Path
+        Folder for logs and the record.
+    name : str
+        Name of the pass: the names of its record and of all logs begin with it.
+    nodes : sequence of Node
+        What it is played to.
+    script : Script
+        What is played.
+    progress : Progress
+        Shows the progress.
+    options : str
+        For the player's process.
+
+    Returns
+    -------
+    pathlib.Path
+        The MCAP file.
+
+    Raises
+    ------
+    RunError
+        When a process ends early or makes no progress, or the drives stop.
+    """
+    record, script_file = work / f'{name}.mcap', work / 'script.npz'
+    script.save(script_file)
+    environment = ros_environment(work / 'ros_log')
+    arguments = ['-m', PLAYER_MODULE, '--script', str(script_file), '--record', str(record)]
+    with running_nodes(work, environment, name, nodes) as children:
+        running = list(reversed(children))
+        log = work / f'{name}_player.log'
+        player = Child('player', [*arguments, *options], environment, log, reports=True)
+        children.append(player)
+        supervise(running, player, script.duration, progress)
+    return record
+
+
+def supervise(nodes: Sequence[Child], player: Child, duration: float, progress: Progress) -> None:
+    """Follow the player's reports until it has recorded; the nodes end when it starts writing.
+
+    Parameters
+    ----------
+    nodes : sequence of Child
+        Those that must run while the player waits and plays, in the order to stop them in.
+    player : Child
+        Plays and records; its standard output is a pipe.
+    duration : float
+        s, of the motion.
+    progress : Progress
+        Shows the progress of the motion.
+
+    Raises
+    ------
+    RunError
+        When a process ends early, makes no progress, or reports a failure.
+    """
+    reports, first = _reports(player), True
+    phase, lacking = 'waiting', ['nothing at all from the player']
+    deadline = time.monotonic() + _PATIENCE[phase]
+    while True:
+        if phase != 'writing':
+            for node in nodes:
+                node.check_alive()
+        try:
+            report = reports.get(timeout=_POLL)
+        except queue.Empty:
+            report = {}
+        if report and first:  # before it plays: this process may have to wait for its turn
+            first = False
+            player.go_first()
+        if report.get('phase') == 'failed':
+            raise RunError(report['reason'])
+        lacking = report.get('lacking', lacking)
+        if report.get('phase') == 'recorded':
+            return
+        if report.get('phase', phase) != phase:
+            phase = report['phase']
+            deadline = time.monotonic() + _PATIENCE[phase] + duration
+            if phase == 'playing':
+                progress.stage(f'Playing {duration:.1f} s')
+            else:
+                for node in nodes:
+                    node.stop()  # before it misses what the player sent
+        if phase == 'playing' and 'time' in report:
+            progress.motion(report['time'], duration)
+            deadline = time.monotonic() + _PATIENCE[phase]
+        if not report:
+            player.check_alive()
+        if time.monotonic() > deadline:
+            if phase == 'waiting':
+                those = ', '.join(f'the {node.name}' for node in nodes)
+                stuck = f'{those} not there after {_PATIENCE[phase]:.0f} s'
+                raise RunError(f'{stuck}: {", ".join(lacking)}{nodes[0].log_tail()}')
+            raise RunError(f'the player has stood still while {phase}{player.log_tail()}')
+
+
+def _reports(player: Child) -> queue.SimpleQueue[dict[str, Any]]:
+    """Reports of the player as they arrive."""
+    reports: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert player.process.stdout is not None
+        for line in player.process.stdout:
+            if line.startswith(b'{'):
+                reports.put(json.loads(line))
+
+    threading.Thread(target=read, daemon=True).start()
+    return reports

@@ -50,19 +50,22 @@ def ros_environment(logs: pathlib.Path) -> dict[str, str]:
     return environment
 
 
-def node_arguments(module: str, parameters: Parameters, *remappings: str) -> list[str]:
+NODE_MODULE = 'masticator_dynamics.ros.executable'
+
+
+def node_arguments(executable: str, parameters: Parameters, *remappings: str) -> list[str]:
     """Arguments for Python to run a node.
 
     Parameters
     ----------
-    module : str
-        The node's Python module.
+    executable : str
+        Such as ``dynamics_node``.
     parameters : mapping
         Values by parameter name.
     remappings : str
         As ``from:=to``.
     """
-    arguments = ['-m', module, '--ros-args']
+    arguments = ['-m', NODE_MODULE, executable, '--ros-args']
     for name, value in parameters.items():
         text = str(value).lower() if isinstance(value, bool) else value
         arguments += ['-p', f'{name}:={text}']

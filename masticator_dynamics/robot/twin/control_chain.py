@@ -124,7 +124,7 @@ class ChainRecord:
     measured : array, shape (N, n_u)
         The same as measured by the encoders.
     effort : array, shape (N, n_u)
-        N m at the joints, of the motors before their friction and the gears' losses.
+        At the joints, N m, of the motors before their friction and the gears' losses.
     bite : array, shape (N,)
         Magnitude of the food's force, N.
     limited : int

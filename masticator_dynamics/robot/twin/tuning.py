@@ -142,7 +142,7 @@ class Trial:
     incisor_rms : float
         m; infinite where the loop is unstable.
     ripple : float
-        N m, standard deviation of the worst motor's torque over the last 0.05 s, at rest.
+        Standard deviation, N m, of the worst motor's torque over the last 0.05 s, at rest.
     """
 
     gains: Gains

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import threading
 import time
 from typing import Annotated
@@ -24,7 +23,6 @@ from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.robot.twin import MechanismPlant, load_food
-from masticator_dynamics.ros.common import process
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -34,16 +32,16 @@ from masticator_dynamics.ros.common.diagnostics import (
     Status,
     shortened,
 )
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
-from masticator_dynamics.ros.common.outgoing import Outgoing, joint_topic
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.direct_subscription import Outgoing, joint_topic
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     Declaration,
     FramePrefix,
+    ManagedNode,
     MechanismName,
+    Runtime,
 )
-from masticator_dynamics.ros.common.status_reporter import StatusReporter
+from masticator_dynamics.ros.common.status_reporter import NodeClock, StatusReporter, both_clocks
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 _LEAVE = 3.0  # s at the end, for whatever still uses the drives
@@ -264,6 +262,3 @@ class TwinNode(ManagedNode):
 
 
 make_node = TwinNode
-
-if __name__ == '__main__':
-    sys.exit(process.run(make_node))

@@ -1,24 +1,188 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism in a viser scene: moving links, forces as arrows, paths of points.
+"""A mechanism in a viser scene: its links, forces as arrows, paths of points, and sliders.
 
-Sliders in mm and degrees, with round steps.
+A link is a mesh for each shape of its URDF, or sticks and plates.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.robot.view.solids import cylinder, rod_pose, solids
 
 if TYPE_CHECKING:
+    import trimesh
     import viser
 
     from masticator_dynamics.mechanism import Mechanism
+
+
+_STICK, _BALL, _PLATE = (140, 145, 155), (70, 75, 85), (110, 150, 200)
+_THICK = 0.012  # of a stick, relative to the size of the mechanism
+_SIDES = 16  # of a cylinder
+_SAME = 1e-6  # m, between points that are one
+
+
+@dataclasses.dataclass(frozen=True)
+class Solid:
+    """A mesh fixed to a body of the tree (-1: base), in the body's axes, m."""
+
+    name: str
+    body: int
+    mesh: trimesh.Trimesh
+
+
+@dataclasses.dataclass(frozen=True)
+class Rod:
+    """A straight rod between points of two bodies (-1: base), in their axes, m."""
+
+    bodies: tuple[int, int]
+    points: tuple[FloatArray, FloatArray]
+    length: float
+    radius: float
+
+
+def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
+    """Solids, rods that no link stands for, and a sentence for each shape that is not shown.
+
+    A body without shapes is drawn by its points (joints, ends of loops, contacts): sticks between
+    them or, from three points on, a plate.
+    """
+    description, tree = mechanism.description, mechanism.structure.tree
+    drawn, doubts = shapes(description.urdf_xml, description.urdf_file.parent)
+    found = []
+    for number, shape in enumerate(drawn):
+        placement = tree.frames[shape.link]
+        try:
+            mesh = _mesh(shape)
+        except ValueError as error:
+            doubts.append(f'{shape.where}: {error}; it is not shown')
+            continue
+        mesh.apply_transform(_pose(placement.position, placement.rotation))
+        found.append(Solid(f'{shape.link}_{number}', placement.body, mesh))
+    thick = _THICK * mechanism.structure.extent()
+    seen = {solid.body for solid in found}
+    for body, points in _points(mechanism).items():
+        if body not in seen:
+            found += _sticks(body, points, body == tree.frames[description.platform].body, thick)
+    rods = [
+        Rod((c.body_a, c.body_b), (c.point_a, c.point_b), c.length, 0.5 * thick)
+        for c in mechanism.structure.in_floats.constraints
+        if c.kind == 'distance'
+    ]
+    return found, rods, doubts
+
+
+def rod_pose(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Middle (3,) of a rod, and rotation (3, 3) that turns z along it."""
+    along = (end - start) / max(float(np.linalg.norm(end - start)), 1e-12)
+    aside = np.eye(3)[np.abs(along).argmin()]
+    x = np.cross(aside, along)
+    x /= np.linalg.norm(x)
+    return 0.5 * (start + end), np.column_stack([x, np.cross(along, x), along])
+
+
+def cylinder(radius: float, length: float, colour: tuple[int, int, int] = _STICK) -> Any:
+    """A mesh along z, its middle in the origin."""
+    from trimesh import creation
+
+    return _coloured(creation.cylinder(radius, length, _SIDES), colour)
+
+
+def _points(mechanism: Mechanism) -> dict[int, list[FloatArray]]:
+    """Points of each body by which it is drawn, in its axes."""
+    tree, description = mechanism.structure.tree, mechanism.description
+    points: dict[int, list[FloatArray]] = {-1: []}
+    for j, (joint, placement) in enumerate(zip(tree.joints, tree.placements, strict=True)):
+        points[j] = [np.zeros(3)]
+        # A coordinate that carries nothing is no part to see.
+        abstract = joint.name not in mechanism.actuated and joint.name in mechanism.independent
+        if not (abstract and tree.inertias[j].mass == 0.0):
+            points[placement.body].append(placement.position)
+    ends = [frame for closure in description.closures for frame in closure.frames]
+    for frame in [*ends, *(contact.frame for contact in description.contacts)]:
+        points[tree.frames[frame].body].append(tree.frames[frame].position)
+    return points
+
+
+def _sticks(body: int, given: list[FloatArray], platform: bool, thick: float) -> list[Solid]:
+    """A ball at every point, and sticks between them; of the platform a plate, too."""
+    from trimesh import Trimesh, creation
+
+    points: list[FloatArray] = []
+    for point in given:
+        if all(np.linalg.norm(point - other) > _SAME for other in points):
+            points.append(point)
+    if len(points) < 2:
+        return []
+    meshes = []
+    for point in points:
+        ball = _coloured(creation.icosphere(1, 1.2 * thick), _BALL)
+        meshes.append(ball.apply_translation(point))
+    pairs = [(points[0], point) for point in points[1:]]
+    if len(points) > 2 and (platform or body < 0):  # around, not from the joint
+        corners = np.array(points)
+        centre = corners.mean(axis=0)
+        across = np.linalg.svd(corners - centre)[2][:2]
+        corners = corners[np.argsort(np.arctan2(*((corners - centre) @ across.T).T))]
+        pairs = list(zip(corners, np.roll(corners, -1, axis=0), strict=True))
+        if platform:
+            fan = [(len(corners), k, (k + 1) % len(corners)) for k in range(len(corners))]
+            both = np.array([*fan, *(face[::-1] for face in fan)])
+            plate = Trimesh(np.vstack([corners, centre]), both, process=False)
+            meshes.append(_coloured(plate, _PLATE))
+    for start, end in pairs:
+        middle, rotation = rod_pose(start, end)
+        stick = cylinder(0.6 * thick, float(np.linalg.norm(end - start)))
+        meshes.append(stick.apply_transform(_pose(middle, rotation)))
+    return [Solid(f'stick_{body + 1}_{k}', body, mesh) for k, mesh in enumerate(meshes)]
+
+
+def _mesh(shape: Shape) -> Any:
+    """A shape in the frame of its link; raises ValueError naming a file that has no faces."""
+    import trimesh
+    from trimesh import creation
+    from trimesh.transformations import euler_matrix
+
+    size: Any = shape.size
+    if shape.kind == 'box':
+        mesh = _coloured(creation.box(size), shape.colour)
+    elif shape.kind == 'cylinder':
+        mesh = cylinder(size[0], size[1], shape.colour)
+    elif shape.kind == 'sphere':
+        mesh = _coloured(creation.icosphere(2, size[0]), shape.colour)
+    else:
+        file: Any = shape.file
+        try:
+            mesh = trimesh.load_mesh(file)
+        except Exception as error:  # its readers of damaged files raise all kinds
+            reason = str(error).partition('\n')[0][:200] or type(error).__name__
+            raise ValueError(f'the mesh {file.name!r} cannot be read: {reason}') from error
+        if not len(mesh.faces) or not np.isfinite(mesh.vertices).all():
+            raise ValueError(f'the mesh {file.name!r} is empty or damaged: no faces were read')
+        mesh.apply_scale(size)
+        if mesh.visual is None or not mesh.visual.defined:
+            _coloured(mesh, shape.colour)
+    pose = euler_matrix(*shape.angles)
+    pose[:3, 3] = shape.position
+    return mesh.apply_transform(pose)
+
+
+def _coloured(mesh: Any, colour: tuple[int, int, int]) -> Any:
+    mesh.visual.face_colors = (*colour, 255)
+    return mesh
+
+
+def _pose(position: FloatArray, rotation: FloatArray) -> FloatArray:
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = rotation, position
+    return pose
 
 
 FORCE, TORQUE, PATH = (214, 39, 40), (31, 119, 180), (44, 160, 44)

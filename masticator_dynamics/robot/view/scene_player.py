@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs in the browser: live with a scrub bar and curves, or as one HTML file.
 
-The robot as reported by ROS topics: joint_states, bite_force and contact forces.
+They come from recordings, or from the robot's topics: joint_states, bite_force, contact forces.
 """
 
 from __future__ import annotations
 
+import base64
+import html
+import io
+import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +20,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.robot.view.page import PALETTE, with_curves
+from masticator_dynamics.files.share import view_text
 from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene, slider_ranges
 from masticator_dynamics.robot.view.server import serving
@@ -25,6 +29,65 @@ if TYPE_CHECKING:
     import viser
 
     from masticator_dynamics.mechanism import Mechanism
+
+
+_POINTS = 500  # of a curve
+_DIGITS = 4
+PALETTE = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
+_NO_WEBGL = 'This browser cannot draw in three dimensions (WebGL is missing or switched off).'
+
+
+def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
+    """Add curves of efforts and forces, and a still picture, to a page made by viser."""
+    charts = [
+        _chart(run.time, title, values, names)
+        for run in runs
+        for title, values, names in run.charts()
+    ]
+    text = json.dumps(charts, separators=(',', ':')).replace('</', '<\\/')
+    picture = base64.b64encode(_still(runs[0])).decode()
+    added = (
+        f'<script type="application/json" id="curves">{text}</script>'
+        f'<template id="still"><p>{html.escape(_NO_WEBGL)}</p>'
+        f'<img alt="{html.escape(runs[0].name)}" src="data:image/png;base64,{picture}"></template>'
+        f'<script>{view_text("curves.js")}</script>'
+    )
+    end = page.rindex('</body>')
+    return page[:end] + added + page[end:]
+
+
+def _chart(time: FloatArray, title: str, values: FloatArray, names: Sequence[str]) -> Any:
+    every = max(1, len(time) // _POINTS)
+    curves = [
+        {
+            'name': name,
+            'colour': PALETTE[k % len(PALETTE)],
+            'values': [float(f'{v:.{_DIGITS}g}') for v in values[::every, k].tolist()],
+        }
+        for k, name in enumerate(names)
+    ]
+    return {'title': title, 'time': np.round(time[::every], 4).tolist(), 'curves': curves}
+
+
+def _still(run: PlayedRun) -> bytes:
+    """The mechanism as lines between joints, halfway through the run, from the front; PNG."""
+    from matplotlib.figure import Figure
+
+    tree = run.mechanism.structure.tree
+    poses = tree.poses(run.q[len(run.q) // 2])
+    figure = Figure(figsize=(5.0, 4.0), layout='constrained')
+    axes = figure.subplots()
+    for j, placement in enumerate(tree.placements):
+        if placement.body >= 0:
+            ends = poses.origins[[placement.body, j]]
+            axes.plot(1e3 * ends[:, 1], 1e3 * ends[:, 2], '.-', color='#555', lw=2)
+    if 'incisor' in run.mechanism.frames:
+        path = frame_poses(run.mechanism, run.q, 'incisor')[0]
+        axes.plot(1e3 * path[:, 1], 1e3 * path[:, 2], color=PALETTE[2])
+    axes.set(xlabel='y, mm', ylabel='z, mm', title=run.name, aspect='equal')
+    stream = io.BytesIO()
+    figure.savefig(stream, format='png', dpi=100)
+    return stream.getvalue()
 
 
 LONGEST = 600.0  # s, of a page, which takes minutes to make
@@ -174,7 +237,7 @@ def look_at(server: viser.ViserServer, mechanism: Mechanism) -> None:
 
 
 def _newton_per_length(run: PlayedRun, scene: Scene) -> tuple[float, float]:
-    """N and N m per metre of arrow: the run's largest spans a third of the robot's size."""
+    """Scale of arrows, N and N m per metre: the run's largest spans a third of the robot's size."""
     largest = max((np.abs(f.vectors).max(initial=0.0) for f in run.forces.values()), default=0.0)
     efforts = np.abs(run.efforts).max(initial=0.0)
     length = LENGTH * scene.extent

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from masticator_dynamics.drives.timing import Spread
+from masticator_dynamics.drives.real_time import Spread
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE

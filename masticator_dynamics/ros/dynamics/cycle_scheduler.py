@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.drives.timing import Longest, Window
+from masticator_dynamics.drives.real_time import Longest, Window
 
 _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue

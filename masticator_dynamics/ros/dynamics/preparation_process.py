@@ -29,17 +29,15 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import LimitError, MasticatorError, in_words
-from masticator_dynamics.ros.dynamics.executed_motion import State
+from masticator_dynamics.ros.dynamics.cycle import State
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_points import (
-    TrajectoryPoints,
-    read_points,
-    to_independent,
-)
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
+    TrajectoryPoints,
     expected_duration,
     prepare,
+    read_points,
+    to_independent,
 )
 
 _START = 600.0  # s; code may have to be compiled

@@ -8,7 +8,7 @@ import dataclasses
 from typing import Annotated
 
 from masticator_dynamics.engine.evaluation.goals import GOALS
-from masticator_dynamics.ros.common.parameters import (
+from masticator_dynamics.ros.common.managed_node import (
     Autostart,
     Declaration,
     FramePrefix,

@@ -37,21 +37,21 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.common.guard import guard_of
-from masticator_dynamics.ros.common.outgoing import doubles
-from masticator_dynamics.ros.dynamics.executed_motion import Piece
+from masticator_dynamics.ros.dynamics.cycle import Piece
 from masticator_dynamics.ros.dynamics.trajectory_input import (
     ACTION,
     Outcome,
     Request,
     TrajectoryInput,
 )
-from masticator_dynamics.ros.dynamics.trajectory_points import JointsError, read_points
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     JointMotion,
+    JointsError,
     PastError,
     PreparedTrajectory,
+    read_points,
 )
 
 # Tolerances of actuated joints, if a goal gives none: as in config/controllers.yaml.
@@ -248,9 +248,9 @@ class TrajectoryAction:
             _forget(handle.request)
         self._goals.append(goal)
         self._timer.reset()
-        told = functools.partial(setattr, goal, 'outcome')
+        reply = functools.partial(setattr, goal, 'outcome')
         self._queue.put(
-            Request(goal.points, ACTION, told, lambda: handle.is_cancel_requested, goal.stamp)
+            Request(goal.points, ACTION, reply, lambda: handle.is_cancel_requested, goal.stamp)
         )
 
     def _look(self) -> None:
@@ -298,8 +298,8 @@ class TrajectoryAction:
             if any(other.outcome is None for other in later):
                 return False  # a stop now would take that one's place
             goal.stop_asked = True
-            told = functools.partial(setattr, goal, 'stop')
-            self._queue.put(Request(None, f'cancel of {ACTION}', told, stamp=piece.start))
+            reply = functools.partial(setattr, goal, 'stop')
+            self._queue.put(Request(None, f'cancel of {ACTION}', reply, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):
             return False if goal.stop is None else None
         stop = self._followed(goal.stop)  # not as prepared: the clock may have been set

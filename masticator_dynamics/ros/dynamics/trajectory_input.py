@@ -21,14 +21,13 @@ from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
-from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS
-from masticator_dynamics.ros.common.outgoing import RELIABLE
-from masticator_dynamics.ros.dynamics.executed_motion import ExecutedMotion, piece_at
+from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIABLE
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_points import TrajectoryPoints
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
+    TrajectoryPoints,
     check_start,
 )
 
@@ -59,7 +58,7 @@ class Request:
         A serialised message or its points; None: come to rest.
     source : str
         How it arrived.
-    told : callable or None
+    reply : callable or None
         Gets the motion that will be followed, or why there is none; from any thread.
     withdrawn : callable
         Whether it is no longer wanted, before it begins.
@@ -69,7 +68,7 @@ class Request:
 
     content: bytes | TrajectoryPoints | None
     source: str = _TOPIC
-    told: Callable[[Outcome], None] | None = None
+    reply: Callable[[Outcome], None] | None = None
     withdrawn: Callable[[], bool] = lambda: False
     stamp: int = 0
 
@@ -155,8 +154,8 @@ class TrajectoryInput:
     def reject(self, request: Request, error: Exception) -> None:
         """Count and report a request that is refused, and tell its sender."""
         self.rejections.reject(f'{request.source} rejected: ', in_words(error))
-        if request.told is not None:
-            request.told(error)
+        if request.reply is not None:
+            request.reply(error)
 
     def _take(self, data: bytes) -> None:
         stamp = 0
@@ -206,8 +205,8 @@ class TrajectoryInput:
             self._accepted(prepared)
             self.rejections.accept()
             self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
-            if request.told is not None:
-                request.told(prepared)
+            if request.reply is not None:
+                request.reply(prepared)
             if self._log_limit.allows():
                 self._tell(request, reading, prepared)
             return True
@@ -246,7 +245,7 @@ class TrajectoryInput:
             rest = TrajectoryPoints(self._independent, np.zeros(1), (states[0][0][None],))
             prepared = self.preparer.prepare(
                 reading.expected, rest if stop else None, *states, stamp, start,
-                self._settings().effort_limit_scale, request.told is not None,
+                self._settings().effort_limit_scale, request.reply is not None,
             )  # fmt: skip
             now = self.now()
             if not self.active:
@@ -279,8 +278,8 @@ class TrajectoryInput:
         self.overtaken += len(dropped)
         text = 'overtaken by a newer one before its checks were done'
         for request in dropped:
-            if request.told is not None:
-                request.told(InputError(text))
+            if request.reply is not None:
+                request.reply(InputError(text))
         if self._overtaken_limit.allows():
             note = self._overtaken_limit.note()
             self._node.get_logger().warning(f'{dropped[-1].source} {text}{note}')

@@ -26,9 +26,12 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.common.diagnostics import Rejections
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
-from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
-from masticator_dynamics.ros.common.outgoing import RELIABLE, joint_topic
+from masticator_dynamics.ros.common.direct_subscription import (
+    RELIABLE,
+    DirectSubscription,
+    joint_topic,
+)
+from masticator_dynamics.ros.common.status_reporter import NodeClock, both_clocks
 
 
 class AddedEffort:

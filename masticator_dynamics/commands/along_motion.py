@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator inverse-dynamics``: from a motion to actuator efforts.
-
-Violated ranges, active limits and motions that give way: counted by row, reported at the end.
-"""
+"""Commands that compute row by row along a table, such as inverse dynamics."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.files.tables import check_writable, write_table
+from masticator_dynamics.files.tables import check_writable, read_table, write_table
 from masticator_dynamics.limits.load_limits import (
     BINDING,
     Shortfall,
@@ -37,7 +34,12 @@ from masticator_dynamics.limits.load_limits import (
 )
 from masticator_dynamics.limits.ranges import RangeSurvey, survey_ranges
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.motion.motion_file import MotionFile, errors_located, read_motion
+from masticator_dynamics.motion.motion_file import (
+    MotionFile,
+    actuated_positions,
+    errors_located,
+    read_motion,
+)
 
 
 class RangeTally:
@@ -243,3 +245,68 @@ def _rows(time: FloatArray, effort: Effort) -> FloatArray:
     quantities = (effort.position, effort.velocity, effort.acceleration, effort.actuated)
     joints = np.stack(quantities, axis=-1).reshape(len(time), -1)
     return np.column_stack([time, joints, effort.contact, effort.closure_residual])
+
+
+_COUPLINGS = 100  # rows; some ten milliseconds of work
+
+
+@click.command()
+@mechanism_argument
+@motion_option
+@output_option
+def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
+    """Inertia coupling of the actuators along a motion.
+
+    The index MCI of an actuator compares the inertia it feels from the others with its own: 0
+    when it is alone, ln 2 = 0.69 when they are as large on average (S0 Sec. 6).
+    """
+    check_writable(output_file, motion_file, mechanism)
+    loaded = Mechanism.load(mechanism)
+    motion = read_motion(motion_file, loaded)
+    indices = []
+    for part in chunks(len(motion.time), _COUPLINGS, 'coupling'):
+        with errors_located(motion.table, part.start):
+            indices.append(loaded.inertia_coupling(loaded.attempt(motion.y[part]).all()))
+    header = ['time', *(f'mci_{joint}' for joint in loaded.actuated)]
+    write_table(output_file, header, np.column_stack([motion.time, np.vstack(indices)]))
+
+
+_POSES = 50  # rows; about a fifth of a second of work
+
+
+@click.command('forward-kinematics')
+@mechanism_argument
+@click.option(
+    '--joints',
+    'joints_file',
+    metavar='FILE',
+    required=True,
+    help='Positions of the actuated joints (CSV).',
+)
+@output_option
+@click.option(
+    '--tolerance',
+    type=click.FloatRange(min=0.0),
+    metavar='M',
+    default=1e-4,
+    show_default=True,
+    help='Largest gap in the loops that is accepted, m.',
+)
+def forward_kinematics(
+    mechanism: str, joints_file: str, output_file: str, tolerance: float
+) -> None:
+    """Independent coordinates from positions of the actuated joints.
+
+    Columns: time (increasing) and, for every actuated joint j, j or position_j. Other columns are
+    ignored.
+    """
+    check_writable(output_file, joints_file, mechanism)
+    loaded = Mechanism.load(mechanism)
+    table = read_table(joints_file)
+    time, positions = table.times(), actuated_positions(table, loaded)
+    rows = []
+    for part in chunks(len(time), _POSES, 'forward kinematics'):
+        with errors_located(table, part.start):
+            answer = loaded.forward_kinematics_batch(positions[part], tolerance)
+        rows.append(np.column_stack([time[part], answer.y, answer.closure_residual]))
+    write_table(output_file, ['time', *loaded.independent, 'closure_residual'], np.vstack(rows))

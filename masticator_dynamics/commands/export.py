@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator export-c``: inverse dynamics of a mechanism as C99."""
+"""Commands that write a mechanism for other programs: C99, and MJCF for MuJoCo."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import pathlib
 import click
 
 from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
+from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.engine.evaluation.goals import check_goals
 from masticator_dynamics.engine.traced.c_files import c_files
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
-from masticator_dynamics.files.tables import write_text
+from masticator_dynamics.files.tables import check_writable, write_text
+from masticator_dynamics.interchange.mjcf_export import export_mjcf as exported
 from masticator_dynamics.mechanism import Mechanism
 
 
@@ -40,3 +42,21 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives
             write_text(str(work / name), text)
     for name in files:
         click.echo(path / name)
+
+
+@click.command('export-mjcf')
+@mechanism_argument
+@click.option(
+    '--output', 'output_file', metavar='FILE', required=True, help='File to write (MJCF).'
+)
+def export_mjcf(mechanism: str, output_file: str) -> None:
+    """Write a mechanism as MJCF, for MuJoCo: a second simulator and an outside check.
+
+    Loops become stiff equalities, contacts balls between plates, motors <motor>. What MuJoCo has
+    no equal of is said on standard error and in the file.
+    """
+    check_writable(output_file, mechanism)
+    made = exported(Mechanism.load(mechanism).description)
+    write_text(output_file, made.text)
+    for sentence in made.left_out:
+        warn(f'left out: {sentence}')

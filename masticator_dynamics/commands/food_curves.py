@@ -1,0 +1,199 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commands for measured force curves: a food for the twin, and texture profiles."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+import click
+
+from masticator_dynamics.commands.options import check_matplotlib
+from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
+
+_ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
+
+
+def by_quantity(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    """``force=NAME,time=NAME`` as a mapping (a callback for click); names may have commas."""
+    found: dict[str, str] = {}
+    for value in values:
+        parts = _ONE.split(value)
+        if parts[0].strip() or len(parts) < 3:
+            raise click.BadParameter(
+                f'{value!r} is not QUANTITY=…, of {", ".join(SI)}', context, parameter
+            )
+        for quantity, text in zip(parts[1::2], parts[2::2], strict=True):
+            if quantity in found:
+                raise click.BadParameter(f'{quantity} is there twice', context, parameter)
+            found[quantity] = text.strip()
+    return found
+
+
+def units_by_quantity(
+    context: click.Context, parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    """Units that are known, as :func:`by_quantity`."""
+    found = by_quantity(context, parameter, values)
+    for quantity, unit in found.items():
+        if unit.casefold() not in UNITS[quantity]:
+            raise click.BadParameter(
+                f'{unit!r} is no unit of {quantity}; there are {", ".join(UNITS[quantity])}',
+                context, parameter,
+            )  # fmt: skip
+    return found
+
+
+def size_of(quantity: str) -> Callable[[click.Context, click.Parameter, str], float]:
+    """A callback for click that reads a size such as ``8mm``, in SI units without a unit."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: str) -> float:
+        try:
+            return size(value, quantity)
+        except ValueError:
+            example = f'0.008 ({SI[quantity]}) or 8{next(iter(UNITS[quantity]))}'
+            raise click.BadParameter(
+                f'{value!r} is no size such as {example}', context, parameter
+            ) from None
+
+    return callback
+
+
+columns_option = click.option(
+    '--columns', multiple=True, callback=by_quantity, metavar='QUANTITY=NAME,…',
+    help='Columns of displacement, force and time, by name or number. Default: by the header.',
+)  # fmt: skip
+units_option = click.option(
+    '--units', multiple=True, callback=units_by_quantity, metavar='QUANTITY=UNIT,…',
+    help='Such as displacement=mm,force=g. Default: as in the header.',
+)  # fmt: skip
+
+
+@click.command('fit-food')
+@click.argument('curve', metavar='CURVE')
+@click.option('--output', required=True, metavar='FILE', help="Food (YAML); '-': standard output.")
+@click.option(
+    '--thickness', required=True, callback=size_of('displacement'),
+    help='Of the sample: 8mm, or 0.008 (m).',
+)  # fmt: skip
+@click.option(
+    '--softening',
+    type=click.FloatRange(0.0, 1.0),
+    default=1.0,
+    show_default=True,
+    help='Force of a bite over that of the bite before; one compression does not determine it.',
+)
+@click.option('--plot', metavar='FILE', help='Picture of curve and fit: PNG, SVG or PDF.')
+@columns_option
+@units_option
+def fit_food(
+    curve: str,
+    output: str,
+    thickness: float,
+    softening: float,
+    plot: str | None,
+    columns: dict[str, str],
+    units: dict[str, str],
+) -> None:
+    """Fit stiffness, yield force and fracture to CURVE, a compression as analysers export it.
+
+    CURVE has displacement and force; units are read from its header. A file with the columns
+    displacement and force alone is in m and N.
+    """
+    import io
+    import pathlib
+
+    import yaml
+
+    from masticator_dynamics.errors import InputError
+    from masticator_dynamics.files.tables import check_writable, write_bytes, write_text
+    from masticator_dynamics.robot.laboratory.curves import fit_figure, read_curve
+    from masticator_dynamics.robot.laboratory.curves import fit_food as fit
+    from masticator_dynamics.robot.laboratory.units import check_possible
+
+    check_writable(output, curve)
+    if plot is not None:
+        check_matplotlib('--plot', '')
+        check_writable(plot, curve, output)
+        kind = pathlib.Path(plot).suffix.lstrip('.').lower()
+        if kind not in ('png', 'svg', 'pdf'):
+            raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
+    check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
+    read = read_curve(curve, columns, units)
+    try:
+        found = fit(read.displacement, read.force, thickness=thickness, softening=softening)
+    except InputError as error:
+        raise InputError(f'{curve}: {error}') from error
+    values = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
+    kept = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
+    broken = 'with a fracture' if found.breaks else 'without a fracture'
+    note = (
+        f'# Fitted to {curve}, {broken}; the law differs from the curve by '
+        f'{found.residual:.1%} of its peak (root mean square).\n'
+    )
+    write_text(output, note + yaml.safe_dump(kept, sort_keys=False))
+    if plot is not None:
+        picture = io.BytesIO()
+        figure = fit_figure(found, read.displacement, read.force)
+        figure.savefig(picture, format=kind, dpi=160)
+        write_bytes(plot, picture.getvalue())
+    click.echo(read.reading, err=True)
+    click.echo(
+        f'{found.food.stiffness / 1e3:.4g} N/mm, yields at {found.food.yield_force:.4g} N, '
+        f'{broken}, residual {found.residual:.1%} of the peak',
+        err=True,
+    )
+
+
+@click.command()
+@click.argument('curves', metavar='CURVE...', nargs=-1, required=True)
+@click.option('--output', required=True, metavar='FILE', help="Table (CSV); '-': standard output.")
+@click.option(
+    '--touch', default='0.1N', show_default=True, callback=size_of('force'),
+    help='Force above which the plunger touches the sample.',
+)  # fmt: skip
+@columns_option
+@units_option
+def texture(
+    curves: tuple[str, ...],
+    output: str,
+    touch: float,
+    columns: dict[str, str],
+    units: dict[str, str],
+) -> None:
+    """Two-bite profile of every CURVE, a file of a texture analyser or a folder of them.
+
+    A file has time, displacement and force in any of the usual forms; units are read from its
+    header. The table has one row per file, in SI units, with the figures by work and deformation
+    and, behind analyser_, those that instruments print.
+    """
+    import numpy as np
+
+    from masticator_dynamics.errors import InputError
+    from masticator_dynamics.files.tables import check_writable, write_table
+    from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
+    from masticator_dynamics.robot.laboratory.texture_profile import figures, strokes
+
+    if not 0.0 < touch < math.inf:
+        raise InputError(f'--touch is {touch:g} N, expected a positive number')
+    files = curve_files(curves)
+    check_writable(output, *files)
+    rows, readings = [], []
+    for file in files:
+        curve = read_curve(file, columns, units, timed=True)
+        gap = curve.displacement.max() - curve.displacement
+        try:
+            found = strokes(curve.time, gap, curve.force, touch)
+        except InputError as error:
+            raise InputError(f'{file}: {error}') from error
+        bites = tuple(stroke for stroke in found if stroke.contact_time)
+        rows.append({'curve': file, **figures(bites)})
+        told = '' if len(bites) == 2 else f'; bites above {touch:g} N: {len(bites)}, not two'
+        readings.append(curve.reading + told)
+    names = list(rows[0])
+    write_table(output, names, np.array([list(row.values()) for row in rows], dtype=object))
+    click.echo('\n'.join(readings), err=True)

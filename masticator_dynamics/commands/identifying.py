@@ -1,0 +1,333 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that learn about a robot from recordings, and make motions to record."""
+
+from __future__ import annotations
+
+import pathlib
+
+import click
+import numpy as np
+
+from masticator_dynamics.commands.options import check_matplotlib, mechanism_argument, split_names
+from masticator_dynamics.commands.terminal import progress_bar
+from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.scaling import with_rotors
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.folder import results_in
+from masticator_dynamics.files.tables import check_writable, read_table, write_table, write_text
+from masticator_dynamics.identification.calibration import Calibration
+from masticator_dynamics.identification.calibration import calibrate as found_by
+from masticator_dynamics.identification.calibration_search import Fixture
+from masticator_dynamics.identification.excitation import exciting_motion
+from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
+from masticator_dynamics.identification.identify import identify as identified
+from masticator_dynamics.identification.report import report
+from masticator_dynamics.identification.robot_log import checked, read_log
+from masticator_dynamics.identification.unknowns import Beliefs
+from masticator_dynamics.identification.written import (
+    check_loads,
+    description_files,
+    drives_text,
+    with_drive_friction,
+    without_drive_friction,
+)
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_file import actuated_positions, motion_columns
+
+_HELD_OUT = 0.25  # of the recording, its end
+
+
+@click.command('identify')
+@mechanism_argument
+@click.option(
+    '--log', 'log_file', metavar='FILE', required=True,
+    help='Recording (CSV or MCAP) with positions and efforts of all motors.',
+)  # fmt: skip
+@click.option(
+    '--output', 'output', type=click.Path(path_type=pathlib.Path), metavar='FILE', required=True,
+    help='Description to write (YAML); URDF and report (HTML) of the same name go beside it.',
+)  # fmt: skip
+@click.option(
+    '--held-out', metavar='FILE',
+    help='Recording to judge by. Default: the last quarter of --log, not learnt from.',
+)  # fmt: skip
+@click.option(
+    '--drives', 'drives_file', type=click.Path(dir_okay=False, path_type=pathlib.Path),
+    metavar='FILE',
+    help="Drives file: motors' constant and viscous friction is the drives', and a drives file "
+    'with the new numbers is written, too.',
+)  # fmt: skip
+@click.option('--topic', help='Of joint states in an MCAP file. Default: the one that fits.')
+@click.option(
+    '--cutoff', type=click.FloatRange(1.0, 200.0), default=15.0, show_default=True,
+    help='Of the filter, Hz: above what the motion holds, below what only shakes.',
+)  # fmt: skip
+@click.option(
+    '--torque-constants', type=click.FloatRange(0.0, 1.0), default=0.0, show_default=True,
+    help='How far measured efforts may err by a factor (standard deviation).',
+)  # fmt: skip
+@click.option(
+    '--sensor', type=click.FloatRange(0.0, 1.0), default=0.0, show_default=True,
+    help='How far the force sensor may err, in scale and offset (standard deviation).',
+)  # fmt: skip
+def identify(
+    mechanism: str,
+    log_file: str,
+    output: pathlib.Path,
+    held_out: str | None,
+    drives_file: pathlib.Path | None,
+    topic: str | None,
+    cutoff: float,
+    torque_constants: float,
+    sensor: float,
+) -> None:
+    """Find masses, friction and more of a robot from a recording of its motion.
+
+    Columns of a CSV log: time; position_J and effort_J of every actuated joint J; fx fy fz tx ty tz
+    on the platform, or none of these. Files that exist are not replaced.
+    """
+    files = _files(output, drives_file)
+    check_matplotlib()
+    description = load_description(mechanism)
+    if drives_file is not None:
+        description = with_rotors(description, load_drives(drives_file))
+        description = with_motor_friction(description)
+        description = with_drive_friction(description, load_drives(drives_file))
+    beliefs = Beliefs(effort=torque_constants, sensor=sensor)
+    loaded = Mechanism(description)
+    log = checked(loaded, read_log(log_file, loaded, topic))
+    if held_out is None:
+        end = round((1.0 - _HELD_OUT) * len(log.time))
+        log, other = log.part(slice(0, end)), log.part(slice(end, None))
+    else:
+        other = checked(loaded, read_log(held_out, loaded, topic))
+    with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
+        found = identified(description, log, other, beliefs, cutoff, bar.update)
+    texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
+    with results_in(output.parent, list(texts)) as folder:
+        for name, text in texts.items():
+            write_text(str(folder / name), text)
+    before, after = found.errors
+    click.echo(
+        f'{len(found.learnt.amounts)} combinations of {len(found.deviations)} parameters learnt; '
+        f'error of efforts, held out: {100.0 * before:.2f} % with the file, '
+        f'{100.0 * after:.2f} % now'
+    )
+    if found.kept:
+        click.echo(f'not determined, as in the file: {", ".join(found.kept)}')
+    if len(loaded.actuated) == len(loaded.independent):
+        click.echo('no redundant motors: encoders and torque constants cannot be checked')
+
+
+def _files(output: pathlib.Path, drives_file: pathlib.Path | None) -> list[str]:
+    """Names of the files to write, none of which exists."""
+    if output.suffix != '.yaml':
+        raise InputError(f'{output}: the description should be called something.yaml')
+    names = [output.name, f'{output.stem}.urdf', f'{output.stem}.html']
+    names += [f'{output.stem}_drives.yaml'] if drives_file is not None else []
+    for name in names:
+        if (output.parent / name).exists():
+            raise InputError(f'{output.parent / name} exists; it is not replaced')
+    return names
+
+
+def _texts(
+    found: Identified,
+    original: MechanismDescription,
+    files: list[str],
+    log_file: str,
+    held_out: str | None,
+    drives_file: pathlib.Path | None,
+) -> dict[str, str]:
+    """All files, which were tried before."""
+    before, after = found.errors
+    if not after < before:
+        raise InputError(
+            f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
+            f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
+        )
+    comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
+    values, stem = found.values, pathlib.Path(files[0]).stem
+    mechanism = found.mechanism
+    if drives_file is not None:
+        values = without_drive_friction(mechanism, original, values)
+        mechanism = Mechanism(with_motor_friction(original))
+    written = description_files(mechanism, values, stem, comment)
+    check_loads(written, stem)
+    judged = held_out or f'the end of {log_file}'
+    texts = {**written.texts, files[2]: report(found, log_file, judged)}
+    if drives_file is not None:
+        texts[files[3]] = drives_text(drives_file, found.values, comment)
+    return texts
+
+
+@click.command('excite')
+@mechanism_argument
+@click.option(
+    '--output', 'output_file', metavar='FILE', required=True,
+    help="Motion with derivatives (CSV); '-': standard output.",
+)  # fmt: skip
+@click.option(
+    '--duration', type=click.FloatRange(1.0, 3600.0), metavar='S', default=20.0, show_default=True,
+    help='How long the motion takes, s.',
+)  # fmt: skip
+@click.option(
+    '--highest', type=click.FloatRange(0.01, 100.0), metavar='HZ', default=2.0, show_default=True,
+    help='Highest frequency, Hz; the lowest is a sixth of it.',
+)  # fmt: skip
+@click.option(
+    '--rate', type=click.FloatRange(1.0, 10000.0), metavar='HZ', default=250.0, show_default=True,
+    help='Rows of the motion per second.',
+)  # fmt: skip
+@click.option(
+    '--tries', type=click.IntRange(2, 100_000), default=100, show_default=True,
+    help='Motions to compare.',
+)  # fmt: skip
+@click.option('--seed', type=int, default=0, show_default=True, help='Same seed, same motion.')
+def excite(
+    mechanism: str,
+    output_file: str,
+    duration: float,
+    highest: float,
+    rate: float,
+    tries: int,
+    seed: int,
+) -> None:
+    """A motion from which `masticator identify` learns much.
+
+    Sums of sines in the independent coordinates, from rest in the middle of all ranges and back, as
+    large as the ranges of joints and sockets and the limits of the motors allow, and chosen for the
+    information in the efforts that it takes.
+    """
+    check_writable(output_file, mechanism)
+    loaded = Mechanism.load(mechanism)
+    with progress_bar('excite', tries) as bar:
+        found = exciting_motion(loaded, duration, highest, rate, tries, seed, bar.update)
+    # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
+    values = np.swapaxes(found.rows, 1, 2).reshape(len(found.time), -1)
+    write_table(output_file, motion_columns(loaded), np.column_stack([found.time, values]))
+    before, after = found.condition
+    click.echo(
+        f'{len(found.time)} rows; condition of the equations {before:.3g} at first, {after:.3g} '
+        f'now; directions that such a recording tells: {found.learnt[0]} at first, '
+        f'{found.learnt[1]} now',
+        err=True,
+    )
+
+
+_CONFIDENT = 1.96  # standard deviations on both sides of 95 % of a normal distribution
+_NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that something is wrong
+
+
+@click.command('calibrate')
+@mechanism_argument
+@click.option(
+    '--joints', 'joints_file', metavar='FILE', required=True,
+    help='Positions of the actuated joints while the mechanism moved through its range (CSV).',
+)  # fmt: skip
+@click.option(
+    '--output', 'output_file', metavar='FILE', required=True,
+    help="Parameters found (YAML); '-': standard output.",
+)  # fmt: skip
+@click.option(
+    '--parameters', 'names', metavar='LIST', callback=split_names,
+    help='What is unknown: crank_1.zero,coupler_1_tip_fixed.z, ... (default: all zeros).',
+)  # fmt: skip
+@click.option(
+    '--tolerance', type=click.FloatRange(min=0.0), metavar='M', default=1e-5, show_default=True,
+    help='Standard deviation of each coordinate of all other parts, m.',
+)  # fmt: skip
+@click.option(
+    '--resolution', type=click.FloatRange(min=0.0, min_open=True), metavar='RAD',
+    help='One count of the encoders, rad or m (default: the smallest step in the file).',
+)  # fmt: skip
+@click.option(
+    '--fixture', 'fixture_file', metavar='FILE',
+    help='The same readings in poses held by a fixture, with their independent coordinates (CSV).',
+)  # fmt: skip
+@click.option(
+    '--fixture-error', type=click.FloatRange(min=0.0, min_open=True), metavar='M', default=1e-5,
+    show_default=True, help='Standard deviation of these coordinates, m or rad.',
+)  # fmt: skip
+def calibrate(
+    mechanism: str,
+    joints_file: str,
+    output_file: str,
+    names: tuple[str, ...] | None,
+    tolerance: float,
+    resolution: float | None,
+    fixture_file: str | None,
+    fixture_error: float,
+) -> None:
+    """Zeros of the encoders, and dimensions, from redundant encoders alone.
+
+    With more encoders than degrees of freedom, readings must agree with one another. What they do
+    not tell is named, with the measurement that would.
+    """
+    import yaml
+
+    check_writable(output_file, joints_file, fixture_file, mechanism)
+    loaded = Mechanism.load(mechanism)
+    readings = actuated_positions(read_table(joints_file), loaded)
+    count = np.full(readings.shape[1], resolution) if resolution else _smallest_steps(readings)
+    try:
+        found = found_by(
+            loaded, readings, count / np.sqrt(12.0), names or (), tolerance=tolerance,
+            fixture=_fixture(loaded, fixture_file, fixture_error),
+        )  # fmt: skip
+    except InputError as error:
+        raise InputError(f'{joints_file}: {error}') from error
+    for line in calibration_lines(loaded, found, tolerance):
+        click.echo(line, err=output_file == '-')
+    write_text(output_file, yaml.safe_dump({'parameters': found.parameters}, sort_keys=False))
+
+
+def _smallest_steps(readings: FloatArray) -> FloatArray:
+    """The smallest step (n_u,) of each encoder in a recording: a count, or what text has left."""
+    steps = np.abs(np.diff(readings, axis=0))
+    steps = np.where(steps > 1e-12, steps, np.inf).min(axis=0, initial=np.inf)
+    if np.isinf(steps).all():
+        return np.full(len(steps), 1e-6)
+    return np.where(np.isfinite(steps), steps, steps[np.isfinite(steps)].max())
+
+
+def _fixture(mechanism: Mechanism, file: str | None, error: float) -> Fixture | None:
+    if file is None:
+        return None
+    table = read_table(file)
+    y = table.numbers(mechanism.independent)
+    return Fixture(actuated_positions(table, mechanism), y, np.full(y.shape[1], error))
+
+
+def calibration_lines(mechanism: Mechanism, found: Calibration, tolerance: float) -> list[str]:
+    """What was found, line by line."""
+    encoders, freedoms = len(mechanism.actuated), len(mechanism.independent)
+    lines = []
+    if encoders == freedoms:
+        lines.append(
+            f'{encoders} encoders for {freedoms} degrees of freedom: any readings agree, so they '
+            'tell nothing by themselves'
+        )
+    for k, name in enumerate(found.names):
+        unit, half = found.units[k], _CONFIDENT * found.sd[k]
+        angle = f' ({np.degrees(half):.2g} degrees)' if unit == 'rad' else ''
+        text = f'{found.values[k]:.6g} {unit}'.strip()
+        text += f' within {half:.2g} {unit}'.rstrip() + angle if found.learnt[k] else ', not seen'
+        lines.append(f'{name}: {text}')
+    if any(found.learnt):
+        lines.append(f'(95 %, other dimensions known to {tolerance * 1e3:g} mm each)')
+    lines += [f'not seen: {u.text}; {u.remedy} would show it' for u in found.unseen]
+    if np.isfinite(found.residual_after):
+        lines.append(
+            f'redundant encoders disagreed by {found.residual_before:.3g} and now by '
+            f'{found.residual_after:.3g} (root mean square, rad or m, held-out poses)'
+        )
+    if found.misfit > _NOT_MUCH:
+        lines.append(
+            f'errors are {found.misfit:.2g} times what the encoders and the tolerance explain: '
+            'something else is off, a dimension, play, or an encoder'
+        )
+    return lines

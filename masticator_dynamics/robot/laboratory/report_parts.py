@@ -1,0 +1,380 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a report: pictures, the paragraph on methods, tables as CSV, Parquet and a workbook."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import importlib.util
+import math
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.tables import replacing, write_table
+from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
+from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.result_tables import Result, Table
+from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
+from masticator_dynamics.robot.laboratory.units import condition, level, named_term
+
+# Figures in the report, with their units and the factor to them from SI units.
+SHOWN = {
+    'hardness': ('N', 1.0),
+    'break_force': ('N', 1.0),
+    'break_deformation': ('mm', 1e3),
+    'mean_stiffness': ('N/mm', 1e-3),
+    'mean_work': ('mJ', 1e3),
+    'cohesiveness': ('', 1.0),
+    'springiness': ('', 1.0),
+    'chewiness': ('N', 1.0),
+    'resilience': ('', 1.0),
+    'decay_per_stroke': ('%', 1e2),
+    'analyser_cohesiveness': ('', 1.0),
+    'analyser_springiness': ('', 1.0),
+    'analyser_chewiness': ('N', 1.0),
+    'condyle_left_peak': ('N', 1.0),
+    'condyle_right_peak': ('N', 1.0),
+    'condyle_left_lifts': ('a mouthful', 1.0),
+    'condyle_right_lifts': ('a mouthful', 1.0),
+    'largest_effort_rms': ('N m', 1.0),
+}
+_ALONG = 300  # points of a mean curve
+_PANELS = 9
+
+
+def force_figure(experiment: Experiment) -> Any:
+    """First bites over the gap, and peaks from stroke to stroke: mean and standard deviation."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 3.8), layout='constrained')
+    first, peaks = figure.subplots(1, 2)
+    for k, (name, chewed) in enumerate(_chewed(experiment).items()):
+        gap, mean, spread = mean_bite([bite for bite, _ in chewed])
+        first.plot(1e3 * gap, mean, color=f'C{k}', lw=1.4, label=name)
+        first.fill_between(1e3 * gap, mean - spread, mean + spread, color=f'C{k}', alpha=0.2, lw=0)
+        count = min(len(found) for _, found in chewed)
+        heights = np.array([found[:count] for _, found in chewed])
+        deviation = heights.std(axis=0, ddof=1) if len(heights) > 1 else None
+        peaks.errorbar(
+            np.arange(1, count + 1), heights.mean(axis=0), deviation, fmt='o-', color=f'C{k}',
+            ms=3, lw=0.9, capsize=2,
+        )  # fmt: skip
+    first.set(xlabel='gap of the teeth, mm', ylabel='force of the food, N', title='first bite')
+    first.set_xlim(left=0.0, right=first.get_xlim()[1])
+    first.invert_xaxis()
+    peaks.xaxis.get_major_locator().set_params(integer=True)
+    peaks.set(xlabel='stroke', ylabel='peak force, N', title='peak of every stroke', ylim=(0, None))
+    if len(first.lines) > 1:
+        first.legend(fontsize=8, frameon=False)
+    for axes in (first, peaks):
+        axes.grid(alpha=0.3)
+    return figure
+
+
+def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
+    """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
+    found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
+    for mouthful in sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())]):
+        file = experiment.recording(mouthful)
+        if not file.exists():
+            continue
+        series = recording.read_recording(file)
+        if not texture_profile.openings(series.gap):
+            continue
+        strokes = texture_profile.strokes(series.time, series.gap, series.force)
+        rows = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
+        bite = np.array([series.gap[rows], series.force[rows]])
+        name = condition(mouthful.levels)
+        found.setdefault(name, []).append((bite, [s.peak_force for s in strokes]))
+    return found
+
+
+def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and standard deviation of the force while the teeth close, over gaps that all reached.
+
+    Parameters
+    ----------
+    bites : sequence of (2, N) array
+        Gap (m) and force (N) of each bite.
+
+    Returns
+    -------
+    gap, mean, deviation : array, shape (M,)
+        m, N, N; the deviation of a single bite is 0.
+    """
+    closing = []
+    for gap, force in bites:
+        end = int(gap.argmin()) + 1
+        order = np.argsort(gap[:end], kind='stable')
+        closing.append((gap[:end][order], force[:end][order]))
+    low, high = max(gap[0] for gap, _ in closing), min(gap[-1] for gap, _ in closing)
+    along = np.linspace(low, high, _ALONG)
+    forces = np.array([np.interp(along, gap, force) for gap, force in closing])
+    spread = forces.std(axis=0, ddof=1) if len(forces) > 1 else np.zeros(_ALONG)
+    return along, forces.mean(axis=0), spread
+
+
+def figures_figure(results: Sequence[Result], random: bool) -> Any:
+    """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
+    from matplotlib.figure import Figure
+
+    columns, rows = result_tables.conditions_table(results, random)
+    count = columns.index('figure')
+    names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
+    stats = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
+    values: dict[tuple[Any, ...], list[Mapping[str, float]]] = {}
+    for result in results:
+        if not result.fault:
+            values.setdefault(tuple(result.levels.values()), []).append(result.figures())
+    known = {name for (_, name), row in stats.items() if math.isfinite(row[1])}
+    chosen = [name for name in SHOWN if name in known][:_PANELS]
+    figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
+    panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
+    labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
+    for axes, name in zip(panels.flat, chosen, strict=False):
+        unit, scale = SHOWN[name]
+        for place, key in enumerate(names):
+            dots = [scale * row[name] for row in values.get(key, ()) if math.isfinite(row[name])]
+            axes.plot([place] * len(dots), dots, 'o', color=f'C{place}', ms=4, alpha=0.4)
+            _, mean, _, _, low, high = (scale * v for v in stats[key, name])
+            if math.isfinite(mean):
+                bar = [[mean - low], [high - mean]] if math.isfinite(low) else None
+                axes.errorbar([place + 0.2], [mean], bar, fmt='_', color=f'C{place}', capsize=3)
+        axes.set_title(name.replace('_', ' '), fontsize=10)
+        axes.set_ylabel(unit)
+        axes.set_xlim(-0.6, len(names) - 0.4)
+        axes.set_xticks(range(len(names)), labels, fontsize=8)
+        if len(names) > 3:
+            axes.tick_params(axis='x', rotation=30)
+            for label in axes.get_xticklabels():
+                label.set(horizontalalignment='right', rotation_mode='anchor')
+        axes.grid(axis='y', alpha=0.3)
+    for axes in panels.flat[len(chosen) :]:
+        axes.set_visible(False)
+    return figure
+
+
+PACKAGE = 'masticator_dynamics'
+_YEAR = 2026
+_FIGURES = (
+    'Texture figures were computed from gap and force as in a texture profile analysis with two '
+    'bites (Friedman, Whitney and Szczesniak 1963; Bourne 1978), with contact above {touch} N.'
+)
+_TESTS = (
+    'Figures were compared by analysis of variance of all factors and their interactions (sums of '
+    'squares of type II; p corrected for all effects on a figure after Holm), levels by marginal '
+    'means (Tukey and Kramer), with statsmodels {version}; intervals are 95 % confidence intervals.'
+)
+
+
+def methods(experiment: Experiment) -> str:
+    """What was done, as a paragraph of a paper."""
+    protocol, kept = experiment.protocol, _recorded(experiment)
+    motion = protocol.motion
+    if motion.recording:
+        moved = f'The jaw repeated the recorded motion of a subject ({motion.recording})'
+    else:
+        same = {
+            'motion.side': f'on the {motion.side} side',
+            'motion.period': f'a period of {level("motion.period", motion.period)}',
+            'motion.opening': f'an opening of {level("motion.opening", motion.opening)}',
+            'motion.occlusal_gap': f'an occlusal gap of {motion.occlusal_gap:g} m',
+        }
+        kept_same = [text for name, text in same.items() if name not in protocol.factors]
+        moved = ', '.join([f'The jaw chewed {_strokes(experiment)}', *kept_same])
+    sentences = [
+        f'Mouthfuls were chewed by {experiment.where} (six motors, four degrees of freedom, '
+        f'sockets: {protocol.sockets}; drives at {kept["rate"]:g} Hz).',
+        f'{moved}.',
+        _design(experiment),
+    ]
+    spread = {name: size for name, size in dict(protocol.variation).items() if size}
+    if spread and experiment.where != ROBOT:
+        parts = ', '.join(f'{name.replace("_", " ")} {size:g}' for name, size in spread.items())
+        sentences.append(
+            f'The simulated food varied from mouthful to mouthful (standard deviations of the '
+            f'logarithm: {parts}).'
+        )
+    sentences.append(_FIGURES.format(touch=TOUCH))
+    if experiment.random:
+        sentences.append(_TESTS.format(version=importlib.metadata.version('statsmodels')))
+    versions = kept['versions']
+    chewed, now = versions[PACKAGE], importlib.metadata.version(PACKAGE)
+    software = f'Software: {PACKAGE} {chewed}' + (f' (this report: {now})' if now != chewed else '')
+    sentences.append(
+        f'{software}, Python {versions["python"]}, NumPy {versions["numpy"]}, SciPy '
+        f'{versions["scipy"]}.'
+    )
+    return ' '.join(sentences)
+
+
+def citation(experiment: Experiment) -> str:
+    """How to cite the software that chewed."""
+    version = _recorded(experiment)['versions'][PACKAGE]
+    return f'The {PACKAGE} authors ({_YEAR}): {PACKAGE}, version {version}. Software.'
+
+
+def _recorded(experiment: Experiment) -> dict[str, Any]:
+    """Settings of the first mouthful that was chewed."""
+    files = map(experiment.recording, experiment.mouthfuls)
+    return recording.read_settings(next(file for file in files if file.exists()))
+
+
+def _strokes(experiment: Experiment) -> str:
+    counts = sorted({mouthful.strokes for mouthful in experiment.mouthfuls})
+    return ' or '.join(map(str, counts)) + ' strokes per mouthful'
+
+
+def _design(experiment: Experiment) -> str:
+    protocol = experiment.protocol
+    factors = dict(protocol.factors)
+    if protocol.samples:
+        factors['strokes'] = list(protocol.samples)
+    times = f'{protocol.repetitions} repetition{"s" * (protocol.repetitions > 1)}'
+    order = f'in random order (seed {protocol.seed})' if protocol.order == 'random' else 'in order'
+    if not factors:
+        return f'{protocol.food} was chewed with {times}, {order}.'
+    levels = ' × '.join(
+        f'{named_term(name)} ({", ".join(level(name, v) for v in values)})'
+        for name, values in factors.items()
+    )
+    return f'Factors were crossed: {levels}, with {times} of each condition, {order}.'
+
+
+WORKBOOK, CURVES = 'results.xlsx', 'curves'
+_CURVE = ('time', 'gap', 'force')  # s, m, N
+
+
+@dataclasses.dataclass(frozen=True)
+class Formats:
+    """What is written beside CSV files and the report.
+
+    Attributes
+    ----------
+    parquet : bool
+        Every table as Parquet, too; curves, if asked for, in one file.
+    xlsx : bool
+        All tables as a workbook.
+    curves : bool
+        Time, gap and force of every mouthful.
+    """
+
+    parquet: bool = False
+    xlsx: bool = False
+    curves: bool = False
+
+    def check(self) -> None:
+        """Check that what they need is installed, before any long work.
+
+        Raises
+        ------
+        InputError
+            Naming what is not.
+        """
+        for asked, module, extra in (
+            (self.parquet, 'pyarrow', 'parquet'), (self.xlsx, 'xlsxwriter', 'xlsx'),
+        ):  # fmt: skip
+            if asked and importlib.util.find_spec(module) is None:
+                raise InputError(
+                    f"--{extra} needs {module}: pip install 'masticator_dynamics[{extra}]'"
+                )
+
+
+def write_tables(
+    folder: pathlib.Path, tables: Mapping[str, Table], formats: Formats
+) -> list[pathlib.Path]:
+    """Write tables by name; return the files."""
+    written = []
+    for name, (columns, rows) in tables.items():
+        file = folder / f'{name}.csv'
+        write_table(str(file), columns, np.array(rows, dtype=object).reshape(-1, len(columns)))
+        written.append(file)
+        if formats.parquet:
+            written.append(_write_parquet(file.with_suffix('.parquet'), columns, rows))
+    if formats.xlsx:
+        written.append(_write_workbook(folder / WORKBOOK, tables))
+    return written
+
+
+def write_curves(experiment: Experiment, formats: Formats) -> list[pathlib.Path]:
+    """Write the curves of all existing recordings, one CSV each, and one Parquet file of all."""
+    if not formats.curves:
+        return []
+    folder = experiment.folder / CURVES
+    folder.mkdir(exist_ok=True)
+    written = []
+    for mouthful, values in _curves(experiment):
+        file = folder / f'{mouthful.name}.csv'
+        write_table(str(file), _CURVE, values)
+        written.append(file)
+    if formats.parquet:
+        written.append(_write_curves_parquet(experiment))
+    return written
+
+
+def _curves(experiment: Experiment) -> Iterator[tuple[Any, np.ndarray]]:
+    for mouthful in experiment.mouthfuls:
+        file = experiment.recording(mouthful)
+        if file.exists():
+            series = recording.read_recording(file)
+            yield mouthful, np.column_stack([series.time, series.gap, series.force])
+
+
+def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]) -> pathlib.Path:
+    import pyarrow.parquet
+
+    content = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
+    with replacing(file, binary=True) as stream:
+        pyarrow.parquet.write_table(pyarrow.table(content), stream)
+    return file
+
+
+def _write_curves_parquet(experiment: Experiment) -> pathlib.Path:
+    """One row group for each mouthful, with its levels: more would not fit into memory."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    factors = list(experiment.mouthfuls[0].levels)
+    schema = pa.schema(
+        [('mouthful', pa.int32()), *((name, pa.string()) for name in factors),
+         ('repetition', pa.int32()), *((name, pa.float64()) for name in _CURVE)]
+    )  # fmt: skip
+    file = experiment.folder / f'{CURVES}.parquet'
+    with replacing(file, binary=True) as stream, pa.parquet.ParquetWriter(stream, schema) as out:
+        for mouthful, values in _curves(experiment):
+            count = len(values)
+            head = [mouthful.number, *map(str, mouthful.levels.values()), mouthful.repetition]
+            columns = [[cell] * count for cell in head] + list(values.T)
+            out.write_table(pa.table(dict(zip(schema.names, columns, strict=True)), schema))
+    return file
+
+
+def _write_workbook(file: pathlib.Path, tables: Mapping[str, Table]) -> pathlib.Path:
+    """A sheet for each table; what is not a finite number is an empty cell."""
+    import xlsxwriter
+
+    with replacing(file, binary=True) as stream:
+        # Texts of a protocol are texts, whatever they begin with.
+        plain = {'strings_to_formulas': False, 'strings_to_urls': False, 'in_memory': True}
+        book = xlsxwriter.Workbook(stream, plain)
+        heading = book.add_format({'bold': True})
+        for name, (columns, rows) in tables.items():
+            sheet = book.add_worksheet(name)
+            sheet.freeze_panes(1, 0)
+            sheet.write_row(0, 0, columns, heading)
+            for k, row in enumerate(rows, start=1):
+                sheet.write_row(k, 0, [_cell(value) for value in row])
+        book.close()
+    return file
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return value if math.isfinite(value) else None

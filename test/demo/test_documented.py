@@ -1,0 +1,101 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Documented commands that talk to other processes: demos over ROS 2, servers, simulated drives."""
+
+import functools
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pages
+import pytest
+from by_the_clock import by_the_clock
+
+from demo.test_closed_loop import ATTEMPTS, CONSEQUENCES, has_multicast
+from masticator_dynamics.cli import main
+from masticator_dynamics.robot import demo
+from masticator_dynamics.robot.acceptance.checks import TIMING
+from masticator_dynamics.robot.recording import processes
+
+LINES = [line for line in pages.documented() if pages.waits(line)]
+DEMOS = [line for line in LINES if line.split()[1] == 'demo']
+PATIENCE = 240  # s
+PACKAGES = {'demo': (*demo.PACKAGES.values(), *demo.CLOSED_LOOP_PACKAGES.values()),
+            'view': (('viser',),), 'simulate-drives': (('can', 'canopen', 'msgpack'),)}  # fmt: skip
+
+
+@pytest.fixture
+def stocked(tmp_path, monkeypatch) -> pathlib.Path:
+    pages.stock(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    # A domain that no other process of this test run takes.
+    monkeypatch.setattr(processes.random, 'randint', lambda *_: 1 + os.getpid() % 101)
+    return tmp_path
+
+
+def skip_without(kind: str) -> None:
+    names = {name for group in PACKAGES[kind] for name in group}
+    missing = sorted(name for name in names if importlib.util.find_spec(name) is None)
+    if missing or (kind != 'view' and not has_multicast()):
+        pytest.skip(f'not installed: {", ".join(missing)}' if missing else 'no multicast route')
+
+
+@by_the_clock
+@pytest.mark.parametrize('line', DEMOS)
+def test_a_documented_demo_chews(line, stocked, monkeypatch, capsys) -> None:
+    """With one stroke; only what depends on the computer's speed may fail."""
+    skip_without('demo')
+    whole = demo.run_closed_loop
+    monkeypatch.setattr(demo, 'run_closed_loop', functools.partial(whole, strokes=1))
+    for _ in range(ATTEMPTS):
+        status = main(line.split()[1:])
+        told = capsys.readouterr().err
+        if 'too slow' not in told:
+            break
+    else:
+        pytest.skip(f'this computer is too slow or too busy: {told}')
+    closed = '--closed-loop' in line
+    folder = stocked / 'masticator_demo'
+    summary = json.loads((folder / ('closed_loop.json' if closed else 'summary.json')).read_text())
+    failed = {check['name'] for check in summary['checks'] if not check['passed']}
+    assert status == (1 if failed else 0), told
+    assert failed <= TIMING | (CONSEQUENCES if failed & TIMING else set()), told
+
+
+def unused_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return str(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize('line', [line for line in LINES if line not in DEMOS])
+def test_a_documented_command_runs_until_it_is_interrupted(line, stocked) -> None:
+    kind = line.split()[1]
+    skip_without(kind)
+    port = ['--port', unused_port()] if kind == 'view' else []
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'masticator_dynamics', *line.split()[1:], *port], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    try:
+        first = process.stdout.readline()
+        if kind == 'view':
+            address = re.match(r'(http://\S+) \(Ctrl-C ends\)', first)
+            assert address, process.communicate(timeout=PATIENCE)[1]
+            with urllib.request.urlopen(address[1], timeout=PATIENCE) as page:
+                assert b'<html' in page.read()
+        else:
+            assert first.startswith('ready: 6 drives'), process.communicate(timeout=PATIENCE)[1]
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=PATIENCE)[1]
+    finally:
+        process.kill()
+    assert process.returncode in (0, 130) and 'Traceback' not in told, told
