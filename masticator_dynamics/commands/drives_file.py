@@ -45,7 +45,7 @@ def check_drives(file: str, mechanism: str) -> None:
     for name, drive in drives.drives.items():
         load_dictionary(name, drive, drives.mode, find_file(file))
     limits = JointLimits(drives, model)
-    limits.check_counts(drives)
+    limits.check_motors(drives)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
         'Units at the joints': _units(drives, limits, model.effort_units),

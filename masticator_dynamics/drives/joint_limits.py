@@ -22,6 +22,8 @@ from masticator_dynamics.mechanism import Mechanism
 
 # Share of the following error by which the first command may be off: it is taken in one step.
 FIRST_STEP = 0.1
+_FASTEST = 1e5  # turns per minute
+_COARSEST = 20.0  # steps of torque up to the limit of effort
 
 
 class JointLimits:
@@ -66,15 +68,32 @@ class JointLimits:
     def _column(drives: Drives, name: str) -> FloatArray:
         return np.array([float(getattr(drive.limits, name)) for drive in drives.drives.values()])
 
-    def check_counts(self, drives: Drives) -> None:
-        """Refuse ranges with positions that a target (0x607A) cannot hold.
+    def check_motors(self, drives: Drives) -> None:
+        """Refuse motors that cannot be meant: counts beyond a target (0x607A), speed, torque steps.
 
         Raises
         ------
         DescriptionError
-            Naming the drive, the end of its range, and the counts.
+            Naming the drive, and what its joint and its motor would do.
         """
-        scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        motors = [drive.motor for drive in drives.drives.values()]
+        scaling, one = Scaling(motors), np.ones(len(motors))
+        ratio = np.array([motor.gear_ratio for motor in motors])
+        turns = ratio * self.velocity * 60.0 / (2.0 * np.pi)  # of the motor, per minute
+        turns *= np.array(self.units) == 'rad'
+        for k in _where(turns > _FASTEST):
+            raise DescriptionError(
+                'drives', f'drives.{self.names[k]}.motor.gear_ratio', f'{ratio[k]:g} turns the '
+                f'motor {turns[k]:.3g} times a minute at the limit of {self.velocity[k]:g} '
+                f'{self.units[k]}/s; no motor turns more than {_FASTEST:g} times'
+            )  # fmt: skip
+        step = np.abs(scaling.effort_from_per_mille(one, 0.0 * one))
+        for k in _where(_COARSEST * step > self.effort):
+            raise DescriptionError(
+                'drives', f'drives.{self.names[k]}.motor', f'one per mille of the rated torque is '
+                f'{step[k]:.3g} N m at the joint, {self.effort[k] / step[k]:.2g} of which are the '
+                f'limit of {self.effort[k]:g} N m; at least {_COARSEST:g} steps are needed'
+            )  # fmt: skip
         for ends in (self.range_lower, self.range_upper):
             counts = np.abs(scaling.counts_from_position(ends))
             for k in _where(np.isfinite(counts) & (counts > LARGEST_COUNT)):

@@ -110,7 +110,7 @@ class Supervisor:
 
     def __init__(self, drives: Drives, mechanism: Mechanism):
         self.limits = JointLimits(drives, mechanism)
-        self.limits.check_counts(drives)
+        self.limits.check_motors(drives)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
         self._lock = threading.Lock()

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.engine.evaluation.results import Motion
@@ -29,6 +30,7 @@ _FORGET = 2.0  # s, of the self-check
 _SURE = 3.0  # standard deviations of the self-check
 _LAW = Regularisation()  # velocities from counts are noisy
 _TURNING = 0.05  # rad/s, as in drives/scaling.py
+_NEAR = 1.5  # samples, within which the sign of a velocity is not sure
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
 
 
@@ -70,9 +72,16 @@ class MotorFriction(NamedTuple):
         moving = np.clip(velocity / _TURNING, -1.0, 1.0)
         return self.coulomb * moving + self.viscous * velocity
 
-    def unsure(self, velocity: FloatArray) -> FloatArray:
-        """Standard deviation of that: near rest dry friction may be anything up to its bound."""
-        return np.asarray(self.coulomb * np.exp(-((0.5 * velocity / _TURNING) ** 2)))
+
+def measured_by(drives: Drives) -> tuple[ObserverSettings, MotorFriction]:
+    """Steps of what drives measure, and what their motors take."""
+    motors = [drive.motor for drive in drives.drives.values()]
+    counts = [2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio) for motor in motors]
+    steps = [1e-3 * motor.rated_torque * motor.gear_ratio for motor in motors]
+    coulomb = [motor.friction.coulomb * motor.gear_ratio for motor in motors]
+    viscous = [motor.friction.viscous * motor.gear_ratio**2 for motor in motors]
+    settings = ObserverSettings(count=max(counts), torque_step=max(steps))
+    return settings, MotorFriction(np.array(coulomb), np.array(viscous))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +97,8 @@ class BiteEstimate:
     covariance : array, shape (3, 3)
         N^2; for the stated errors of friction and inertia.
     contact : bool
-        Whether it is more than the model's own error.
+        Whether it is more than the model's own error, as stated or, if that is more, as shown by
+        what no force at the point can cause.
     friction_excess : float
         By how much friction seems to be more than described, as a share; from what no force at
         the point can cause.
@@ -169,7 +179,7 @@ class BiteObserver:
         settings: ObserverSettings | None = None,
         motors: MotorFriction | None = None,
     ):
-        self._mechanism, self._point = mechanism, point
+        self._mechanism = mechanism
         self.settings = settings or ObserverSettings()
         if point not in mechanism.frames:
             raise InputError(f'no frame {point!r}; there are: {", ".join(mechanism.frames)}')
@@ -179,7 +189,12 @@ class BiteObserver:
                 f'{mechanism.name} has {self._freedoms} degrees of freedom: a force of three '
                 'components cannot be told'
             )
-        self._fit = ActuatedFit(mechanism)
+        platform, frames = mechanism.description.platform, mechanism.structure.tree.frames
+        if frames[point].body != frames[platform].body:
+            raise InputError(f'{point} is not fixed to the platform, {platform}')
+        self._fit, self._platform = ActuatedFit(mechanism), mechanism.frame_chain(platform)
+        at, axes = self._platform.poses(mechanism.home.q)
+        self._offset = axes.T @ (mechanism.frame_chain(point).poses(mechanism.home.q)[0] - at)
         none = np.zeros(len(mechanism.actuated))
         self._motors = MotorFriction(none, none) if motors is None else motors
         self.reset()
@@ -224,7 +239,8 @@ class BiteObserver:
             For positions of no pose.
         """
         if motion is None:
-            motion = self._fit.closest(np.asarray(position, dtype=float), _POSES)
+            near = self._samples[-1][1] if self._samples else None
+            motion = self._fit.closest(np.asarray(position, dtype=float), _POSES, near)
         if self._samples and not 0.0 < time - self._samples[-1][0] < _LONGEST:
             if time == self._samples[-1][0]:
                 return None
@@ -245,23 +261,25 @@ class BiteObserver:
         self._velocity += share * (0.5 * (slow + fast) - self._velocity)
         mechanism = self._mechanism
         mass, tangent = mechanism.mass_matrix(now), now.tangent[mechanism.actuated_rows]
-        taken = self._motors.taken(tangent @ self._velocity)
-        state = now.y, self._velocity, effort - taken, self._wrench
-        at_rest = mechanism.forward_dynamics(*state)
-        caused = mechanism.forward_dynamics(*state, friction=_LAW)
-        twist = mechanism.frame_jacobian(now, mechanism.description.platform)
-        external = mass @ (acceleration - caused) + twist.T @ self._wrench
-        friction = mass @ (caused - at_rest) - tangent.T @ taken
+        twist, arm = mechanism.frame_jacobian(now, mechanism.description.platform), self._arm(now)
+        # Friction now, and where velocities are some samples before and after.
+        near = self._velocity + _NEAR * (fast - slow) * np.array([[0.0], [-1.0], [1.0]])
+        taken = self._motors.taken(near @ tangent.T)
+        state = np.tile(now.y, (3, 1)), near, effort - taken, np.tile(self._wrench, (3, 1))
+        free = mechanism.forward_dynamics_batch(*state)
+        caused = mechanism.forward_dynamics_batch(*state, friction=_LAW)
+        friction, *others = (caused - free) @ mass - taken @ tangent
+        external = mass @ (acceleration - caused[0]) + twist.T @ self._wrench
         self._stages[0] += share * (external - self._stages[0])
         self._stages[1] += share * (self._stages[0] - self._stages[1])
         noise = self._noise(mass, tangent, period, share, mass @ acceleration, friction)
-        sticking = tangent.T * self._motors.unsure(tangent @ self._velocity)
-        noise += sticking @ sticking.T
+        # Where a velocity changes its sign dry friction may be what it was or what it will be.
+        noise += sum(np.outer(x, x) for x in others - friction)
         self._expected += share * (noise - self._expected)
         # The two poles are behind a force that changes by twice as much as they differ.
         self._late = 2.0 * (self._stages[0] - self._stages[1])
         self._friction += share * (friction - self._friction)
-        return self._told(t1, now, twist, period, gap)
+        return self._told(t1, twist, arm, period, gap)
 
     def _noise(
         self,
@@ -277,31 +295,32 @@ class BiteObserver:
         steps = np.arange(60)  # of the first pole twice, less the second
         impulse = share * (2.0 - share * (steps + 1)) * (1.0 - share) ** steps
         second = np.convolve(impulse, [1.0, -2.0, 1.0]) / period**2
-        by_count = mass @ np.linalg.pinv(tangent) * (of.count / np.sqrt(12.0))
-        by_torque = tangent.T * (of.torque_step / np.sqrt(12.0))
+        by_count = mass @ np.linalg.solve(tangent.T @ tangent, mass) * of.count**2 / 12.0
+        by_torque = tangent.T @ tangent * of.torque_step**2 / 12.0
         shares = (of.inertia_error * inertial, of.friction_error * friction)
         # Of friction, every coordinate may also be off by itself.
         apart = np.diag((of.friction_error * friction) ** 2)
         return np.asarray(
-            by_count @ by_count.T * (second @ second)
-            + by_torque @ by_torque.T * (impulse @ impulse)
+            by_count * (second @ second)
+            + by_torque * (impulse @ impulse)
             + sum(np.outer(x, x) for x in shares)
             + apart
         )
 
     def _told(
-        self, time: float, now: Motion, twist: FloatArray, period: float, gap: float
+        self, time: float, twist: FloatArray, arm: FloatArray, period: float, gap: float
     ) -> BiteEstimate:
         """The force that explains what is left, and what none does."""
         found, friction = self._stages[1] + self._late, self._friction
-        chain = self._mechanism.frame_jacobian(now, self._point)[:3]
+        chain = twist[:3] - _cross(arm) @ twist[3:]  # velocity of the point per y_dot
         weight = np.linalg.inv(self._expected + 0.25 * np.outer(self._late, self._late))
         covariance: FloatArray = np.linalg.inv(chain @ weight @ chain.T).astype(np.float64)
         force = covariance @ chain @ weight @ found
-        self._contact = self._touches(force, covariance)
-        arm = self._arm(now)
-        self._wrench = np.concatenate([force, np.cross(arm, force)]) * self._contact
         excess, sd, unexplained = self._self_check(chain, found, friction, period)
+        # Friction that seems to be more wrong than stated is no bite, nor is what no force causes.
+        wrong = (abs(excess) - sd) / max(self.settings.friction_error, _TELLING)
+        self._contact = self._touches(force, covariance * max(unexplained, wrong, 1.0) ** 2)
+        self._wrench = np.concatenate([force, _cross(arm) @ force]) * self._contact
         return BiteEstimate(time, force, covariance, self._contact, excess, sd, unexplained, gap)
 
     def _touches(self, force: FloatArray, covariance: FloatArray) -> bool:
@@ -312,9 +331,7 @@ class BiteObserver:
 
     def _arm(self, now: Motion) -> FloatArray:
         """From the platform's origin to the point, m, base axes."""
-        of, platform = self._mechanism.frame_chain, self._mechanism.description.platform
-        ends = of(self._point).poses(now.q)[0], of(platform).poses(now.q)[0]
-        return np.asarray(ends[0] - ends[1])
+        return np.asarray(self._platform.poses(now.q)[1] @ self._offset)
 
     def _self_check(
         self, chain: FloatArray, found: FloatArray, friction: FloatArray, period: float
@@ -337,3 +354,9 @@ class BiteObserver:
         independent = max(count * period * self.settings.cutoff, 1.0) / count
         sd = noise / np.sqrt(squares * independent)
         return products / squares, float(sd), float(np.sqrt(ratio / count))
+
+
+def _cross(vector: FloatArray) -> FloatArray:
+    """What multiplies another vector by the vector's cross product (3, 3)."""
+    x, y, z = vector.tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

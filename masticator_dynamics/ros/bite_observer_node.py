@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives.configuration import Drives, load_drives
+from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.engine.arrays import FloatArray
@@ -21,8 +21,8 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.bite_observer import (
     BiteEstimate,
     BiteObserver,
-    MotorFriction,
     ObserverSettings,
+    measured_by,
 )
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import publisher
@@ -74,10 +74,7 @@ class BiteObserverSettings:
     ] = 0.3
     least_force: Annotated[
         float,
-        Declaration(
-            'Force that counts as contact, N: more than sockets with play knock with.',
-            interval=(0.0, 1e3),
-        ),
+        Declaration('Least force that counts as contact, N.', interval=(0.0, 1e3)),
     ] = 0.5
     publish_bite_force: Annotated[
         bool,
@@ -114,7 +111,7 @@ class BiteObserving(JointStateRuntime):
         if settings.drives:
             drives = in_order(load_drives(settings.drives), mechanism)
             mechanism = Mechanism(with_rotors(mechanism.description, drives))
-            of, motors = _measured_by(drives)
+            of, motors = measured_by(drives)
         of = dataclasses.replace(
             of, friction_error=settings.friction_error, least_force=settings.least_force
         )
@@ -192,17 +189,6 @@ class BiteObserving(JointStateRuntime):
 def _fill(message: WrenchStamped, force: FloatArray) -> None:
     vector = message.wrench.force
     vector.x, vector.y, vector.z = force.tolist()
-
-
-def _measured_by(drives: Drives) -> tuple[ObserverSettings, MotorFriction]:
-    """Steps of what drives measure, and what their motors take."""
-    motors = [drive.motor for drive in drives.drives.values()]
-    counts = [2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio) for motor in motors]
-    steps = [1e-3 * motor.rated_torque * motor.gear_ratio for motor in motors]
-    coulomb = [motor.friction.coulomb * motor.gear_ratio for motor in motors]
-    viscous = [motor.friction.viscous * motor.gear_ratio**2 for motor in motors]
-    settings = ObserverSettings(count=max(counts), torque_step=max(steps))
-    return settings, MotorFriction(np.array(coulomb), np.array(viscous))
 
 
 make_node = functools.partial(ManagedNode, 'bite_observer', BiteObserverSettings, BiteObserving)

@@ -64,6 +64,14 @@ def test_slower_cycles_react_later(run, write):
         (('drives', 'crank_2', 'motor', 'rated_torque', 0.0), 'crank_2.motor.rated_torque'),
         (('drives', 'crank_2', 'limits', 'effort', 50.0), "50 N m is beyond the drive's"),
         (('drives', 'crank_2', 'limits', 'position_margin', 2.0), 'leaves nothing of the range'),
+        (
+            ('drives', 'crank_2', 'motor', 'gear_ratio', 4800.0),
+            'motor.gear_ratio: 4800 turns the motor 1.38e+06 times a minute at the limit of 30 ',
+        ),
+        (
+            ('drives', 'crank_2', 'limits', 'effort', 0.005),
+            'one per mille of the rated torque is 0.000423 N m at the joint, 12 of which are the ',
+        ),
         (('cycle_rate', 1000.0), 'would fill at least 1'),
     ],
 )

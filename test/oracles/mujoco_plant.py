@@ -208,14 +208,18 @@ class Plant:
         for row in range(len(position)):
             truth[row] = d.qpos
             measured[row] = np.round(d.qpos[self.places] / counts) * counts
-            if wrench is not None:
-                d.body(link).xfrc_applied[:] = wrench[row]
             for part in range(row * steps, (row + 1) * steps):
                 effort = sent[part] + gains[0] * (wanted[part] - d.qpos[self.places])
                 effort = effort + gains[1] * (speed[part] - d.qvel[self.dofs])
                 if part == row * steps:
                     efforts[row] = effort
                 d.ctrl[:] = effort
+                if wrench is not None:  # xfrc_applied would act at the link's centre of mass
+                    d.qfrc_applied[:] = 0.0
+                    self.mujoco.mj_applyFT(
+                        m, d, wrench[row, :3], wrench[row, 3:], d.body(link).xpos,
+                        m.body(link).id, d.qfrc_applied,
+                    )  # fmt: skip
                 if loaded:
                     self._set_dry_friction()
                 self.mujoco.mj_step(m, d)

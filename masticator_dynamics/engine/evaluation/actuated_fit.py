@@ -158,15 +158,17 @@ class ActuatedFit:
         self._home = mechanism.home.given(), mechanism.home.row()
         self._left = 0  # number of poses that may still be solved
 
-    def closest(self, target: FloatArray, poses: int = MOST_POSES) -> Motion:
-        """Closed pose whose actuated positions fit the target (n_u,) best.
+    def closest(
+        self, target: FloatArray, poses: int = MOST_POSES, near: Motion | None = None
+    ) -> Motion:
+        """Closed pose whose actuated positions fit the target (n_u,) best, from home or `near`.
 
         Raises
         ------
         ReachError
             When none is found, or not within that many solved poses.
         """
-        given, row = self._home
+        given, row = self._home if near is None else (near.given(), near.row())
         self._left = poses
         for _ in range(ITERATIONS):
             step, change = self._step(row, (target - row[self._position])[self._used])
