@@ -131,7 +131,7 @@ def _period(pose: FloatArray) -> float | None:
         return float(np.sqrt(np.median(squares)))
 
     lags = np.arange(1, len(pose) // 2)
-    found = np.array([apart(lag) for lag in lags])
+    found = np.array([apart(int(lag)) for lag in lags])
     away = np.flatnonzero(found > _UNLIKE)
     again = np.flatnonzero((found < _ALIKE) & (lags > (lags[away[0]] if len(away) else np.inf)))
     if not len(again):

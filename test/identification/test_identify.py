@@ -30,6 +30,11 @@ from masticator_dynamics.engine.evaluation.effort_regressor import columns, powe
 from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.learning import _period
 from masticator_dynamics.identification.robot_log import read_log
+from masticator_dynamics.identification.written import (
+    check_loads,
+    description_files,
+    without_drive_friction,
+)
 
 ASKED = int(os.environ.get('IDENTIFY_SEEDS', '0'))
 SEEDS = range(1, 1 + max(1, ASKED))
@@ -99,6 +104,17 @@ def test_friction_of_efforts_that_push_against_one_another(tmp_path) -> None:
     needed = found @ np.array([values[name] for name in names])
     given = (powers(mechanism, motion) @ effort[..., None])[..., 0]
     assert np.abs(needed - given).max() < 1e-10 * np.abs(given).max()
+
+
+def test_friction_that_goes_to_a_drives_file_leaves_the_description(tmp_path) -> None:
+    mechanism = Mechanism.load(description(tmp_path, CONSTANT))
+    values = {'crank_1.friction': 0.01, 'crank_2.damping': 1e-4, 'mandible.mass': 0.3}
+    left = without_drive_friction(mechanism, mechanism.description, values)
+    written = description_files(mechanism, left, 'mine', 'test')
+    found = Mechanism(check_loads(written, 'mine')).parameters(friction=True)
+    assert found['mandible.mass'] == pytest.approx(0.3)
+    assert not any(found.get(f'{joint}.friction') for joint in mechanism.actuated)
+    assert not any(found.get(f'{joint}.damping') for joint in mechanism.actuated)
 
 
 def test_a_motion_that_repeats_itself_is_seen() -> None:
