@@ -185,7 +185,7 @@ class Plant:
         joints: dict[str, float],
         position: np.ndarray,
         feedforward: np.ndarray,
-        gains: tuple[float, float] = (6.0, 0.01),  # more on velocity: light cranks chatter
+        gains: tuple[float, float] = (6.0, 0.03),
         wrench: np.ndarray | None = None,
         link: str = '',
     ) -> Log:
