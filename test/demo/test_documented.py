@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documented commands that talk to other processes: demos over ROS 2, servers, simulated drives."""
 
-import functools
 import importlib.util
 import json
 import os
@@ -18,16 +17,17 @@ import pages
 import pytest
 from by_the_clock import by_the_clock
 
-from demo.test_closed_loop import ATTEMPTS, CONSEQUENCES, has_multicast
+from demo.test_closed_loop import has_multicast
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.recording import processes
+from masticator_dynamics.robot.recording.nodes import ClosedLoop
 
 LINES = [line for line in pages.documented() if pages.waits(line)]
-DEMOS = [line for line in LINES if line.split()[1] == 'demo']
+CHEWED, CLOSED = 'masticator demo --incisor recorded.csv', 'masticator demo --closed-loop'
 PATIENCE = 240  # s
-PACKAGES = {'demo': (*demo.PACKAGES.values(), *demo.CLOSED_LOOP_PACKAGES.values()),
+PACKAGES = {'demo': tuple(demo.PACKAGES.values()),
             'view': (('viser',),), 'simulate-drives': (('can', 'canopen', 'msgpack'),)}  # fmt: skip
 
 
@@ -48,25 +48,25 @@ def skip_without(kind: str) -> None:
 
 
 @by_the_clock
-@pytest.mark.parametrize('line', DEMOS)
-def test_a_documented_demo_chews(line, stocked, monkeypatch, capsys) -> None:
-    """With one stroke; only what depends on the computer's speed may fail."""
+def test_the_documented_demo_chews(stocked, capsys) -> None:
+    """Only what depends on the computer's speed may fail."""
     skip_without('demo')
-    whole = demo.run_closed_loop
-    monkeypatch.setattr(demo, 'run_closed_loop', functools.partial(whole, strokes=1))
-    for _ in range(ATTEMPTS):
-        status = main(line.split()[1:])
-        told = capsys.readouterr().err
-        if 'too slow' not in told:
-            break
-    else:
-        pytest.skip(f'this computer is too slow or too busy: {told}')
-    closed = '--closed-loop' in line
-    folder = stocked / 'masticator_demo'
-    summary = json.loads((folder / ('closed_loop.json' if closed else 'summary.json')).read_text())
+    status = main(CHEWED.split()[1:])
+    told = capsys.readouterr().err
+    summary = json.loads((stocked / 'masticator_demo' / 'summary.json').read_text())
     failed = {check['name'] for check in summary['checks'] if not check['passed']}
     assert status == (1 if failed else 0), told
-    assert failed <= TIMING | (CONSEQUENCES if failed & TIMING else set()), told
+    assert failed <= TIMING, told
+
+
+def test_the_documented_closed_loop_is_the_one_that_test_closed_loop_runs(monkeypatch) -> None:
+    """Not run a second time: it takes minutes of processor time at real-time priority."""
+    asked = []
+    monkeypatch.setattr(
+        demo, 'run_closed_loop', lambda *words, **options: asked.append((words, options)) or 0
+    )
+    assert main(CLOSED.split()[1:]) == 0
+    assert asked == [((pathlib.Path('masticator_demo'), None), {'loop': ClosedLoop()})]
 
 
 def unused_port() -> str:
@@ -75,7 +75,7 @@ def unused_port() -> str:
         return str(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize('line', [line for line in LINES if line not in DEMOS])
+@pytest.mark.parametrize('line', [line for line in LINES if line not in (CHEWED, CLOSED)])
 def test_a_documented_command_runs_until_it_is_interrupted(line, stocked) -> None:
     kind = line.split()[1]
     skip_without(kind)
