@@ -21,6 +21,7 @@ ARGUMENTS = (
     *launching.shared('on_exit'),
     ('simulate', 'false', 'Start the twin instead of a robot; topic only'),
     *launching.shared('food'),
+    ('observe_bite', 'false', 'Start node bite_observer on what the drives measure; topic only'),
     ('bus_config', '', "Path of ros2_canopen's bus.yml; canopen only"),
     ('master_config', '', "Path of ros2_canopen's master.dcf; canopen only"),
     ('can_interface', 'can0', 'CAN device; canopen only, the others have it in drives'),
@@ -149,6 +150,10 @@ def drives(value: launching.Values, simulate: bool) -> list:
         if value['food']:
             twin['food'] = value['food']
         started += launching.needs(launching.own_node('twin', value, twin), 'twin')
+    if launching.is_true(value['observe_bite']):
+        of = {'mechanism': value['mechanism'], 'drives': value['drives']}
+        states = [('joint_states', 'servo_drives/state')]
+        started.append(launching.own_node('bite_observer', value, of, remappings=states))
     return started
 
 

@@ -16,7 +16,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
 
 ALL = ('dynamics', 'servo_drives', 'joint_state_completion', 'inertia_estimator',
-       'inertia_coupling', 'frame_path', 'twin')  # fmt: skip
+       'inertia_coupling', 'frame_path', 'twin', 'bite_observer')  # fmt: skip
 LATE = 20e-3  # s
 GROWTH = 1.2  # of the memory before
 KINDS = ('resident', 'private')

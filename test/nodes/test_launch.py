@@ -32,6 +32,7 @@ WANTED = {
     'view': COMMON,
     'robot': ROBOT | {
         'hardware', 'active', 'simulate', 'bus_config', 'master_config', 'can_interface',
+        'observe_bite',
     },
     'twin': ROBOT,
 }  # fmt: skip

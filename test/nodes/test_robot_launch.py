@@ -53,6 +53,17 @@ def test_one_controller_gets_the_feedforward(given, controller, feedforward, act
 
 
 @needs_launch
+def test_the_bite_is_observed_on_demand():
+    """From what the drives of the same file measure."""
+    lines = command_lines('robot', {'gui': 'false', 'observe_bite': 'true', 'rate': '125'})
+    observer = only(lines, 'bite_observer_node')
+    assert remappings(observer) == {'joint_states': 'servo_drives/state'}
+    given = [parameters(only(lines, f'{n}_node'), n) for n in ('bite_observer', 'servo_drives')]
+    assert given[0]['drives'] == given[1]['drives'] and given[0]['mechanism'] == 'masticator'
+    assert 'bite_observer_node' not in dict(command_lines('robot', {'gui': 'false'}))
+
+
+@needs_launch
 def test_the_controller_comes_when_there_are_measured_states():
     """Earlier it would hold NaN and reach every goal; without measurement, it never starts."""
     lines = command_lines('robot', {'gui': 'false'})

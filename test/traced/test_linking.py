@@ -9,7 +9,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from masticator_dynamics.engine.traced import linking, machine_code
+from masticator_dynamics.engine.traced import linking, machine_code, rows_ir
 from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
 from masticator_dynamics.engine.traced.numbers import Graph, absolute, square_root
 from masticator_dynamics.engine.traced.rows_ir import rows_function
@@ -41,6 +41,27 @@ def test_the_code_is_what_llvm_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> N
     found = answers(Library(code))
     monkeypatch.setattr(linking, 'supported', lambda: False)
     np.testing.assert_array_equal(found, answers(Library(code)))
+
+
+def test_a_long_function_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that later parts need are handed on: the last ones need all of them."""
+
+    def chain() -> str:
+        graph = Graph()
+        x, y = graph.inputs(2)
+        found = [x, y]
+        for k in range(58):
+            found.append((found[-1] - found[k // 2] * x) / (2.0 + absolute(found[k])))
+        return rows_function(graph, found[::-3], 'rows', this_processor().rows, 2)
+
+    whole = answers(Library(object_code(chain(), this_processor())))
+    assert len(np.unique(whole[0])) > 15
+    monkeypatch.setattr(rows_ir, 'LONG', 20)
+    monkeypatch.setattr(rows_ir, 'PART', 7)
+    text = chain()
+    assert text.count('define void @rows_group_') > 20
+    found = answers(Library(object_code(text, this_processor())))
+    np.testing.assert_allclose(found, whole, rtol=1e-13, atol=1e-15)
 
 
 def test_code_can_be_run_and_not_be_written() -> None:
