@@ -22,7 +22,7 @@ from masticator_dynamics.identification.calibration import Calibration
 from masticator_dynamics.identification.calibration import calibrate as found_by
 from masticator_dynamics.identification.calibration_search import Fixture
 from masticator_dynamics.identification.excitation import exciting_motion
-from masticator_dynamics.identification.identify import Identified, with_motor_friction
+from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
 from masticator_dynamics.identification.report import report
 from masticator_dynamics.identification.robot_log import checked, read_log
@@ -104,7 +104,7 @@ def identify(
         log, other = log.part(slice(0, end)), log.part(slice(end, None))
     else:
         other = checked(loaded, read_log(held_out, loaded, topic))
-    with progress_bar('identify', len(log.time) + len(other.time)) as bar:
+    with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update)
     texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
     with results_in(output.parent, list(texts)) as folder:

@@ -37,6 +37,8 @@ class Equations:
     ----------
     time : array, shape (M,)
         s.
+    pose : array, shape (M, n_y)
+        Independent coordinates.
     given : array, shape (M, n_y)
         What the file's numbers leave unexplained.
     matrix : array, shape (M, n_y, n_x)
@@ -52,6 +54,7 @@ class Equations:
     """
 
     time: FloatArray
+    pose: FloatArray
     given: FloatArray
     matrix: FloatArray
     whole: FloatArray
@@ -123,6 +126,7 @@ def equations(
     back = usual.effort[:, None] * np.linalg.pinv(weights @ sized)
     return Equations(
         measured.time[kept],
+        measured.motion.y[kept],
         (weights @ forces[..., :1])[..., 0],
         weights @ forces[..., 1:],
         (weights @ effort)[..., 0],

@@ -252,9 +252,25 @@ def identify(
     )
     usual = usual_sizes(mechanism, measured)
     unknowns = unknowns_of(mechanism, beliefs or Beliefs(), usual)
-    training, other = (
-        equations(mechanism, part, unknowns, usual, progress) for part in (measured, judged)
-    )
-    learnt = learn(training)
-    x = learnt.directions @ consistent(unknowns, learnt)
+    present = mechanism
+    for _ in range(passes(description)):
+        training = equations(present, measured, unknowns, usual, progress)
+        learnt = learn(training)
+        x = learnt.directions @ consistent(unknowns, learnt)
+        present = _with(mechanism, unknowns, x)
+    other = equations(present, judged, unknowns, usual, progress)
     return Identified(mechanism, measured, unknowns, learnt, x, training, other)
+
+
+def passes(description: MechanismDescription) -> int:
+    """How often equations are set up: twice where friction grows with loads of what is unknown."""
+    laws = [part.friction.coulomb for part in description.contacts]
+    laws += [motor.friction.coulomb for motor in description.actuators.values()]
+    return 2 if any(laws) else 1
+
+
+def _with(mechanism: Mechanism, unknowns: Unknowns, x: FloatArray) -> Mechanism:
+    """The mechanism with other numbers."""
+    known = mechanism.parameters(friction=True)
+    values = zip(unknowns.names, possible(unknowns, x), strict=True)
+    return mechanism.with_parameters({n: float(value) for n, value in values if n in known})

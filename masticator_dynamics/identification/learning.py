@@ -5,8 +5,9 @@
 Directions of the unknowns are looked at one by one, in an order in which the data tell them apart.
 Those that the data determine better than what was believed before are learnt, by least squares
 without any pull to the old values; the others keep these. Errors of neighbouring rows are alike
-(friction that is not quite as described, poses that are a little off), so standard errors come from
-leaving out blocks of time, not from the number of rows.
+(friction that is not quite as described, poses that are a little off), and a motion that repeats
+itself repeats them, so standard errors come from leaving out parts of the motion with all their
+repetitions, not from the number of rows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.equations import Equations
 
-BLOCK = 1.0  # s
+BLOCK = 1.0  # s, of motion that does not repeat itself
+_PHASE = 0.1  # s, of a motion that does: longer than errors are alike
+_ALIKE = 0.1  # of the size of the motion: by what it may differ from itself a period later
+_UNLIKE = 0.5  # of it: what it differs by in between
 _LEARNT = 0.35  # standard error, relative to what was believed, up to which a direction is learnt
 _PART = 0.02  # of a cause's variance that learnt directions must explain, or it keeps its value
 _OUTLIER = 2.5  # robust standard deviations from which on a row counts less (Huber 1964)
@@ -81,12 +85,13 @@ def learn(found: Equations) -> Learnt:
     InputError
         When there are too few blocks of time.
     """
-    blocks = _blocks(found.time)
-    if blocks.max() + 1 < _FEWEST_BLOCKS:
+    length = float(found.time[-1] - found.time[0])
+    if length < _FEWEST_BLOCKS * BLOCK:
         raise InputError(
-            f'{found.time[-1] - found.time[0]:.3g} s of motion are left after filtering; '
+            f'{length:.3g} s of motion are left after filtering; '
             f'{_FEWEST_BLOCKS * BLOCK:g} s are needed'
         )
+    blocks = _blocks(found.time, found.pose)
     n_x = found.matrix.shape[-1]
     matrix = found.trust @ found.matrix
     given = (found.trust @ found.given[..., None])[..., 0]
@@ -103,13 +108,36 @@ def learn(found: Equations) -> Learnt:
     scores = (matrix * (weights * (given - matrix @ x))[..., None]).sum(axis=1)
     scores = _summed(scores, blocks)
     directions = _told_apart(normal, scores)
-    return _in_directions(matrix, weights, blocks, scores, directions, right)
+    return _in_directions(matrix, weights, blocks, scores, directions, normal, right)
 
 
-def _blocks(time: FloatArray) -> np.ndarray:
-    """Number of each row's block of time."""
-    count = max(1, int((time[-1] - time[0]) / BLOCK))
-    return np.minimum(((time - time[0]) / (time[-1] - time[0]) * count).astype(int), count - 1)
+def _blocks(time: FloatArray, pose: FloatArray) -> np.ndarray:
+    """Number of each row's block: of time, or of phase where the motion repeats itself."""
+    since, rows = time - time[0], _period(pose)
+    if rows is None:
+        count = max(1, int(since[-1] / BLOCK))
+        return np.minimum((since / since[-1] * count).astype(int), count - 1)
+    period = rows * float(since[1])
+    count = max(_FEWEST_BLOCKS, round(period / _PHASE))
+    return np.minimum((since / period % 1.0 * count).astype(int), count - 1)
+
+
+def _period(pose: FloatArray) -> float | None:
+    """Rows after which most poses (M, n_y) come again; None for a motion that is not periodic."""
+    scaled = (pose - pose.mean(axis=0)) / np.maximum(pose.std(axis=0), np.finfo(float).tiny)
+
+    def apart(lag: int) -> float:
+        squares = ((scaled[lag:] - scaled[:-lag]) ** 2).mean(axis=1)
+        return float(np.sqrt(np.median(squares)))
+
+    lags = np.arange(1, len(pose) // 2)
+    found = np.array([apart(int(lag)) for lag in lags])
+    away = np.flatnonzero(found > _UNLIKE)
+    again = np.flatnonzero((found < _ALIKE) & (lags > (lags[away[0]] if len(away) else np.inf)))
+    if not len(again):
+        return None
+    first = again[0] + int(np.argmin(found[again[0] : lags[again[0]] + again[0]]))
+    return float(lags[first])
 
 
 def _summed(rows: FloatArray, blocks: np.ndarray) -> FloatArray:
@@ -139,9 +167,14 @@ def _in_directions(
     blocks: np.ndarray,
     scores: FloatArray,
     directions: FloatArray,
+    normal: FloatArray,
     right: FloatArray,
 ) -> Learnt:
-    """Least squares in these directions; its covariance by leaving out block after block."""
+    """Least squares in these directions; its covariance by leaving out block after block.
+
+    To it comes what the directions that keep their values would explain, if they are as wrong as
+    was believed.
+    """
     told = matrix @ directions
     parts = np.einsum('mik,mi,mil->mkl', told, weights, told)
     by_block = _summed(parts, blocks)
@@ -150,5 +183,7 @@ def _in_directions(
     scores = (scores - scores.mean(axis=0)) @ directions
     moved = np.linalg.solve(information - by_block, -scores[..., None])[..., 0]
     count = len(by_block)
-    covariance = (count - 1.0) / count * moved.T @ moved
+    kept = np.eye(len(directions)) - directions @ directions.T
+    taken_on = np.linalg.solve(information, directions.T @ normal @ kept)
+    covariance = (count - 1.0) / count * moved.T @ moved + taken_on @ taken_on.T
     return Learnt(directions, amounts, covariance, count - 1, information)

@@ -19,8 +19,8 @@ _LARGEST = 0.95  # confidence of intervals
 _ABOUT = """
 Errors of efforts are judged on a held-out part of the recording that nothing was learnt from, and
 only by the part of the efforts that moves the mechanism: efforts that motors give against one
-another move nothing. Standard deviations come from leaving out one second after the other; they
-hold where the model holds, and know nothing of what no parameter describes.
+another move nothing. Standard deviations come from leaving out one part of the motion after the
+other, with all its repetitions; they know little of what no parameter describes.
 """
 
 

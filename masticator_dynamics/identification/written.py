@@ -142,8 +142,8 @@ def without_drive_friction(
     mechanism: Mechanism, original: MechanismDescription, values: Mapping[str, float]
 ) -> dict[str, float]:
     """Parameters for the description alone: friction of motors and their rotors are the drives'."""
-    left_out = {f'{j}.{kind}' for j in mechanism.actuated for kind in ('friction', 'damping')}
-    found = {name: x for name, x in values.items() if name not in left_out}
+    theirs = {f'{j}.{kind}': 0.0 for j in mechanism.actuated for kind in ('friction', 'damping')}
+    found = {**values, **theirs}
     for joint in mechanism.actuated:
         name = f'{joint}.rotor_inertia'
         if name in found:  # what is more than the drives file says

@@ -26,8 +26,15 @@ from identification.robots import (
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.description import load_description
+from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
 from masticator_dynamics.identification.identify import Identified, identify
+from masticator_dynamics.identification.learning import _period
 from masticator_dynamics.identification.robot_log import read_log
+from masticator_dynamics.identification.written import (
+    check_loads,
+    description_files,
+    without_drive_friction,
+)
 
 ASKED = int(os.environ.get('IDENTIFY_SEEDS', '0'))
 SEEDS = range(1, 1 + max(1, ASKED))
@@ -79,8 +86,43 @@ def test_efforts_of_another_motion_become_right(logs) -> None:
     print(f'{kind}: {inside} of {directions} intervals hold the truth')
     for row in figures:
         print('seed {}: file {:.4f}, identified {:.4f}, true {:.4f}'.format(*row))
-    if kind == CONSTANT:  # with friction that grows with loads, intervals are too narrow
-        assert inside > 0.75 * directions
+    assert inside > (0.9 if len(SEEDS) > 9 else 0.8) * directions
+    if len(SEEDS) > 9:
+        assert inside < 0.99 * directions
+
+
+def test_friction_of_efforts_that_push_against_one_another(tmp_path) -> None:
+    """Columns with given efforts say what moves the mechanism, as forward dynamics does."""
+    mechanism = Mechanism.load(description(tmp_path, LOADED))
+    y, y_dot, y_ddot = chewing(0.8)[:, 20::40]
+    effort = mechanism.feedforward_batch(y, y_dot, y_ddot, friction=True).actuated
+    effort = effort + 0.02 * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
+    moved = mechanism.forward_dynamics_batch(y, y_dot, effort, friction=True)
+    motion = mechanism.solve_batch(y, y_dot, moved)
+    names, found = columns(mechanism, motion, True, effort)
+    values = mechanism.parameters(friction=True)
+    needed = found @ np.array([values[name] for name in names])
+    given = (powers(mechanism, motion) @ effort[..., None])[..., 0]
+    assert np.abs(needed - given).max() < 1e-10 * np.abs(given).max()
+
+
+def test_friction_that_goes_to_a_drives_file_leaves_the_description(tmp_path) -> None:
+    mechanism = Mechanism.load(description(tmp_path, CONSTANT))
+    values = {'crank_1.friction': 0.01, 'crank_2.damping': 1e-4, 'mandible.mass': 0.3}
+    left = without_drive_friction(mechanism, mechanism.description, values)
+    written = description_files(mechanism, left, 'mine', 'test')
+    found = Mechanism(check_loads(written, 'mine')).parameters(friction=True)
+    assert found['mandible.mass'] == pytest.approx(0.3)
+    assert not any(found.get(f'{joint}.friction') for joint in mechanism.actuated)
+    assert not any(found.get(f'{joint}.damping') for joint in mechanism.actuated)
+
+
+def test_a_motion_that_repeats_itself_is_seen() -> None:
+    time = np.arange(0.0, 20.0, 0.016)
+    once = np.column_stack([np.sin(2.0 * time), np.cos(3.1 * time) * time])
+    assert _period(once) is None
+    again = np.column_stack([np.sin(np.pi * time), np.cos(2.0 * np.pi * time)])
+    assert _period(again) == 125.0  # rows of 2 s
 
 
 def test_files_load_and_are_not_replaced(logs, capsys) -> None:

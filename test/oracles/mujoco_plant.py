@@ -79,12 +79,15 @@ class Plant:
         self.dofs = np.array([m.joint(n).dofadr[0] for n in self.names])
         self.places = np.array([m.joint(n).qposadr[0] for n in self.names])
         self.cranks = np.array([m.jnt_bodyid[m.joint(n).id] for n in self.names])
+        self.turning = m.dof_jntid[self.dofs]
         self.base_dry = np.array([hidden.dry.get(n, 0.0) for n in self.names])
         self.bearing = np.array([hidden.bearing.get(n, 0.0) for n in self.names])
         m.dof_damping[self.dofs] = [hidden.viscous.get(n, 0.0) for n in self.names]
         m.dof_frictionloss[self.dofs] = np.maximum(self.base_dry, 1e-9)
         slides = [n for c in hidden.sliding for n in (f'{c}:1', f'{c}:2')]
         self.slides = np.array([m.joint(n).dofadr[0] for n in slides], dtype=int)
+        self.sliders = np.array([m.body(f'{c}@').id for c in hidden.sliding], dtype=int)
+        self.sliding = np.array([*hidden.sliding.values()])
         m.dof_frictionloss[self.slides] = 1e-9
         for dofs in (self.dofs, self.slides):
             if len(dofs):
@@ -165,16 +168,17 @@ class Plant:
         m, d = self.model, self.data
         self.mujoco.mj_rnePostConstraint(m, d)
         if self.bearing.any():
-            for k, (body, dof) in enumerate(zip(self.cranks, self.dofs, strict=True)):
-                force, axis = d.cfrc_int[body, 3:], d.xaxis[m.dof_jntid[dof]]
-                across = np.linalg.norm(force - axis * (force @ axis))
-                m.dof_frictionloss[dof] = self.base_dry[k] + self.bearing[k] * across
-        for k, (name, sliding) in enumerate(self.hidden.sliding.items()):
-            pressed = np.linalg.norm(d.cfrc_int[m.body(f'{name}@').id, 3:])
-            dofs = self.slides[2 * k : 2 * k + 2]
-            speed = d.qvel[dofs]
-            part = np.abs(speed) / max(float(np.linalg.norm(speed)), 1e-9)
-            m.dof_frictionloss[dofs] = np.maximum(sliding * pressed * np.maximum(part, 0.05), 1e-9)
+            force, axis = d.cfrc_int[self.cranks, 3:], d.xaxis[self.turning]
+            across = (force**2).sum(axis=1) - (force * axis).sum(axis=1) ** 2
+            m.dof_frictionloss[self.dofs] = self.base_dry + self.bearing * np.sqrt(
+                np.maximum(across, 0.0)
+            )
+        if len(self.slides):
+            pressed = np.sqrt((d.cfrc_int[self.sliders, 3:] ** 2).sum(axis=1))
+            speed = np.abs(d.qvel[self.slides]).reshape(-1, 2)
+            part = speed / np.maximum(np.sqrt((speed**2).sum(axis=1)), 1e-9)[:, None]
+            bound = (self.sliding * pressed)[:, None] * np.maximum(part, 0.05)
+            m.dof_frictionloss[self.slides] = np.maximum(bound, 1e-9).reshape(-1)
 
     def run(
         self,

@@ -145,14 +145,14 @@ def _loads(
 ) -> list[FloatArray]:
     """Forces across the axes of actuated joints, and multipliers of the contacts.
 
-    Given efforts act on the links from outside: what motors then add is what the present numbers
-    lack, and little.
+    Given efforts act on the links from outside; what motors then add is what their own friction
+    takes from these before the links, and what the present numbers lack, which is little.
     """
     given = np.concatenate(parts[:4], axis=-1)
-    kind = mechanism.solver.distribution('torque', effort is None)
     if effort is not None:
         wrenches = wrenches_on_bodies(mechanism, parts[4], _on_links(mechanism, parts[4], effort))
         given = np.concatenate([given, wrenches], axis=-1)
+    kind = mechanism.solver.distribution('torque', True)
     loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
