@@ -164,7 +164,8 @@ def _write_tool(folder: pathlib.Path) -> None:
     columns = ['time', 'tip_x', 'tip_y', 'tip_z', 'axis_x', 'axis_y', 'axis_z']
     write_table(str(folder / 'tool.csv'), columns,
                 np.column_stack([turns, tool.position, tool.rotation[:, :, 2]]))  # fmt: skip
-    spiral = np.column_stack([turns * 0.02, 0.001 * turns**3, 0.0 * turns, 2.0944 + 0.0 * turns])
+    still = np.zeros(5)
+    spiral = np.column_stack([turns * 0.02, 1e-4 * turns**3, still, 2.0944 + still])
     write_table(str(folder / 'spiral.csv'), ['time', 'x', 'y', 'phi'], spiral)
 
 
