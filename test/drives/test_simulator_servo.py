@@ -204,3 +204,24 @@ def test_efforts_reach_the_plants_joints_by_name():
 def test_a_plant_that_does_not_fit_is_refused(joints, step, message):
     with pytest.raises(InputError, match=message):
         Axes(drives(), simulation(), FreeMotors(joints, np.ones(len(joints)), step))
+
+
+def test_targets_do_not_disturb_a_stop():
+    """A drive that stops does the same with them as without, and comes to rest."""
+    quiet, disturbed = Axis(motor=FINE), Axis(motor=FINE)
+    for axis in (quiet, disturbed):
+        servo = axis.servo
+        servo.period, servo.deceleration = 0.004, 20.0 * 64 * COUNTS
+        servo.position_gain, servo.velocity_gain = 3.0, 0.02
+        servo.control = ServoTask.POSITION
+        for cycle in range(25):
+            servo.command(0.5 * 0.004 * (cycle + 1) * 64 * COUNTS)
+            axis.follow(0.004)
+        assert axis.velocity > 0.1
+        servo.control = ServoTask.STOP
+        for _ in range(100):
+            if axis is disturbed:
+                servo.command(100.0 * COUNTS)
+            axis.follow(0.004)
+        assert servo.stopped
+    assert disturbed.position == quiet.position

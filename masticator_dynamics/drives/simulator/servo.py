@@ -197,7 +197,9 @@ class Servo:
         return self._control is ServoTask.STOP and self._demand_rate == 0.0
 
     def command(self, target: float) -> None:
-        """Go to a position in counts within one period."""
+        """Go to a position in counts within one period; a drive that stops follows no target."""
+        if self._control is ServoTask.STOP:
+            return
         self._target = float(target)
         self._demand_rate = (self._target - self.demand) / self.period
         self._left = 2.0 * self.period
