@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a mechanism as plain data; ``schema.py`` checks files against it."""
+"""The description of a mechanism as plain data; ``reading.py`` checks files against it."""
 
 import dataclasses
 import math

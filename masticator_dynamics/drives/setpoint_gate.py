@@ -6,11 +6,9 @@ Each setpoint is checked against the one before: position, step, change of step,
 loops, effort, effort rate, velocity. One beyond a limit is neither sent nor clamped, since one
 clamped crank would open the loops: all drives stop.
 
-Whether measured and commanded positions close the loops, and if not, which drive is off.
-
-With more drives than degrees of freedom the angles must agree with one another. Where measured ones
-do not, each drive in turn is left out of the fit: the one without which the others agree is the one
-that is off. Commanded ones are checked in every cycle.
+Measured positions, too, must close the loops. With more drives than degrees of freedom the angles
+must agree with one another: where they do not, each drive in turn is left out of the fit, and the
+one without which the others agree is the one that is off. Commanded ones are checked every cycle.
 """
 
 from __future__ import annotations

@@ -148,15 +148,14 @@ class Supervision:
         clamp, names, lines = self._runtime.clamp, [], []
         rows = zip(
             self._runtime.mechanism.actuated,
-            clamp.take_largest().tolist(),
-            clamp.limits.tolist(),
+            *(numbers.tolist() for numbers in clamp.take_largest()),
             clamp.units,
             strict=True,
         )
-        for name, wanted, limit, unit in rows:
-            if wanted > 0.0:
+        for name, wanted, sent, unit in rows:
+            if wanted:
                 names.append(name)
-                lines.append(f'{name} to {limit:.6g} {unit} ({wanted:.6g} {unit} needed)')
+                lines.append(f'{name} to {sent:.6g} {unit} ({wanted:.6g} {unit} needed)')
         if not lines:
             return []
         self._node.get_logger().warning(f'effort clamped: {"; ".join(lines)}')
@@ -191,8 +190,8 @@ class Supervision:
         before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
         if new := self._stale[topic] - before:
             self._node.get_logger().error(
-                f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now):.3g} s old, timeout '
-                f'is {kept.timeout:g} s; it counts as zero'
+                f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now, new):.3g} s old, '
+                f'timeout is {kept.timeout:g} s; it counts as zero'
             )
 
 

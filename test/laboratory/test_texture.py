@@ -101,6 +101,16 @@ def test_a_fracture_is_where_the_force_falls_while_the_teeth_close() -> None:
     assert stroke.stiffness == pytest.approx(20000.0, rel=1e-6)
 
 
+def test_a_spike_in_the_air_is_no_fracture() -> None:
+    """A drop before the first touch changes none of the figures that begin with the touch."""
+    time, gap, force = chewed(spring(5000.0, 0.006), spring(5000.0, 0.006))
+    spiked = force.copy()
+    spiked[50:52] = 1.9, -2.0
+    clean, found = (texture_profile.strokes(time, gap, f, 2.0)[0] for f in (force, spiked))
+    assert found.fractures == 0
+    assert (found.stiffness, found.height) == (clean.stiffness, clean.height)
+
+
 def test_forces_that_hold_the_teeth_are_adhesion() -> None:
     def sticky(gap, closing):
         if closing:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control cycle without ROS: bite force in any frame, clamping, unreachable poses."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,7 @@ def test_age_counts_from_the_stamp_but_never_from_the_future(bite):
     assert bite.state(S) == 'none' and bite.age(S) is None
     bite.take('incisor', 10 * S, 11 * S, np.ones(6))
     assert bite.age(11 * S) == pytest.approx(1.0)
+    assert bite.age(11 * S, ()) is None
     assert bite.state(11 * S) == 'stale' and bite.fresh(11 * S) is None
     bite.take('incisor', 99 * S, 11 * S, np.ones(6))
     assert bite.state(11 * S) == 'fresh'
@@ -154,10 +157,10 @@ def test_the_clamp_counts_cycles_not_preparations(mechanism, motion, bite):
     wanted = mechanism.feedforward(mechanism.home.y).actuated
     clamp.scale = 0.5 * (np.abs(wanted) / clamp.limits).max()
     cycle.prepare(S)
-    assert not clamp.counts.any() and not clamp.take_largest().any()
+    assert not clamp.counts.any() and not np.any(clamp.take_largest())
     assert (np.abs(cycle(S).actuated) <= clamp.limits).all()
     assert clamp.counts.max() == 1
-    assert clamp.take_largest().max() == pytest.approx(np.abs(wanted).max())
+    assert np.abs(clamp.take_largest()[0]).max() == pytest.approx(np.abs(wanted).max())
     cycle.prepare(2 * S)
     clamp.scale = 1.0
     assert cycle(2 * S).actuated == pytest.approx(wanted, abs=1e-12)
@@ -179,8 +182,25 @@ def test_clamp_cuts_and_remembers(mechanism):
     clamp.scale = 0.9
     assert clamp(effort) == pytest.approx([1.0, -4.5, 4.5, 4.5, -4.5, 0.0])
     assert clamp.counts.tolist() == [0, 2, 1, 2, 1, 0]
-    assert clamp.take_largest() == pytest.approx([0.0, 6.0, 5.0, 7.0, 4.9, 0.0])
-    assert not clamp.take_largest().any()
+    largest, sent = clamp.take_largest()
+    assert largest == pytest.approx([0.0, -6.0, 5.0, 7.0, -4.9, 0.0])
+    assert sent == pytest.approx([0.0, -5.0, 4.5, 5.0, -4.5, 0.0])
+    assert not np.any(clamp.take_largest())
+
+
+def test_a_bound_on_one_side_is_no_silent_cut():
+    """Of motors without a limit in the URDF, and of cables, which only pull."""
+    infinite = np.array([np.inf, 300.0])
+    bounds = np.array([-50.0, -300.0]), np.array([np.inf, 0.0])
+    clamp = EffortClamp(
+        types.SimpleNamespace(effort_units=('N', 'N'), effort_limits=infinite, effort_range=bounds)
+    )
+    assert clamp(np.array([-80.0, 5.0])).tolist() == [-50.0, 0.0]
+    assert clamp.counts.tolist() == [1, 1]
+    largest, sent = clamp.take_largest()
+    assert largest.tolist() == [-80.0, 5.0] and sent.tolist() == [-50.0, 0.0]
+    assert clamp(np.array([80.0, -5.0])).tolist() == [80.0, -5.0]
+    assert clamp.counts.tolist() == [1, 1]
 
 
 def test_pose_that_cannot_be_met_stops_the_motion_where_it_was(mechanism, motion, cycle):

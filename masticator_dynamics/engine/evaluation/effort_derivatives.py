@@ -166,7 +166,7 @@ def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> Flo
         whole = solver.fallback(solver.least_norm, rows if given.ndim > 1 else rows[0], numbers)
         q = np.atleast_2d(whole)[:, mechanism.slices['q']]
         found[left] = _outputs(code.at_positions, np.hstack([rows, q]))
-        _check_valid(mechanism, given, found)
+    _check_valid(mechanism, given, found)
     return found[:, 1:].reshape(*given.shape[:-1], -1)
 
 
@@ -184,7 +184,7 @@ def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> 
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
         pose = _pose(mechanism, given, wrong[0])
-        error = SingularityError(f'too near a singularity for derivatives of efforts at {pose}')
+        error = SingularityError(f'too near a singularity for derivatives at {pose}')
         raise in_row(error, int(wrong[0]), given.ndim > 1)
 
 

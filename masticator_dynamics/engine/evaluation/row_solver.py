@@ -3,8 +3,8 @@
 """Rows of results: by machine code, and by other code where machine code hands over.
 
 Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
-bodies follow (``inputs.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
-goal, more numbers follow (``actuation/row_kind.py``).
+bodies follow (``packing.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
+goal, more numbers follow (``goals.py``).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _rates(run: Evaluation) -> list[Scalar]:
 def distributed(
     goals: Mapping[str, float], friction: bool, exhaustive: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """Outputs of :meth:`Kernels.distribution`, see ``actuation/row_kind.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``goals.py``.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _SLOPE = (0.2, 0.8)  # shares of the first peak between which stiffness is taken
 
 @dataclasses.dataclass(frozen=True)
 class Stroke:
-    """Figures of one stroke; NaN if the food was not touched or did not break.
+    """Figures of one stroke; those that need a touch, or a break, are NaN without one.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Stroke:
     peak_force : float
         N.
     contact_time : float
-        Time with more than 0.5 N, s.
+        Time with more force than counts as contact, s.
     work : float
         Net work on the food, J: loading less what came back.
     loading_work : float
@@ -255,7 +255,7 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) 
         nan = math.nan
         return Stroke(*nothing, 0.0, 0, *5 * (nan,), adhesion, *3 * (nan,), 0.0)
     first = int(np.argmax(touched))
-    breaks = _fractures(time, gap, force)
+    breaks = [k for k in _fractures(time, gap, force) if k >= first]  # not of spikes in the air
     rise_end = breaks[0] if breaks else int(np.argmax(force))
     height = float(gap[first])
     return Stroke(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one control cycle computes: motion, measured wrenches and efforts at one instant.
 
-The commanded motion as a function of time: hold home, move, hold the end.
+It follows the commanded motion as a function of time: hold home, move, hold the end.
 """
 
 from __future__ import annotations

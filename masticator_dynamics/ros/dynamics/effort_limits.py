@@ -17,7 +17,7 @@ from masticator_dynamics.limits.ranges import LIMITS_KEPT, RangeViolation
 
 
 class EffortClamp:
-    """Efforts cut to the limits of the URDF, with a record of what was cut.
+    """Efforts cut to the limits of motors (of URDF and description), with a record of what was cut.
 
     Parameters
     ----------
@@ -29,8 +29,9 @@ class EffortClamp:
         Units of the efforts.
     counts : (n_u,) array
         Cycles in which each actuator was cut.
-    largest : (n_u,) array
-        Largest magnitude wanted of each since `take_largest`; 0 where none was cut.
+    largest, sent : (n_u,) array
+        Effort of largest magnitude that was wanted of each since `take_largest`, and to what it
+        was cut; 0 where none was.
     """
 
     def __init__(self, mechanism: Mechanism):
@@ -39,7 +40,7 @@ class EffortClamp:
         self._range = mechanism.effort_range
         self.scale = 1.0
         self.counts = np.zeros(len(self._limits), dtype=np.int64)
-        self.largest = np.zeros(len(self._limits))
+        self.largest, self.sent = np.zeros((2, len(self._limits)))
 
     @property
     def scale(self) -> float:
@@ -50,11 +51,13 @@ class EffortClamp:
     def scale(self, scale: float) -> None:
         lowest, highest = self._range
         self._bounds = lowest * scale, highest * scale
+        finite = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in self._bounds]
+        self._rounding = LIMITS_KEPT * np.maximum(*finite)
         self._scale = scale
 
     @property
     def limits(self) -> FloatArray:
-        """Magnitudes (n_u,) that are never exceeded, N m or N."""
+        """Largest magnitudes (n_u,) by the URDF, N m or N; bounds on one side may be narrower."""
         return self._limits * self.scale
 
     def __call__(self, effort: FloatArray) -> FloatArray:
@@ -73,7 +76,9 @@ class EffortClamp:
         """Count a cycle whose efforts (n_u,) were cut."""
         beyond = self._beyond(effort, inside)
         self.counts += beyond
-        np.maximum(self.largest, np.where(beyond, np.abs(effort), 0.0), out=self.largest)
+        more = beyond & (np.abs(effort) > np.abs(self.largest))
+        self.largest = np.where(more, effort, self.largest)
+        self.sent = np.where(more, inside, self.sent)
 
     def inside(self, effort: FloatArray) -> FloatArray:
         """Efforts (n_u,) cut to the limits, with no record of it."""
@@ -81,13 +86,14 @@ class EffortClamp:
         return np.minimum(np.maximum(effort, lowest), highest)  # np.clip takes twice as long
 
     def _beyond(self, effort: FloatArray, inside: FloatArray) -> npt.NDArray[np.bool_]:
-        beyond: npt.NDArray[np.bool_] = np.abs(effort - inside) > self.limits * LIMITS_KEPT
+        beyond: npt.NDArray[np.bool_] = np.abs(effort - inside) > self._rounding
         return beyond
 
-    def take_largest(self) -> FloatArray:
-        """Return `largest` and start over."""
-        largest, self.largest = self.largest, np.zeros_like(self.largest)
-        return largest
+    def take_largest(self) -> tuple[FloatArray, FloatArray]:
+        """Return `largest` and `sent`, and start over."""
+        taken = self.largest, self.sent
+        self.largest, self.sent = np.zeros((2, len(self.counts)))
+        return taken
 
 
 @dataclasses.dataclass

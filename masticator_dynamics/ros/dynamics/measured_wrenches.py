@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Container
 
 import numpy as np
 
@@ -103,9 +104,13 @@ class MeasuredWrenches:
         """Key of a measurement: those of the same place replace one another."""
         return frame
 
-    def age(self, now: int) -> float | None:
-        """Seconds since the newest measurement of the oldest place; None before the first."""
-        times = [measured.time for measured in tuple(self._newest.values())]
+    def age(self, now: int, frames: Container[str] | None = None) -> float | None:
+        """Seconds since the newest measurement of the oldest place, of all or of some frames.
+
+        None before the first measurement.
+        """
+        newest = tuple(self._newest.values())
+        times = [m.time for m in newest if frames is None or m.frame in frames]
         return (now - min(times)) * 1e-9 if times else None
 
     def state(self, now: int) -> str:
