@@ -20,6 +20,7 @@ from masticator_dynamics.description import (
     archetypes,
     description_from_text,
     load_description,
+    shipped_mechanisms,
 )
 from masticator_dynamics.description.urdf import FARTHEST
 from masticator_dynamics.engine.evaluation.closed_pose import ClosedPose, closed_pose
@@ -187,6 +188,8 @@ def new(name: str, archetype: str) -> None:
     for file in texts:
         click.echo(str(file))
     click.echo(f'next: masticator check {folder / folder.name}.yaml')
+    if folder.name in (*archetypes(), *shipped_mechanisms()):
+        click.echo(f'{folder.name!r} alone, without a path, is the one that is shipped', err=True)
 
 
 @click.command('import')

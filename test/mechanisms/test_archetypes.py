@@ -179,7 +179,9 @@ def test_new_begins_with_one(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
         assert main(['new', str(tmp_path / f'my_{name}'), '--like', name]) == 0
         made = yaml.safe_load((tmp_path / f'my_{name}' / f'my_{name}.yaml').read_text())
         assert (made['name'], made['urdf']) == (f'my_{name}', f'my_{name}.urdf.xacro')
-    capsys.readouterr()
+    assert capsys.readouterr().err == ''
+    assert main(['new', str(tmp_path / 'delta'), '--like', 'delta']) == 0
+    assert "'delta' alone, without a path, is the one that is shipped" in capsys.readouterr().err
     mine = Mechanism.load(str(tmp_path / 'my_delta' / 'my_delta.yaml'))
     state = random_state('delta', 1)
     expected = mechanism('delta').feedforward(*state).actuated

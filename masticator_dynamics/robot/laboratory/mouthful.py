@@ -254,11 +254,14 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
         raise InputError(f'{name}: {error}') from error
     height = frame_poses(mechanism, effort.q, f'molar_{mouthful.motion.side}')[0][:, 2]
     gap = height[0] - height
-    cuts, widest = openings(gap), float(gap.max())
-    if widest <= mouthful.food.renewal_gap:
+    cuts = openings(gap)
+    stroke = 1 + int(np.argmin(gap[cuts])) if cuts else 1
+    opened = float(gap[cuts].min() if cuts else gap.max())
+    if opened <= mouthful.food.renewal_gap:
         raise InputError(
-            f'{name}: the molars open {1e3 * widest:.3g} mm; {mouthful.food_name} is served beyond '
-            f'{1e3 * mouthful.food.renewal_gap:.3g} mm (its renewal_gap)'
+            f'{name}: in stroke {stroke} the molars open {1e3 * opened:.4g} mm; '
+            f'{mouthful.food_name} is served beyond {1e3 * mouthful.food.renewal_gap:.4g} mm (its '
+            'renewal_gap)'
         )
     if mouthful.rest.gap and len(cuts) != mouthful.strokes:
         raise InputError(
