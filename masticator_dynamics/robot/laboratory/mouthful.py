@@ -255,6 +255,10 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
     height = frame_poses(mechanism, effort.q, f'molar_{mouthful.motion.side}')[0][:, 2]
     gap = height[0] - height
     cuts = openings(gap)
+    if mouthful.rest.gap and len(cuts) != mouthful.strokes:
+        raise InputError(
+            f'{name}: rest.gap of {1e3 * mouthful.rest.gap:.3g} mm could not be told from a stroke'
+        )
     stroke = 1 + int(np.argmin(gap[cuts])) if cuts else 1
     opened = float(gap[cuts].min() if cuts else gap.max())
     if opened <= mouthful.food.renewal_gap:
@@ -262,10 +266,6 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
             f'{name}: in stroke {stroke} the molars open {1e3 * opened:.4g} mm; '
             f'{mouthful.food_name} is served beyond {1e3 * mouthful.food.renewal_gap:.4g} mm (its '
             'renewal_gap)'
-        )
-    if mouthful.rest.gap and len(cuts) != mouthful.strokes:
-        raise InputError(
-            f'{name}: rest.gap of {1e3 * mouthful.rest.gap:.3g} mm could not be told from a stroke'
         )
 
     def where(row: int) -> str:
