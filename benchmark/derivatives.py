@@ -90,9 +90,9 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
         'batch: torque and its Jacobian': lambda: (
             mechanism.feedforward_derivatives_batch(*columns).by_y
         ),
-        f'batch: regressor, {len(mechanism.parameters())} columns': lambda: of.regressor(
-            tuple(mechanism.parameters()), False
-        )(np.hstack([given, motion.q])),
+        f'batch: regressor, {len(mechanism.parameters())} columns': lambda: mechanism.regressor(
+            motion
+        ),
         f'batch: {len(numbers)} geometries x 64 poses, {len(names)} numbers': lambda: (
             batch.feedforward(numbers, *few)
         ),

@@ -21,7 +21,6 @@ from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, 
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import (
     Graph,
-    Number,
     Scalar,
     TooLargeError,
     lesser,
@@ -52,10 +51,9 @@ def statements(
     -------
     lines, expressions : list of str
     """
-    numbers = [x for x in wanted if isinstance(x, Number)]
     lines: list[str] = []
     pending = sorted(comments)
-    for index in reachable(graph, numbers):
+    for index in reachable(graph, map(graph.lift, wanted)):
         node = graph.nodes[index]
         if node[0] in ('constant', 'input'):
             continue

@@ -361,16 +361,26 @@ def lane_pick(x: Scalar, lane: int) -> Any:
     return float(x.values[lane]) if isinstance(x, Lanes) else x
 
 
-def reachable(graph: Graph, outputs: Iterable[Number]) -> list[int]:
-    """Nodes that outputs depend on, in the order in which they can be computed."""
+def reachable(
+    graph: Graph, outputs: Iterable[int], on: Callable[[int], Iterable[int]] | None = None
+) -> list[int]:
+    """Nodes that some depend on, these included, in the order in which they can be computed.
+
+    Parameters
+    ----------
+    graph : Graph
+    outputs : iterable of int
+        Nodes.
+    on : callable, optional
+        Gives the nodes on which one depends, if not its arguments.
+    """
     needed: set[int] = set()
-    pending = [number.index for number in outputs]
+    pending = list(outputs)
     while pending:
         index = pending.pop()
-        if index in needed:
-            continue
-        needed.add(index)
-        pending.extend(arguments(graph.nodes[index]))
+        if index not in needed:
+            needed.add(index)
+            pending.extend(on(index) if on else arguments(graph.nodes[index]))
     return sorted(needed)
 
 
