@@ -17,6 +17,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.evaluation.shown import Arrays
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
@@ -24,7 +25,7 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
 
 
-class EffortDerivatives:
+class EffortDerivatives(Arrays):
     """Efforts and contact multipliers at one state, or at many (a leading axis N).
 
     Derivatives are total ones along the closed loops: dependent joints, and their velocities and
@@ -103,8 +104,8 @@ def effort_derivatives(
     return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
 
 
-@dataclasses.dataclass(frozen=True)
-class AccelerationDerivatives:
+@dataclasses.dataclass(frozen=True, repr=False)
+class AccelerationDerivatives(Arrays):
     """Accelerations at one state, or at many (a leading axis N).
 
     Attributes

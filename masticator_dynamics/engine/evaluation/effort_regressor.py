@@ -12,16 +12,16 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
-from masticator_dynamics.engine.evaluation.mass_and_bias import check_motion
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.evaluation.shown import Arrays
 from masticator_dynamics.engine.traced.regressor import regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
 
-@dataclasses.dataclass(frozen=True)
-class Regressor:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Regressor(Arrays):
     """Efforts and generalised forces per unit of each parameter, for one motion or for many.
 
     Attributes

@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.engine.evaluation import shown
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.goals import RowKind
@@ -408,6 +408,15 @@ class Effort(_Answer):
             For a batch.
         """
         return self.mechanism.joint_reactions(self)
+
+
+def check_motion(mechanism: Evaluator, motion: object) -> None:
+    """Refuse what is not a result, or one of another mechanism."""
+    if not isinstance(motion, _Answer):
+        kind = type(motion).__name__
+        raise InputError(f'motion is a {kind}; needed is what solve or feedforward returns')
+    if motion.mechanism.tree_joints != mechanism.tree_joints:
+        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 
 
 # What `Kernels.motion` returns, in this order.

@@ -13,7 +13,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced.llvm_ir import PAST_CACHES, Writer, pointer, type_of
-from masticator_dynamics.engine.traced.numbers import Graph, Number, Scalar, arguments, reachable
+from masticator_dynamics.engine.traced.numbers import (
+    Graph,
+    Number,
+    Scalar,
+    arguments,
+    reachable,
+    slots,
+)
 
 LINE = 8  # numbers in a cache line
 PART, LONG = 600, 5000  # operations of a part, and of a function that has none
@@ -186,7 +193,8 @@ class _RowsWriter(Writer):
         needed = self._ordered(outputs)
         size = PART if len(needed) > LONG else LONG
         parts = [needed[first : first + size] for first in range(0, len(needed), size)]
-        slots, shared = self._reserve_slots(parts), list(self._memory)
+        self._slots, size = slots(self._graph, parts, self._read_with)
+        shared = list(self._memory)
         if len(parts) > 1:
             self._memory.append('kept')
         self._begin()
@@ -198,7 +206,7 @@ class _RowsWriter(Writer):
             for memory in (self._lines, self._spread, self._columns, self._here):
                 memory.clear()
         kind, double = type_of(self._width), pointer('double')
-        kept = self._new(f'alloca {kind}, i64 {slots}, align {8 * self._width}')
+        kept = self._new(f'alloca {kind}, i64 {size}, align {8 * self._width}')
         if double != pointer(kind):
             kept = self._new(f'bitcast {pointer(kind)} {kept} to {double}')
         given = ', '.join(f'{double} %{name}' for name in shared)
@@ -207,26 +215,10 @@ class _RowsWriter(Writer):
         self._memory = shared
         return ''.join(texts) + self._defined(self._name, [])
 
-    def _reserve_slots(self, parts: Sequence[Sequence[int]]) -> int:
-        """Slots for nodes from the part that computes them to the last that needs them."""
-        last: dict[int, int] = {}
-        for i, part in enumerate(parts):
-            for index in part:
-                blocks = (self._outputs[k : k + self._together] for k in self._ready.get(index, ()))
-                last.update(dict.fromkeys(itertools.chain([index], *blocks), i))
-                last.update(dict.fromkeys(self._on(index), i))
-        size, free = 0, []
-        ends: list[list[int]] = [[] for _ in parts]
-        for i, part in enumerate(parts):
-            free += ends[i - 1] if i else []
-            for index in part:
-                if last[index] > i and self._graph.nodes[index][0] != 'constant':
-                    if not free:
-                        free.append(size)
-                        size += 1
-                    self._slots[index] = free.pop()
-                    ends[last[index]].append(self._slots[index])
-        return size
+    def _read_with(self, index: int) -> list[int]:
+        """Nodes that are read when one is written, and outputs that are written then."""
+        blocks = (self._outputs[k : k + self._together] for k in self._ready.get(index, ()))
+        return [*self._on(index), *itertools.chain(*blocks)]
 
     def _write(self, index: int) -> None:
         if index in self._shared:
