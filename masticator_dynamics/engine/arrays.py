@@ -20,12 +20,32 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     Raises
     ------
     InputError
-        If it is not an array of numbers.
+        If it is not an array of real numbers.
     """
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f'{name} is not an array of numbers: {error}') from None
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in 'biufO':
+            raise TypeError(f'it is of {numbers.dtype.name}')
+        return numbers.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f'{name} is not an array of real numbers: {error}') from None
+
+
+def as_number(value: object, name: str, *, finite: bool = True) -> float:
+    """A number from user input, which may be infinite if that is allowed.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f'{name} is {value!r:.60}, not a number') from None
+    if np.isnan(number) or (finite and np.isinf(number)):
+        raise InputError(f'{name} is {number}, not a finite number')
+    return number
 
 
 def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:

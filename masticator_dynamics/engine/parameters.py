@@ -153,6 +153,8 @@ def all_of(description: MechanismDescription, structure: Structure) -> Values:
 
 def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) -> None:
     """Refuse names that are not parameters, with the closest that is."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f'names are {names!r:.60}; needed is a sequence of them')
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, 1, 0.0)

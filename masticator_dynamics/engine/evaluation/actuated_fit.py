@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_slice, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.small_functions import least_squares
@@ -65,7 +65,7 @@ def closest_motion(
         raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')
     motion = mechanism.made(ActuatedFit).closest(target)
     residual = gap(mechanism, motion, target)
-    if residual > tolerance:
+    if residual > as_number(tolerance, 'tolerance', finite=False):
         worst = int(np.argmax(np.abs(motion.position - target)))
         raise ClosureError(
             f'the loops stay open by {residual * 1e3:.6g} mm (tolerance {tolerance * 1e3:.6g} mm); '

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
@@ -57,6 +57,7 @@ class Regressor(Arrays):
         """
         from scipy.linalg import qr, solve_triangular
 
+        tolerance = as_number(tolerance, 'tolerance')
         rows = self.generalized.reshape(-1, len(self.names))
         sizes = np.linalg.norm(rows, axis=0)
         sizes[sizes < 1e-14 * sizes.max(initial=0.0)] = np.inf  # nothing but rounding

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -200,5 +200,6 @@ class Kinematics(Evaluator):
         from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 
         check_motion(self, motion)
-        given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
+        parts = as_finite_vector(force, 'force', 3), as_finite_vector(torque, 'torque', 3)
+        given = np.concatenate(parts)
         return wrenches_on_platform(self, motion.q, given, axes, point)

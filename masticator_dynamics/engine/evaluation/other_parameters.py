@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.engine.constraint import jacobian, residual
 from masticator_dynamics.engine.evaluation.model import Model, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
@@ -50,6 +50,8 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     variable = mechanism.variable
     root: Model = variable.of if variable else mechanism
     known = naming.all_of(root.description, root.structure)
+    if not isinstance(values, Mapping):
+        raise InputError(f'values are {values!r:.60}; needed are numbers by name')
     naming.check_names(values, known, mechanism.name)
     given = dict(variable.code_of.values) if variable else {}
     given |= {name: check_value(name, x) for name, x in values.items()}
@@ -76,12 +78,7 @@ def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
 
 def check_value(name: str, value: object) -> float:
     """A parameter as a number, refused where no mechanism can have it."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f'{name} is {value!r}, not a number') from None
-    if not math.isfinite(number):
-        raise InputError(f'{name} is {number}, not a finite number')
+    number = as_number(value, name)
     if not in_bounds(name, number):
         if name.endswith('.length'):
             raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
