@@ -25,10 +25,10 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     try:
         numbers = np.asarray(values)
         if numbers.dtype.kind not in 'biufO':
-            raise TypeError(f'it is of {numbers.dtype.name}')
+            raise TypeError(f'its elements are of type {numbers.dtype.name}')
         return numbers.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f'{name} is not an array of real numbers: {error}') from None
+        raise InputError(f'{name} is not an array of numbers: {error}') from None
 
 
 def as_number(value: object, name: str, *, finite: bool = True) -> float:
