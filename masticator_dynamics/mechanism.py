@@ -138,6 +138,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         DescriptionError
             Naming the file, the place in it and what is wrong.
         """
+        if not isinstance(name_or_path, str | pathlib.Path):
+            raise InputError(f'{name_or_path!r:.60} is neither a name nor a path')
         path = pathlib.Path(name_or_path)
         if path.suffix:
             # Imported here: readers of other formats take longer to import than a robot to load.

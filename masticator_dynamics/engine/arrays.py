@@ -3,7 +3,7 @@
 """Array types and the conversion of user input."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,20 @@ def as_number(value: object, name: str, *, finite: bool = True) -> float:
     if np.isnan(number) or (finite and np.isinf(number)):
         raise InputError(f'{name} is {number}, not a finite number')
     return number
+
+
+def as_flag(value: object, name: str) -> bool:
+    """True or False from user input; anything else, but 1 and 0, is an InputError."""
+    if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
+        raise InputError(f'{name} is {value!r:.60}, neither True nor False')
+    return bool(value)
+
+
+def as_names(values: object, name: str) -> tuple[str, ...]:
+    """Names from user input; an InputError if it is no sequence, or a single text."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f'{name} are {values!r:.60}; needed is a sequence of names')
+    return tuple(values)
 
 
 def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:

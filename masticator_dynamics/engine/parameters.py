@@ -24,7 +24,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Actuator, Closure, Contact, JointPhysics
 from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
 
@@ -153,9 +153,7 @@ def all_of(description: MechanismDescription, structure: Structure) -> Values:
 
 def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) -> None:
     """Refuse names that are not parameters, with the closest that is."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f'names are {names!r:.60}; needed is a sequence of them')
-    for name in names:
+    for name in as_names(names, 'names'):
         if name not in known:
             close = difflib.get_close_matches(str(name), known, 1, 0.0)
             raise InputError(f'{mechanism} has no parameter {name!r}; did you mean {close[0]!r}?')

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray, as_number
+from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
@@ -158,7 +158,7 @@ def _found(
 ) -> Regressor:
     """See :func:`regressor` and :func:`columns`."""
     check_motion(mechanism, motion)
-    names, code = mechanism.made(_Codes)[bool(friction)]
+    names, code = mechanism.made(_Codes)[as_flag(friction, 'friction')]
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag, as_vector
 from masticator_dynamics.engine.evaluation.goals import Goal, GoalKind, RowKind, goal_weights
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.status import CLOSED
@@ -54,7 +54,7 @@ class RowSolver:
     def distribution(self, goal: Goal, friction: bool) -> GoalKind:
         """Rows with the efforts for a goal, with or without friction; created once."""
         name, weights = goal_weights(goal)
-        key = name, friction
+        key = name, as_flag(friction, 'friction')
         if key not in self._distributions:
             self._distributions[key] = GoalKind(self._model, self._kernels, weights, friction)
         return self._distributions[key]
