@@ -67,10 +67,11 @@ def closest_motion(
     residual = gap(mechanism, motion, target)
     if residual > as_number(tolerance, 'tolerance', finite=False):
         worst = int(np.argmax(np.abs(motion.position - target)))
+        unit = mechanism.structure.tree.joints[mechanism.actuated_rows[worst]].unit
         raise ClosureError(
             f'the loops stay open by {residual * 1e3:.6g} mm (tolerance {tolerance * 1e3:.6g} mm); '
             f'farthest off is {mechanism.actuated[worst]}, by '
-            f'{target[worst] - motion.position[worst]:.6g} {_unit(mechanism, worst)}'
+            f'{target[worst] - motion.position[worst]:.6g} {unit}'
         )
     return motion, residual
 
@@ -263,9 +264,3 @@ def _scales(mechanism: Evaluator) -> FloatArray:
         sliding = travel if np.isfinite(travel) and travel > 0.0 else 1.0
         scales.append(sliding if joint.type == 'prismatic' else 1.0)
     return np.array(scales)
-
-
-def _unit(mechanism: Evaluator, index: int) -> str:
-    return mechanism.structure.tree.joints[
-        mechanism.tree_indices(mechanism.actuated[index : index + 1])[0]
-    ].unit

@@ -368,8 +368,8 @@ class Effort(_Answer):
 
         Base axes, about the origin of the second frame.
         """
-        wrenches = self._loops.wrenches(self.q, self._field('multipliers'))
-        return _read_only(wrenches[..., 3:])
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 3:6])
 
     @property
     def coupling_effort(self) -> FloatArray:
@@ -378,8 +378,8 @@ class Effort(_Answer):
         On the other joints of the coupling it acts with the negative slopes of their polynomials.
         0 for closures that are not couplings. Of least norm where not unique.
         """
-        efforts = self._loops.coupling_efforts(self.q, self._field('multipliers'))
-        return _read_only(efforts)
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 6])
 
     @property
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.status import RefusedError
+from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
@@ -96,9 +97,9 @@ class Tables:
         axes = range(3)
         tables: list[list[list[Any]]] = [
             [run.per_actuator(c.efforts) for c in columns],
-            [_flat(zip(*(run.per_actuator([b[x] for b in c.bearing]) for x in axes), strict=True))
+            [vec.flat(zip(*(run.per_actuator([b[x] for b in c.bearing]) for x in axes), strict=True))
              for c in columns],
-            [_flat(c.observed) for c in columns],
+            [vec.flat(c.observed) for c in columns],
             [run.in_block_order(c.multipliers) for c in columns],
             [c.rest for c in columns],
         ]  # fmt: skip
@@ -107,10 +108,6 @@ class Tables:
         return [
             run.valid(), 0.0, -1.0, 0.0,
             *(x for table in tables for row in zip(*table, strict=True) for x in row),
-            *_flat(c.coulomb for c in contacts), *_flat(c.viscous for c in contacts),
+            *vec.flat(c.coulomb for c in contacts), *vec.flat(c.viscous for c in contacts),
             *(x for part in (weights, goal.drag, goal.per_newton) for x in run.per_actuator(part)),
         ]  # fmt: skip
-
-
-def _flat(vectors: Any) -> list[Any]:
-    return [x for vector in vectors for x in vector]

@@ -64,7 +64,7 @@ def _outputs(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -
     driven = [
         run.per_actuator(run.forces.least_norm([float(j == k) for j in freedoms])) for k in freedoms
     ]
-    by_motor = [x for row in zip(*driven, strict=True) for x in row]
+    by_motor = vec.flat(zip(*driven, strict=True))
     return [run.valid(), *by_motor, *(found[name][k] for k in freedoms for name in names)]
 
 
