@@ -335,7 +335,7 @@ def test_goals_are_checked(mechanism: Mechanism) -> None:
         (lambda m: m.with_parameters({'mandible.mass': 10**400}), 'mandible.mass is 1000.*not a'),
         (
             lambda m: m.parameter_batch('mandible.mass'),
-            "names are .mandible.mass.; needed is a seq",
+            'names are .mandible.mass.; needed is a seq',
         ),
         (lambda m: m.forward_kinematics(m.home.position, np.nan), 'tolerance is nan'),
         (lambda m: m.largest_gap([0.0]), r'q has shape \(1,\), needed is \(24,\)'),

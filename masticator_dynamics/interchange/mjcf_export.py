@@ -86,7 +86,11 @@ class _MjcfWriter:
 
     def _body(self, parent: ElementTree.Element, joint: Joint) -> ElementTree.Element:
         body = ElementTree.SubElement(
-            parent, 'body', name=joint.child, pos=numbers(joint.position), quat=_quat(joint.rotation)
+            parent,
+            'body',
+            name=joint.child,
+            pos=numbers(joint.position),
+            quat=_quat(joint.rotation),
         )
         moves = joint.type in MOVING_TYPES
         inertia = self.description.tree.links[joint.child]

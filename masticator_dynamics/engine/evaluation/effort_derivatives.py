@@ -64,25 +64,9 @@ class EffortDerivatives(Arrays):
     def _of_contacts(self) -> tuple[FloatArray, ...]:
         return self._split(self._contacts())
 
-    @property
-    def contact(self) -> FloatArray:  # noqa: D102 - documented with the class
-        return self._of_contacts[0]
-
-    @property
-    def contact_by_y(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[1]
-
-    @property
-    def contact_by_y_dot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[2]
-
-    @property
-    def contact_by_y_ddot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[3]
-
-    @property
-    def contact_by_wrench(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[4]
+    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = (
+        property(lambda self, part=part: self._of_contacts[part]) for part in range(5)
+    )
 
 
 def effort_derivatives(
