@@ -77,13 +77,13 @@ def test_tables_compute_once_what_their_rows_share(rows: int) -> None:
 
     constants = np.random.default_rng(5).uniform(1.0, 2.0, (3, 2))
     code = RowCode('a table', 2, 6, function, lambda: [], constants=constants[0])
-    for given in np.random.default_rng(6).normal(size=(2, 3, rows, 2)), constants[None, :rows]:
-        for part in given:
-            found = code.of_tables(part, constants)
-            for table, row in np.ndindex(found.shape[:2]):
-                own = part[row] if part.ndim == 2 else part[table, row]
-                expected = function([*own.tolist(), *constants[table].tolist()], False)
-                np.testing.assert_allclose(found[table, row], expected, rtol=1e-14)
+    own = np.random.default_rng(6).normal(size=(3, rows, 2))
+    for given in (own, own[0]):  # rows of each table, and the same for all
+        found = code.of_tables(given, constants)
+        for table, row in np.ndindex(found.shape[:2]):
+            inputs = np.broadcast_to(given, own.shape)[table, row]
+            expected = function([*inputs.tolist(), *constants[table].tolist()], False)
+            np.testing.assert_allclose(found[table, row], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize('outputs', [1, 7, 8, 21])
