@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
+
+
+def _of_contacts(part: int) -> Any:
+    return property(lambda self: self._contact_parts[part])
 
 
 class EffortDerivatives(Arrays):
@@ -61,11 +66,11 @@ class EffortDerivatives(Arrays):
         return table[..., :count], *parts
 
     @functools.cached_property
-    def _of_contacts(self) -> tuple[FloatArray, ...]:
+    def _contact_parts(self) -> tuple[FloatArray, ...]:
         return self._split(self._contacts())
 
-    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = (
-        property(lambda self, part=part: self._of_contacts[part]) for part in range(5)
+    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = map(
+        _of_contacts, range(5)
     )
 
 

@@ -57,8 +57,9 @@ def statements(
     wanted: Sequence[Scalar],
     inputs: Sequence[str],
     comments: Mapping[int, str],
+    split: bool = True,
 ) -> Statements:
-    """C that computes numbers, in parts if it is long.
+    """C that computes numbers.
 
     Parameters
     ----------
@@ -66,11 +67,13 @@ def statements(
         Expressions of the graph's inputs.
     comments : mapping of int to str
         Comment on the section that begins at a node.
+    split : bool
+        In parts if it is long.
     """
     results, pending = [graph.lift(x) for x in wanted], sorted(comments)
     leaves = ('constant', 'input')
     needed = [i for i in reachable(graph, results) if graph.nodes[i][0] not in leaves]
-    size = PART if len(needed) > LONG else LONG
+    size = PART if split and len(needed) > LONG else max(len(needed), 1)
     parts = [needed[first : first + size] for first in range(0, len(needed), size)]
 
     def on(index: int) -> Iterable[int]:

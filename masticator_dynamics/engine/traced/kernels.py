@@ -32,7 +32,7 @@ def _once(
     """A method whose result for the same arguments is made once, for as long as its object is."""
 
     @functools.wraps(make)
-    def found(self: Kernels, *of: _Given.args, **named: _Given.kwargs) -> _Made:
+    def found(self: Kernels, /, *of: _Given.args, **named: _Given.kwargs) -> _Made:
         key = f'{make.__name__} {of} {named}'
         if key not in self.made:
             self.made[key] = make(self, *of, **named)
