@@ -154,11 +154,7 @@ class ParameterBatch:
         InputError
             For a wrong shape, and numbers that no mechanism can have, naming row and parameter.
         """
-        values = as_floats(parameters, 'parameters')
-        if values.ndim != 2 or values.shape[1] != len(self.names):
-            raise InputError(
-                f'parameters have shape {values.shape}, needed is (G, {len(self.names)})'
-            )
+        values = self._table(parameters)
         self._check(values)
         whole = np.tile(self._all, (len(values), 1))
         whole[:, self._columns] = values
@@ -192,7 +188,7 @@ class ParameterBatch:
         ----------
         parameters : array_like, shape (G, n_p)
         """
-        values = as_floats(parameters, 'parameters')
+        values = self._table(parameters)
         good: Bools = np.asarray(np.isfinite(values).all(axis=1))
         for name, column in zip(self.names, values.T, strict=True):
             good = good & in_bounds(name, column)
@@ -208,6 +204,14 @@ class ParameterBatch:
                         numbers[:, k] = values[rows, self.names.index(key)]
                 good[rows] &= naming.consistent(numbers)
         return good
+
+    def _table(self, parameters: npt.ArrayLike) -> FloatArray:
+        values = as_floats(parameters, 'parameters')
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise InputError(
+                f'parameters have shape {values.shape}, needed is (G, {len(self.names)})'
+            )
+        return values
 
     def _check(self, values: FloatArray) -> None:
         """Refuse rows that no mechanism can have, with the reason of the first."""
