@@ -21,29 +21,8 @@ from masticator_dynamics.robot.laboratory import recording, result_tables, textu
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.result_tables import Result, Table
 from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
-from masticator_dynamics.robot.laboratory.units import condition, level, named_term
+from masticator_dynamics.robot.laboratory.units import SHOWN, condition, level, named_term
 
-# Figures in the report, with their units and the factor to them from SI units.
-SHOWN = {
-    'hardness': ('N', 1.0),
-    'break_force': ('N', 1.0),
-    'break_deformation': ('mm', 1e3),
-    'mean_stiffness': ('N/mm', 1e-3),
-    'mean_work': ('mJ', 1e3),
-    'cohesiveness': ('', 1.0),
-    'springiness': ('', 1.0),
-    'chewiness': ('N', 1.0),
-    'resilience': ('', 1.0),
-    'decay_per_stroke': ('%', 1e2),
-    'analyser_cohesiveness': ('', 1.0),
-    'analyser_springiness': ('', 1.0),
-    'analyser_chewiness': ('N', 1.0),
-    'condyle_left_peak': ('N', 1.0),
-    'condyle_right_peak': ('N', 1.0),
-    'condyle_left_lifts': ('a mouthful', 1.0),
-    'condyle_right_lifts': ('a mouthful', 1.0),
-    'largest_effort_rms': ('N m', 1.0),
-}
 _ALONG = 300  # points of a mean curve
 _PANELS = 9
 

@@ -96,6 +96,27 @@ def check_possible(what: str, kind: str, value: float, remedy: str) -> None:
     )
 
 
+# Figures in the report, with their units and the factor to them from SI units.
+SHOWN = {
+    'hardness': ('N', 1.0),
+    'break_force': ('N', 1.0),
+    'break_deformation': ('mm', 1e3),
+    'mean_stiffness': ('N/mm', 1e-3),
+    'mean_work': ('mJ', 1e3),
+    'cohesiveness': ('', 1.0),
+    'springiness': ('', 1.0),
+    'chewiness': ('N', 1.0),
+    'resilience': ('', 1.0),
+    'decay_per_stroke': ('%', 1e2),
+    'analyser_cohesiveness': ('', 1.0),
+    'analyser_springiness': ('', 1.0),
+    'analyser_chewiness': ('N', 1.0),
+    'condyle_left_peak': ('N', 1.0),
+    'condyle_right_peak': ('N', 1.0),
+    'condyle_left_lifts': ('a mouthful', 1.0),
+    'condyle_right_lifts': ('a mouthful', 1.0),
+    'largest_effort_rms': ('N m', 1.0),
+}
 _UNITS = {'motion.period': 's', 'motion.opening': 'rad', 'motion.occlusal_gap': 'm',
           'strokes': 'strokes'}  # fmt: skip
 _NOTHING = 1e-9  # in the unit shown: less is rounding
@@ -168,6 +189,11 @@ def level(factor: str, value: Any) -> str:
     """A level of a factor, with its unit."""
     unit = _UNITS.get(factor)
     return f'{value}{_SPACE}{unit}' if unit else str(value)
+
+
+def named_figure(figure: str) -> str:
+    """A figure and its unit, if it has one."""
+    return f'{figure.replace("_", " ")}, {SHOWN[figure][0]}'.rstrip(', ')
 
 
 def named_term(term: str) -> str:
