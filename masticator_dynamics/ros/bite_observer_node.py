@@ -91,11 +91,6 @@ class BiteObserverSettings:
 class BiteObserving(JointStateRuntime):
     """Turns topic ``joint_states``, with efforts, into topic ``bite_force_estimate``.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : BiteObserverSettings
-
     Raises
     ------
     InputError

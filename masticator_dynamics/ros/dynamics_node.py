@@ -13,7 +13,6 @@ import time
 
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.drives.real_time import Spread
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -37,13 +36,7 @@ _LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
 class Supervision:
-    """Topic ``/diagnostics``, published once per second and on change.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-    runtime : DynamicsRuntime
-    """
+    """Topic ``/diagnostics``, published once per second and on change."""
 
     def __init__(self, node: LifecycleNode, runtime: DynamicsRuntime):
         self._node, self._runtime = node, runtime
@@ -65,8 +58,8 @@ class Supervision:
             self._efforts_logged = now
             scheduler = self._runtime.scheduler  # this takes as long as all the rest
             self._timing = {
-                **microseconds('cycle time', Spread.of(scheduler.durations())),
-                **microseconds('cycle lateness', Spread.of(scheduler.lateness())),
+                **microseconds('cycle time', scheduler.durations.spread()),
+                **microseconds('cycle lateness', scheduler.lateness.spread()),
             }
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime

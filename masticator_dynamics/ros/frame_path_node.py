@@ -55,11 +55,6 @@ class FramePathSettings:
 class FramePath(JointStateRuntime):
     """Turns topic ``joint_states`` into topic ``~/path``.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : FramePathSettings
-
     Raises
     ------
     InputError

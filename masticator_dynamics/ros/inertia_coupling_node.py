@@ -65,11 +65,6 @@ class InertiaCouplingSettings:
 class Coupling(JointStateRuntime):
     """Turns topic ``joint_states`` into topic ``~/mci`` and a diagnostic for every joint.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : InertiaCouplingSettings
-
     Raises
     ------
     ActuationError

@@ -247,11 +247,6 @@ class Estimation(JointStateRuntime):
 
     Topic and service run in threads of their own, each with its own mechanism.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : InertiaEstimatorSettings
-
     Raises
     ------
     InputError

@@ -34,11 +34,6 @@ class JointStateCompletionSettings:
 class Completion(JointStateRuntime):
     """Turns topic ``joint_states_in`` into topic ``joint_states``.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : JointStateCompletionSettings
-
     Raises
     ------
     InputError

@@ -88,11 +88,6 @@ class Twin(Runtime):
     is food ``bite_force``, its wrench on the mandible at the bitten tooth, in the tooth's axes.
     Faults are injected by topic ``~/fault``.
 
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : TwinSettings
-
     Raises
     ------
     MasticatorError

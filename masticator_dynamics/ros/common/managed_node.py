@@ -269,19 +269,11 @@ class ManagedNode(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the mechanism."""
+        """Stop, and forget the mechanism and everything that was managed."""
         self.stop()
         return super().on_cleanup(state)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop and forget."""
-        self.stop()
-        return super().on_shutdown(state)
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop and forget after a transition that failed half-way."""
-        self.stop()
-        return super().on_error(state)
+    on_shutdown = on_error = on_cleanup
 
     def _change_state(
         self, change: Callable[..., Any], request: ChangeState.Request, response: Any

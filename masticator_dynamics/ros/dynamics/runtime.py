@@ -216,11 +216,6 @@ class DynamicsRuntime:
     The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
     process of its own prepares trajectories; the executor's thread does the rest.
 
-    Parameters
-    ----------
-    node : LifecycleNode
-    settings : DynamicsSettings
-
     Raises
     ------
     DescriptionError
