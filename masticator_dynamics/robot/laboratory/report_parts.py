@@ -21,6 +21,7 @@ from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.protocol import Mouthful
 from masticator_dynamics.robot.laboratory.result_tables import Result, Table
 from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
 from masticator_dynamics.robot.laboratory.units import condition, level, named_term
@@ -64,11 +65,8 @@ def force_figure(experiment: Experiment) -> Any:
 def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
     """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
     found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
-    for mouthful in sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())]):
-        file = experiment.recording(mouthful)
-        if not file.exists():
-            continue
-        series = recording.read_recording(file)
+    order = sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())])
+    for mouthful, series in experiment.recorded(order):
         if not texture_profile.openings(series.gap):
             continue
         strokes = texture_profile.strokes(series.time, series.gap, series.force)
@@ -294,12 +292,9 @@ def write_curves(experiment: Experiment, formats: Formats) -> list[pathlib.Path]
     return written
 
 
-def _curves(experiment: Experiment) -> Iterator[tuple[Any, np.ndarray]]:
-    for mouthful in experiment.mouthfuls:
-        file = experiment.recording(mouthful)
-        if file.exists():
-            series = recording.read_recording(file)
-            yield mouthful, np.column_stack([series.time, series.gap, series.force])
+def _curves(experiment: Experiment) -> Iterator[tuple[Mouthful, FloatArray]]:
+    for mouthful, series in experiment.recorded():
+        yield mouthful, np.column_stack([series.time, series.gap, series.force])
 
 
 def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]) -> pathlib.Path:
