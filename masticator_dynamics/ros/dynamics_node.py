@@ -25,8 +25,9 @@ from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.dynamics.cycle import Answer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
-from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime, WrenchInput
+from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
 
