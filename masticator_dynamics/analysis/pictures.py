@@ -11,9 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.files.share import share_directory
-
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.share import share_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
