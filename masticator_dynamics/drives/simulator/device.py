@@ -357,7 +357,8 @@ class Device:
 
     def _go(self, state: State) -> None:
         """Enter a state."""
-        self._after, self.state = None, state
+        self._after = None
+        self.state: State = state
         if state is State.QUICK_STOP_ACTIVE:
             self._option = self._code(names.QUICK_STOP_OPTION, names.SLOW_DOWN_AND_DISABLE)
             self._slow_down(None if self._option == HOLD else State.SWITCH_ON_DISABLED)
