@@ -169,14 +169,25 @@ class Dynamics(Evaluator):
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
-        For a batch from :meth:`feedforward_batch`, one matrix per row.
+        kg m^2 or kg, at the motors, rotors included (S0 Eq. 59): how it extends to velocities that
+        the loops forbid is in ``inertia_coupling.py``.
+
+        Raises
+        ------
+        ActuationError
+            Where motors outnumber the freedoms and a limb is not a driven link and a rod.
+        SingularityError
+            Where the motors lose control.
         """
         from masticator_dynamics.engine.evaluation.inertia_coupling import actuated_inertia
 
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
-        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
+        """Inertia-coupling index MCI (..., n_u) of each actuator, no unit (S0 Eq. 60).
+
+        Raises as :meth:`actuated_inertia`.
+        """
         from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
 
         return inertia_coupling(self.actuated_inertia(motion))

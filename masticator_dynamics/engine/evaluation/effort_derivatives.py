@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.evaluation.shown import Arrays
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
@@ -24,7 +26,11 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
 
 
-class EffortDerivatives:
+def _of_contacts(part: int) -> Any:
+    return property(lambda self: self._contact_parts[part])
+
+
+class EffortDerivatives(Arrays):
     """Efforts and contact multipliers at one state, or at many (a leading axis N).
 
     Derivatives are total ones along the closed loops: dependent joints, and their velocities and
@@ -60,28 +66,12 @@ class EffortDerivatives:
         return table[..., :count], *parts
 
     @functools.cached_property
-    def _of_contacts(self) -> tuple[FloatArray, ...]:
+    def _contact_parts(self) -> tuple[FloatArray, ...]:
         return self._split(self._contacts())
 
-    @property
-    def contact(self) -> FloatArray:  # noqa: D102 - documented with the class
-        return self._of_contacts[0]
-
-    @property
-    def contact_by_y(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[1]
-
-    @property
-    def contact_by_y_dot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[2]
-
-    @property
-    def contact_by_y_ddot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[3]
-
-    @property
-    def contact_by_wrench(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[4]
+    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = map(
+        _of_contacts, range(5)
+    )
 
 
 def effort_derivatives(
@@ -103,8 +93,8 @@ def effort_derivatives(
     return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
 
 
-@dataclasses.dataclass(frozen=True)
-class AccelerationDerivatives:
+@dataclasses.dataclass(frozen=True, repr=False)
+class AccelerationDerivatives(Arrays):
     """Accelerations at one state, or at many (a leading axis N).
 
     Attributes

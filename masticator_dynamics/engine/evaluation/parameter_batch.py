@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine import parameters as naming
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, consecutive
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
 from masticator_dynamics.engine.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.engine.evaluation.packing import pack_rows
@@ -342,7 +342,7 @@ class ParameterBatch:
             check_rods(rods, faults[tuple(wrong[0])], where)
 
     def _check_quantities(self, names: Sequence[str], known: Mapping[str, object]) -> None:
-        for name in names:
+        for name in as_names(names, 'quantities'):
             if name not in known:
                 raise InputError(f'no quantity {name!r}; there are: {", ".join(known)}')
         if len(set(names)) < len(names):
@@ -422,6 +422,8 @@ class ParameterBatch:
         shape = len(constants), len(given)
         if weights.shape != (*shape, of.actuators):
             raise InputError(f'weights have shape {weights.shape}, needed {(*shape, of.actuators)}')
+        if not np.isfinite(weights).all():
+            raise InputError('a weight is not finite')
         code = _Codes(lambda at: of.parameter_gradient(places, at))
         found = [
             self._rows(code, given, constants[part], closed[part], weights[part])[0]

@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.engine.evaluation import shown
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.goals import RowKind
@@ -368,8 +368,8 @@ class Effort(_Answer):
 
         Base axes, about the origin of the second frame.
         """
-        wrenches = self._loops.wrenches(self.q, self._field('multipliers'))
-        return _read_only(wrenches[..., 3:])
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 3:6])
 
     @property
     def coupling_effort(self) -> FloatArray:
@@ -378,8 +378,8 @@ class Effort(_Answer):
         On the other joints of the coupling it acts with the negative slopes of their polynomials.
         0 for closures that are not couplings. Of least norm where not unique.
         """
-        efforts = self._loops.coupling_efforts(self.q, self._field('multipliers'))
-        return _read_only(efforts)
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 6])
 
     @property
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:
@@ -408,6 +408,15 @@ class Effort(_Answer):
             For a batch.
         """
         return self.mechanism.joint_reactions(self)
+
+
+def check_motion(mechanism: Evaluator, motion: object) -> None:
+    """Refuse what is not a result, or one of another mechanism."""
+    if not isinstance(motion, _Answer):
+        kind = type(motion).__name__
+        raise InputError(f'motion is a {kind}; needed is what solve or feedforward returns')
+    if motion.mechanism.tree_joints != mechanism.tree_joints:
+        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 
 
 # What `Kernels.motion` returns, in this order.

@@ -99,8 +99,8 @@ def _solver(mechanism: Mechanism) -> str:
     each = _POSE + _WRENCH
     poses = [bodies[k + i] for k in range(0, len(bodies), each) for i in range(_POSE)]
     wanted = [run.valid(), run.within_ranges(), *efforts, *poses]
-    lines, results = statements(graph, wanted, names, {})
-    body = '\n'.join(line.replace('const double', 'const', 1) for line in lines)
+    parts, results, _ = statements(graph, wanted, names, {}, split=False)
+    body = '\n'.join(parts).replace('const double', 'const')
     return f'function solve(y) {{\n{body}\n  return [{", ".join(results)}];\n}}'
 
 
