@@ -267,7 +267,7 @@ def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
         'levels': dict(mouthful.levels),
         'repetition': mouthful.repetition,
         'motion': dict(mouthful.motion),
-        'food': {'name': mouthful.food_name, **dict(mouthful.food)},
+        'food': dict(mouthful.food),
         'strokes': mouthful.strokes,
         'rest': dict(mouthful.rest),
         'stop': dict(protocol.stop),

@@ -23,8 +23,6 @@ from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.protocol import food_source
 from masticator_dynamics.robot.laboratory.report_parts import (
-    SHOWN,
-    TEXTS,
     Formats,
     citation,
     figures_figure,
@@ -35,12 +33,15 @@ from masticator_dynamics.robot.laboratory.report_parts import (
 )
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
 from masticator_dynamics.robot.laboratory.units import (
+    SHOWN,
+    TEXTS,
     condition,
     decimals_for,
     fixed,
     interval,
     level,
     mean_and_deviation,
+    named_figure,
     named_term,
     plain,
     probability,
@@ -166,14 +167,8 @@ def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     for figure in SHOWN:
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
-            body.append([_named(figure), *cells])
+            body.append([named_figure(figure), *cells])
     return _html_table((header, body))
-
-
-def _named(figure: str) -> str:
-    """A figure and its unit."""
-    unit = SHOWN[figure][0]
-    return f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}'
 
 
 def _interval(row: Sequence[Any] | None, scale: float) -> str:
@@ -202,7 +197,7 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
     for figure, effects, comparisons in found:
         if figure not in SHOWN:
             continue
-        scale, name = SHOWN[figure][1], _named(figure)
+        scale, name = SHOWN[figure][1], named_figure(figure)
         for e in effects:
             if math.isfinite(e.p):
                 size = f'{e.partial_eta_squared:.2f} ({interval(e.low, e.high, 2)})'
@@ -246,12 +241,12 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
 def _sources(experiment: Experiment) -> str:
     if experiment.where == ROBOT:
         return _said('measured')
-    foods = {m.food_name: m.food for m in experiment.mouthfuls}
+    foods = {m.food.name: m.food_name for m in experiment.mouthfuls}
     rows = [[figures, origin] for figures, origin in TEXTS['decided_by'].items()]
     told = [
         f'<p><b>{html.escape(name)}</b>: '
-        f'{html.escape(remarks(food_source(name, experiment.protocol_file)))}</p>'
-        for name in foods
+        f'{html.escape(remarks(food_source(source, experiment.protocol_file)))}</p>'
+        for name, source in foods.items()
     ]
     return '\n'.join([_said('put_in'), _html_table((['figures', 'origin'], rows), 'words'), *told])
 

@@ -16,19 +16,14 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import replacing, write_table
-from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
 from masticator_dynamics.robot.laboratory.result_tables import Result, Table
 from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
-from masticator_dynamics.robot.laboratory.units import condition, level, named_term
+from masticator_dynamics.robot.laboratory.units import SHOWN, TEXTS, condition, level, named_term
 
-TEXTS = read_mapping(share_directory() / 'config' / 'report.yaml')
-# Figures in the report, with their units and the factor to them from SI units.
-SHOWN: dict[str, tuple[str, float]] = TEXTS['shown']
 _ALONG = 300  # points of a mean curve
 _PANELS = 9
 

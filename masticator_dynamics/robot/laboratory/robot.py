@@ -155,7 +155,7 @@ class Robot(Recorder):
         """
         path = motion_path(self._mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
         self._stand_ready()
-        self._tell(f'{mouthful.name}: {mouthful.food_name} on the {mouthful.motion.side}')
+        self._tell(f'{mouthful.name}: {mouthful.food.name} on the {mouthful.motion.side}')
         self._pause(pause)
         times = np.linspace(path.start, path.end, max(2, round(path.end / _POINT_STEP) + 1))
         refused, lead = self._health.refused[0], LEAD + LEAD_PART * path.end
@@ -173,7 +173,7 @@ class Robot(Recorder):
         if end not in ('done', 'force'):
             self.spin(_TAIL)
         series = self._series(sent, mouthful, end)
-        if end == 'force':
+        if end in ('done', 'force'):  # the mouth is open
             self._go_home()
         return series
 
