@@ -245,6 +245,7 @@ class Device:
         self._objects, self._servo, self._errors = objects, servo, errors
         self._temperature, self._limit = temperature, temperature_limit
         self.watches = True
+        self.state = State.SWITCH_ON_DISABLED
         self.restart()
 
     def restart(self) -> None:
@@ -357,8 +358,7 @@ class Device:
 
     def _go(self, state: State) -> None:
         """Enter a state."""
-        self._after = None
-        self.state: State = state
+        self._after, self.state = None, state
         if state is State.QUICK_STOP_ACTIVE:
             self._option = self._code(names.QUICK_STOP_OPTION, names.SLOW_DOWN_AND_DISABLE)
             self._slow_down(None if self._option == HOLD else State.SWITCH_ON_DISABLED)
