@@ -53,10 +53,8 @@ NODES = (
 
 def arguments_of(name):
     """Names and descriptions in the ARGUMENTS of a launch file, without executing it."""
-    tree = ast.parse((ROOT / 'masticator_dynamics/ros/launching.py').read_text())
-    (rows,) = [ast.literal_eval(node.value) for node in tree.body
-               if isinstance(node, ast.AnnAssign) and node.target.id == '_SHARED']  # fmt: skip
-    shared = {row[0]: row[2] for row in rows}
+    table = yaml.safe_load((ROOT / 'config/launch_arguments.yaml').read_text())
+    shared = {name: description for name, (_, description) in table.items()}
     described = {}
     for node in ast.parse(launch_file(name).read_text()).body:
         if isinstance(node, ast.Assign) and node.targets[0].id.endswith('ARGUMENTS'):

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import read_mapping
 
 _GRAVITY = 9.80665  # m/s^2, standard: analysers that are calibrated by weights show grams
 # Quantity: spellings of a unit (lower case), and what one is in SI units.
@@ -96,27 +98,9 @@ def check_possible(what: str, kind: str, value: float, remedy: str) -> None:
     )
 
 
+TEXTS = read_mapping(share_directory() / 'config' / 'report.yaml')
 # Figures in the report, with their units and the factor to them from SI units.
-SHOWN = {
-    'hardness': ('N', 1.0),
-    'break_force': ('N', 1.0),
-    'break_deformation': ('mm', 1e3),
-    'mean_stiffness': ('N/mm', 1e-3),
-    'mean_work': ('mJ', 1e3),
-    'cohesiveness': ('', 1.0),
-    'springiness': ('', 1.0),
-    'chewiness': ('N', 1.0),
-    'resilience': ('', 1.0),
-    'decay_per_stroke': ('%', 1e2),
-    'analyser_cohesiveness': ('', 1.0),
-    'analyser_springiness': ('', 1.0),
-    'analyser_chewiness': ('N', 1.0),
-    'condyle_left_peak': ('N', 1.0),
-    'condyle_right_peak': ('N', 1.0),
-    'condyle_left_lifts': ('a mouthful', 1.0),
-    'condyle_right_lifts': ('a mouthful', 1.0),
-    'largest_effort_rms': ('N m', 1.0),
-}
+SHOWN: dict[str, tuple[str, float]] = TEXTS['shown']
 _UNITS = {'motion.period': 's', 'motion.opening': 'rad', 'motion.occlusal_gap': 'm',
           'strokes': 'strokes'}  # fmt: skip
 _NOTHING = 1e-9  # in the unit shown: less is rounding
