@@ -94,7 +94,7 @@ def pushed_segments(cuts: int = 9) -> np.ndarray:
 def pushed_shapes(description) -> np.ndarray:
     """Tips (8, 41) of assumed modes."""
     model = FlexibleModel(description)
-    acting = model.efforts(TORQUES)
+    acting = beams.efforts(model, TORQUES)
     start = model.state(model.home, model.home[model.arrays.free])
     run = simulate(model, start, lambda t: push(t) * acting, TIMES, method='dop853', rtol=1e-6)
     tips = []

@@ -17,8 +17,8 @@ from rclpy.serialization import serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Header  # noqa: E402
 
+from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput  # noqa: E402
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce  # noqa: E402
-from masticator_dynamics.ros.dynamics.runtime import WrenchInput  # noqa: E402
 from nodes.harness import NodeProcess, Peer, nanoseconds, rows, wait_for  # noqa: E402
 from nodes.urdf_loops import gaps  # noqa: E402
 

@@ -65,6 +65,18 @@ def test_the_planner_waits_for_a_node_that_is_active(ros_domain):
         assert node.end() == 0
 
 
+def test_the_planner_says_why_strokes_are_refused(ros_domain):
+    node = NodeProcess(namespace='weak', effort_limit_scale=0.001, rate=100.0)
+    planner = Planner('weak')
+    try:
+        planner.wait_for_line('the stroke was refused: rejected (1): ')
+        code, output = planner.end()
+        assert code == 0 and 'largest torques' not in output, output
+    finally:
+        planner.process.kill()
+        assert node.end() == 0
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_planner_that_is_told_to_end_says_nothing(ros_domain, number):
     """At any time after Python itself has started, twice as from a terminal and a launch."""

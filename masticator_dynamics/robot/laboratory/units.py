@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import read_mapping
 
 _GRAVITY = 9.80665  # m/s^2, standard: analysers that are calibrated by weights show grams
 # Quantity: spellings of a unit (lower case), and what one is in SI units.
@@ -96,6 +98,9 @@ def check_possible(what: str, kind: str, value: float, remedy: str) -> None:
     )
 
 
+TEXTS = read_mapping(share_directory() / 'config' / 'report.yaml')
+# Figures in the report, with their units and the factor to them from SI units.
+SHOWN: dict[str, tuple[str, float]] = TEXTS['shown']
 _UNITS = {'motion.period': 's', 'motion.opening': 'rad', 'motion.occlusal_gap': 'm',
           'strokes': 'strokes'}  # fmt: skip
 _NOTHING = 1e-9  # in the unit shown: less is rounding
@@ -168,6 +173,11 @@ def level(factor: str, value: Any) -> str:
     """A level of a factor, with its unit."""
     unit = _UNITS.get(factor)
     return f'{value}{_SPACE}{unit}' if unit else str(value)
+
+
+def named_figure(figure: str) -> str:
+    """A figure and its unit, if it has one."""
+    return f'{figure.replace("_", " ")}, {SHOWN[figure][0]}'.rstrip(', ')
 
 
 def named_term(term: str) -> str:
