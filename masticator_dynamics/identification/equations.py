@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
+from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.identification.measured_motion import MeasuredMotion
@@ -158,7 +158,7 @@ def _columns(
     motion = mechanism.solve_batch(whole.y[part], whole.y_dot[part], whole.y_ddot[part])
     effort = measured.effort[part]
     wrench = None if measured.wrench is None else measured.wrench[part]
-    names, found = columns(mechanism, motion, True, effort, wrench)
+    found = regressor(mechanism, motion, True, effort, wrench).generalized
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
     more = []

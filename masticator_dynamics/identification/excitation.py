@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
+from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import InputError, MasticatorError, RangeWarning
 from masticator_dynamics.identification.identify import with_motor_friction
@@ -129,7 +129,7 @@ class _Search:
             return np.zeros((1, 1))
         usual, unknowns = self._sized(effort)
         motion = self.mechanism.solve_batch(*np.moveaxis(rows, 1, 0))
-        _, found = columns(self.mechanism, motion, True)
+        found = regressor(self.mechanism, motion, True).generalized
         sized = powers(self.mechanism, motion) * usual.effort
         weights = np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2)))
         matrix = weights @ found @ unknowns.spread[: found.shape[-1]] / _NOISE

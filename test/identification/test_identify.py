@@ -26,7 +26,7 @@ from identification.robots import (
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.description import load_description
-from masticator_dynamics.engine.evaluation.effort_regressor import columns, powers
+from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.learning import _period
 from masticator_dynamics.identification.robot_log import read_log
@@ -99,7 +99,8 @@ def test_friction_of_efforts_that_push_against_one_another(tmp_path) -> None:
     effort = effort + 0.02 * np.array([1.0, -1.0, 1.0, 1.0, -1.0, 1.0])
     moved = mechanism.forward_dynamics_batch(y, y_dot, effort, friction=True)
     motion = mechanism.solve_batch(y, y_dot, moved)
-    names, found = columns(mechanism, motion, True, effort)
+    of_effort = regressor(mechanism, motion, True, effort)
+    names, found = of_effort.names, of_effort.generalized
     values = mechanism.parameters(friction=True)
     needed = found @ np.array([values[name] for name in names])
     given = (powers(mechanism, motion) @ effort[..., None])[..., 0]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_floats
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
+from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
 from masticator_dynamics.engine.traced.forward_dynamics import INDEPENDENT, ForwardDynamics
@@ -100,17 +101,11 @@ def refusal(mechanism: Evaluator, evaluated: ForwardDynamics, given: FloatArray)
     return failure(mechanism, np.array([status, -1.0, 0.0]), given)
 
 
-class _ByFriction(dict[Regularisation | None, Accelerations]):
+def _by_friction(mechanism: Evaluator) -> OnDemand[Regularisation | None, Accelerations]:
     """Accelerations of a mechanism by law of friction; None: without."""
-
-    def __init__(self, mechanism: Evaluator):
-        super().__init__()
-        self._mechanism = mechanism
-
-    def __missing__(self, law: Regularisation | None) -> Accelerations:
-        setting = Setting() if law is None else Setting(True, law.transitions)
-        self[law] = Accelerations(self._mechanism, setting)
-        return self[law]
+    return OnDemand(
+        lambda law: Accelerations(mechanism, Setting(True, law.transitions) if law else Setting())
+    )
 
 
 def forward_dynamics(
@@ -136,7 +131,7 @@ def forward_dynamics(
     else:
         law = JUMP if as_flag(friction, 'friction') else None
     table = _table(mechanism, given, many)
-    found = mechanism.made(_ByFriction)[law](table, many)
+    found = mechanism.made(_by_friction)[law](table, many)
     found = found if many else found[0]
     return found[..., : len(mechanism.independent)], found[..., len(mechanism.independent) :]
 

@@ -12,6 +12,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
+from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.evaluation.shown import Arrays
@@ -88,19 +89,6 @@ class BaseParameters:
     combinations: FloatArray
 
 
-def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> Regressor:
-    """See :meth:`Mechanism.regressor`.
-
-    Raises
-    ------
-    InputError
-        For a motion of another mechanism.
-    SingularityError
-        Too near a singularity.
-    """
-    return _found(mechanism, motion, friction)
-
-
 def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
     """Generalised forces (..., n_y, n_u) per unit effort of each motor."""
     powered = [name in mechanism.driving for name in mechanism.actuated]
@@ -108,57 +96,35 @@ def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
     return np.swapaxes(motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None], -1, -2)
 
 
-def columns(
-    mechanism: Evaluator,
-    motion: Motion | Effort,
-    friction: bool,
-    effort: FloatArray | None = None,
-    wrench: FloatArray | None = None,
-) -> tuple[tuple[str, ...], FloatArray]:
-    """Names of parameters, and generalised forces (..., n_y, n_p) per unit of each.
-
-    Parameters
-    ----------
-    mechanism, motion, friction
-        As for :meth:`Mechanism.regressor`.
-    effort : array, shape (..., n_u), optional
-        Efforts of the motors, with which friction that depends on loads is evaluated; default:
-        those of the present numbers.
-    wrench : array, shape (..., 6), optional
-        On the platform, likewise.
-
-    Raises
-    ------
-    InputError, SingularityError
-        As :func:`regressor`.
-    """
-    found = _found(mechanism, motion, friction, effort, wrench)
-    return found.names, found.generalized
-
-
-class _Codes(dict[bool, tuple[tuple[str, ...], RowCode]]):
+def _codes(mechanism: Evaluator) -> OnDemand[bool, tuple[tuple[str, ...], RowCode]]:
     """Names of a mechanism's parameters, and the code for their columns; without, with friction."""
 
-    def __init__(self, mechanism: Evaluator):
-        super().__init__()
-        self._mechanism = mechanism
+    def made(friction: bool) -> tuple[tuple[str, ...], RowCode]:
+        names = tuple(values_of(mechanism, friction, False))
+        return names, regressor_code(mechanism.kernels, names, friction)
 
-    def __missing__(self, friction: bool) -> tuple[tuple[str, ...], RowCode]:
-        names = tuple(values_of(self._mechanism, friction, False))
-        self[friction] = names, regressor_code(self._mechanism.kernels, names, friction)
-        return self[friction]
+    return OnDemand(made)
 
 
-def _found(
+def regressor(
     mechanism: Evaluator,
     motion: Motion | Effort,
     friction: bool,
     effort: FloatArray | None = None,
     wrench: FloatArray | None = None,
 ) -> Regressor:
-    """See :func:`regressor` and :func:`columns`."""
+    """See :meth:`Mechanism.regressor`.
+
+    Parameters
+    ----------
+    effort : array, shape (..., n_u), optional
+        Efforts of the motors, with which friction that depends on loads is evaluated; default:
+        those of the present numbers.
+    wrench : array, shape (..., 6), optional
+        On the platform, likewise.
+    """
     check_motion(mechanism, motion)
-    names, code = mechanism.made(_Codes)[as_flag(friction, 'friction')]
+    names, code = mechanism.made(_codes)[as_flag(friction, 'friction')]
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:

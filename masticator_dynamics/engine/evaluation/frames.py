@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.evaluation.model import Model, OnDemand
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.engine.traced.small_functions import poses
 from masticator_dynamics.engine.tree import Placement
@@ -175,23 +176,15 @@ class _BodyPoses:
         return self._poses(q.reshape(-1, q.shape[-1]) if q.ndim > 2 else q)
 
 
-class _Chains(dict[str, FrameChain]):
-    """Chains of a model by frame."""
-
-    def __init__(self, mechanism: Model):
-        super().__init__()
-        self._mechanism = mechanism
-
-    def __missing__(self, frame: str) -> FrameChain:
-        self[frame] = FrameChain(self._mechanism, frame)
-        return self[frame]
+def _chains(mechanism: Model) -> OnDemand[str, FrameChain]:
+    return OnDemand(functools.partial(FrameChain, mechanism))
 
 
 def frame_chain(mechanism: Model, frame: str) -> FrameChain:
     """The chain to a URDF link's frame, made once; raises as :class:`FrameChain` does."""
     if not isinstance(frame, str):
         raise InputError(f'frame is {frame!r:.60}, not the name of one')
-    return mechanism.made(_Chains)[frame]
+    return mechanism.made(_chains)[frame]
 
 
 def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:

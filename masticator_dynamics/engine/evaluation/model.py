@@ -22,7 +22,21 @@ from masticator_dynamics.errors import ActuationError
 if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.variable import Variable
 
+_Key = TypeVar('_Key')
 _Made = TypeVar('_Made')
+
+
+class OnDemand(dict[_Key, _Made]):
+    """What a function makes of keys, each made on first use and kept."""
+
+    def __init__(self, make: Callable[[_Key], _Made]):
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: _Key) -> _Made:
+        """Make it."""
+        self[key] = self._make(key)
+        return self[key]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
+from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.engine.evaluation.packing import pack_rows
 from masticator_dynamics.engine.evaluation.results import Evaluator
@@ -25,6 +26,7 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.variable import Variable
 from masticator_dynamics.errors import InputError
 
+_Codes = OnDemand[bool, RowCode]  # of a row, and at given positions
 _TOGETHER = 4096  # rows whose inputs are built at once: they stay in the caches
 Bools = npt.NDArray[np.bool_]
 
@@ -510,15 +512,3 @@ class ParameterBatch:
         status[rows[wrong]] = NOT_ACTUATED
         found[rows] = np.where(wrong[:, None], 0.0, answers)
         return found, status
-
-
-class _Codes(dict[bool, RowCode]):
-    """The code of a row, and that at given positions, made when first needed."""
-
-    def __init__(self, make: Callable[[bool], RowCode]):
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, at_positions: bool) -> RowCode:
-        self[at_positions] = self._make(at_positions)
-        return self[at_positions]
