@@ -14,12 +14,18 @@ from masticator_dynamics.engine.traced.machine_code import Library, object_code,
 from masticator_dynamics.engine.traced.numbers import Graph, absolute, square_root
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.rows_ir import rows_function
+from masticator_dynamics.files import kept
 
 pytestmark = pytest.mark.skipif(not linking.supported(), reason='left to LLVM on this computer')
 
 ELSEWHERE = (
     'declare void @elsewhere()\ndefine void @here() {\n  call void @elsewhere()\n  ret void\n}\n'
 )
+
+
+def made_by() -> list[str]:
+    """What kept code depends on."""
+    return [kept.sources('engine/traced')]
 
 
 def polynomials() -> str:
@@ -76,7 +82,7 @@ def test_tables_compute_once_what_their_rows_share(rows: int) -> None:
         return [x * c, a, y + d, d, x / d + y * c, 3.0]
 
     constants = np.random.default_rng(5).uniform(1.0, 2.0, (3, 2))
-    code = RowCode('a table', 2, 6, function, lambda: [], constants=constants[0])
+    code = RowCode('a table', 2, 6, function, made_by, constants=constants[0])
     own = np.random.default_rng(6).normal(size=(3, rows, 2))
     for given in (own, own[0]):  # rows of each table, and the same for all
         found = code.of_tables(given, constants)
@@ -92,7 +98,7 @@ def test_rows_past_the_caches_are_the_same(outputs: int) -> None:
     found = [
         RowCode(
             f'past the caches {streamed}, {outputs}', 2, outputs,
-            lambda row, share: [row[0] * k + row[1] for k in range(outputs)], lambda: [],
+            lambda row, share: [row[0] * k + row[1] for k in range(outputs)], made_by,
             streamed=streamed,
         )(given)
         for streamed in (False, True)
