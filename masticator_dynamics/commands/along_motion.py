@@ -17,6 +17,7 @@ from masticator_dynamics.commands.options import (
     goal_option,
     mechanism_argument,
     motion_option,
+    number_option,
     output_option,
     strict_option,
 )
@@ -284,14 +285,7 @@ _POSES = 50  # rows; about a fifth of a second of work
     help='Positions of the actuated joints (CSV).',
 )
 @output_option
-@click.option(
-    '--tolerance',
-    type=click.FloatRange(min=0.0),
-    metavar='M',
-    default=1e-4,
-    show_default=True,
-    help='Largest gap in the loops that is accepted, m.',
-)
+@number_option('--tolerance', 0.0, None, 1e-4, 'Largest gap in the loops that is accepted, m.', 'M')
 def forward_kinematics(
     mechanism: str, joints_file: str, output_file: str, tolerance: float
 ) -> None:

@@ -159,6 +159,9 @@ def _columns(
     effort = measured.effort[part]
     wrench = None if measured.wrench is None else measured.wrench[part]
     names, found = columns(mechanism, motion, True, effort, wrench)
+    for k, joint in enumerate(mechanism.actuated):
+        own = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
+        found[..., own] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
     more = []

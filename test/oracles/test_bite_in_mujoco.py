@@ -115,7 +115,7 @@ def test_a_bite_in_another_simulator(folder, case, bite) -> None:
         assert len(begun) > 3 and contact.any()
         # One sample later, since an estimate is of the sample before.
         late = [(np.argmax(contact[row:]) + 1) / OBSERVED for row in begun]
-        assert max(late) <= (0.010 if case == KNOWN else 0.015)
+        assert max(late) <= 0.010
 
 
 @pytest.mark.parametrize('kind', [robots.CONSTANT, robots.LOADED])
