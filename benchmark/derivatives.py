@@ -93,6 +93,7 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
         f'batch: regressor, {len(mechanism.parameters())} columns': lambda: mechanism.regressor(
             motion
         ),
+        'batch: the same of efforts (matrix)': lambda: mechanism.regressor(motion).matrix,
         f'batch: {len(numbers)} geometries x 64 poses, {len(names)} numbers': lambda: (
             batch.feedforward(numbers, *few)
         ),

@@ -26,6 +26,7 @@ from masticator_dynamics.engine.evaluation.results import (
     Motion,
     QuickEffort,
     SolvedMotion,
+    check_effort,
     check_motion,
 )
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
@@ -485,6 +486,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Ranges of joints, sockets and, given an effort, efforts that a motion leaves; or none."""
         from masticator_dynamics.limits.ranges import find_violations
 
+        check_motion(self, motion)
+        if effort is not None:
+            check_effort(self, effort)
         return find_violations(self, motion, effort)
 
     @property
@@ -500,12 +504,13 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Loads of a single result that are at a limit or beyond it."""
         from masticator_dynamics.limits.load_limits import binding_loads
 
+        check_effort(self, effort)
         return binding_loads(self, effort, limits or self.load_limits)
 
     def actuation_rank(self, motion: Motion | None = None) -> int:
         """Number of degrees of freedom that the powered actuators control at a motion, or home."""
-        here, home = (m.tangent[self.actuated_rows] for m in (motion or self.home, self.home))
-        return self.rank(here, home)
+        motions = self.home if motion is None else motion, self.home
+        return self.rank(*map(self.jacobian_actuated_from_independent, motions))
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
@@ -517,6 +522,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
         from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
 
+        check_effort(self, effort)
         row = effort.row()
         if row.ndim != 1:
             raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
@@ -584,4 +590,5 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
         from masticator_dynamics.limits.ranges import within
 
+        check_motion(self, found)
         return within(self, found)

@@ -57,9 +57,10 @@ def as_flag(value: object, name: str) -> bool:
 
 def as_names(values: object, name: str) -> tuple[str, ...]:
     """Names from user input; an InputError if it is no sequence, or a single text."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    names = tuple(values) if isinstance(values, Iterable) else (None,)
+    if isinstance(values, str | bytes) or not all(isinstance(x, str) for x in names):
         raise InputError(f'{name} are {values!r:.60}; needed is a sequence of names')
-    return tuple(values)
+    return names
 
 
 def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:

@@ -179,8 +179,7 @@ def test_drives_follow_one_commander(ros_domain, mechanism, tmp_path):
             publisher = second.create_publisher(JointState, topic, 1)
             wait_for(lambda: second.count_publishers(topic) == 2, 'both')
             robot.ask('home')
-            success, why = robot.peer.request('enable')
-            assert not success
+            why = wait_for(lambda: refused(robot, 'enable'), 'refusal')  # once the node knows
             assert '/two/servo_drives/command has 2 publishers (/second or /two/client)' in why
             second.destroy_publisher(publisher)
             third.create_publisher(JointState, '/elsewhere/servo_drives/command', 1)
@@ -200,6 +199,12 @@ def test_drives_follow_one_commander(ros_domain, mechanism, tmp_path):
             wait_for(lambda: peer.phase() == FOLLOWING, FOLLOWING)
     finally:
         assert robot.close() == 0
+
+
+def refused(robot, request):
+    """Why a request is refused, or ''."""
+    success, why = robot.peer.request(request)
+    return '' if success else why
 
 
 def check_planners(node, peer):

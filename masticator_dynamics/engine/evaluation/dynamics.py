@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -154,7 +154,7 @@ class Dynamics(Evaluator):
             acceleration_derivatives,
         )
 
-        many = np.ndim(y) > 1
+        many = as_floats(y, 'y').ndim > 1
         n = len(self.independent)
         found, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
         parts, lengths = (y, y_dot, found, wrench), [n, n, n, 6]

@@ -137,7 +137,8 @@ def acceleration_derivatives(
     _check_smooth(mechanism, given, found[:, 1:first], names)
     _check_valid(mechanism, given, found)
     last = given.shape[-1] + efforts.shape[-1]
-    slopes = found[:, first:].reshape(*given.shape[:-1], n + friction.shape[-1], -1)
+    rows = n + friction.shape[-1]
+    slopes = found[:, first:].reshape(*given.shape[:-1], rows, (found.shape[1] - first) // rows)
     follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
     solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
     return AccelerationDerivatives(
@@ -157,7 +158,7 @@ def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> Flo
         q = np.atleast_2d(whole)[:, mechanism.slices['q']]
         found[left] = _outputs(code.at_positions, np.hstack([rows, q]))
     _check_valid(mechanism, given, found)
-    return found[:, 1:].reshape(*given.shape[:-1], -1)
+    return found[:, 1:].reshape(*given.shape[:-1], found.shape[1] - 1)
 
 
 def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
@@ -202,7 +203,7 @@ def _of_best(
     _check_valid(mechanism, given, found)
     last = first + len(mechanism.actuated) * (1 + given.shape[-1])
     parts = found[:, first:last], found[:, last:]
-    efforts, contacts = (part.reshape(*given.shape[:-1], -1) for part in parts)
+    efforts, contacts = (part.reshape(*given.shape[:-1], part.shape[1]) for part in parts)
     return efforts, contacts
 
 

@@ -64,11 +64,13 @@ class Evaluator(Model):
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
-        """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self.actuated_rows]
+        """Actuated velocities per independent velocity (..., n_u, n_y)."""
+        check_motion(self, motion)
+        return motion.tangent[..., self.actuated_rows, :]
 
     def condition_number_loops(self, motion: Motion) -> float:
         """Condition number of the constraint Jacobian over the dependent joints."""
+        check_motion(self, motion)
         if not self.structure.constraints:
             return 1.0
         dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
@@ -412,9 +414,20 @@ class Effort(_Answer):
 
 def check_motion(mechanism: Evaluator, motion: object) -> None:
     """Refuse what is not a result, or one of another mechanism."""
-    if not isinstance(motion, _Answer):
-        kind = type(motion).__name__
-        raise InputError(f'motion is a {kind}; needed is what solve or feedforward returns')
+    _check_result(mechanism, motion, _Answer, 'motion', 'solve or feedforward')
+
+
+def check_effort(mechanism: Evaluator, effort: object) -> None:
+    """The same for a result that has efforts."""
+    _check_result(mechanism, effort, Effort, 'effort', 'feedforward')
+
+
+def _check_result(
+    mechanism: Evaluator, motion: object, kind: type[_Answer], name: str, methods: str
+) -> None:
+    if not isinstance(motion, kind):
+        found = type(motion).__name__
+        raise InputError(f'{name} is a {found}; needed is what {methods} returns')
     if motion.mechanism.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 

@@ -247,7 +247,8 @@ class RowCode:
             given = np.broadcast_to(given, (len(constants), *given.shape[-2:]))
             own = np.broadcast_to(constants[:, None], (*given.shape[:-1], constants.shape[-1]))
             rows = np.concatenate([given, own], axis=-1)
-            return self.of_complete(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:2], -1)
+            found = self.of_complete(rows.reshape(-1, rows.shape[-1]))
+            return found.reshape(*rows.shape[:2], self.outputs)
         missing = -count % width
         if missing:
             given = np.concatenate([given, np.repeat(given[..., -1:, :], missing, -2)], axis=-2)
