@@ -201,7 +201,8 @@ def inverse_dynamics(
         if frame is not None:
             check_frame(loaded, frame)
     motion = read_motion(motion_file, loaded, at_rest)
-    _tell_moving_ends(motion, loaded.independent)
+    if not (motion.rates or at_rest):
+        _tell_moving_ends(motion, loaded.independent)
     values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
     choice = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
@@ -225,7 +226,7 @@ def _tell_moving_ends(motion: MotionFile, names: Sequence[str]) -> None:
             for name, rate, most in zip(names, motion.y_dot[row], fastest, strict=True)
             if abs(rate) > _AT_REST * most
         ]
-        if rates and not motion.rates:
+        if rates:
             warn(
                 f'{motion.table.source}: the spline through it {word} with {", ".join(rates)} '
                 '(m/s or rad/s); --at-rest, or columns for rates, would change that'
