@@ -69,9 +69,9 @@ $(INTERFACES): $(wildcard masticator_interfaces/* masticator_interfaces/*/* test
 demo: setup ## the main job, end to end, with no robot
 	@$(BIN)/masticator demo
 
-WAITING ?= 3
-# First tests that only compute, which share the processors; then those that mostly wait, some at a
-# time; then those by the clock, one after another. 5: no test of that kind was chosen.
+# First tests that only compute, which share the processors; then those that mostly wait, as many at
+# a time as the computer is fast (test/conftest.py); then those by the clock, one after another.
+# 5: no test of that kind was chosen.
 test: setup ## all tests; PYTEST='-k closure' adds flags
 	@status=5
 	phase() {
@@ -83,7 +83,7 @@ test: setup ## all tests; PYTEST='-k closure' adds flags
 	    esac
 	}
 	phase -m computing --numprocesses auto --dist loadfile $(PYTEST)
-	phase -m waiting --numprocesses $(WAITING) --dist loadfile --no-loadscope-reorder $(PYTEST)
+	phase -m waiting --numprocesses auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 	phase -m clock $(PYTEST)
 	exit $$status
 

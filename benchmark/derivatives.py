@@ -22,7 +22,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
 
 ROWS, TURNS = 2048, 15
-MUJOCO = 64  # it takes some hundred times as long
+SLOW = 64  # every so manyth row of others that take some hundred times as long
 
 
 def main() -> int:
@@ -59,7 +59,7 @@ def in_turns(of: dict[str, Callable[[], object]]) -> dict[str, tuple[float, floa
         for kind, call in of.items():
             start = process_time()
             call()
-            part = MUJOCO if 'MuJoCo' in kind else 1
+            part = SLOW if 'th row' in kind else 1
             times[kind].append((process_time() - start) * part / ROWS * 1e6)
     best = {kind: float(np.percentile(found, 10)) for kind, found in times.items()}
     first = {}
@@ -90,9 +90,10 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
         'batch: torque and its Jacobian': lambda: (
             mechanism.feedforward_derivatives_batch(*columns).by_y
         ),
-        f'batch: regressor, {len(mechanism.parameters())} columns': lambda: of.regressor(
-            tuple(mechanism.parameters()), False
-        )(np.hstack([given, motion.q])),
+        f'batch: regressor, {len(mechanism.parameters())} columns': lambda: mechanism.regressor(
+            motion
+        ),
+        'batch: the same of efforts (matrix)': lambda: mechanism.regressor(motion).matrix,
         f'batch: {len(numbers)} geometries x 64 poses, {len(names)} numbers': lambda: (
             batch.feedforward(numbers, *few)
         ),
@@ -118,6 +119,7 @@ def others(
         found['row: open tree, Pinocchio computeRNEADerivatives'] = lambda: [
             derive(*row) for row in zip(q, v, a, strict=True)
         ]
+    found |= drake(mechanism, q, v, a)
     try:
         import mujoco
     except ImportError:
@@ -128,12 +130,49 @@ def others(
     by = [np.zeros(size) for _ in range(3)]
 
     def differences() -> None:
-        for row in range(0, len(q), MUJOCO):
+        for row in range(0, len(q), SLOW):
             data_m.qpos[at], data_m.qvel[at], data_m.qacc[at] = q[row], v[row], a[row]
             mujoco.mjd_inverseFD(model_m, data_m, 1e-6, 1, *by, None, None, None, None)
 
-    found[f'row: open tree, MuJoCo mjd_inverseFD (every {MUJOCO}th row)'] = differences
+    found[f'row: open tree, MuJoCo mjd_inverseFD (every {SLOW}th row)'] = differences
     return found
+
+
+def drake(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> dict[str, Callable[[], object]]:
+    """Drake's inverse dynamics on numbers that carry their derivatives."""
+    try:
+        from pydrake.autodiffutils import AutoDiffXd, InitializeAutoDiffTuple
+        from pydrake.multibody.parsing import Parser
+        from pydrake.multibody.plant import MultibodyPlant
+        from pydrake.multibody.tree import MultibodyForces_
+    except ImportError:
+        return {}
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(mechanism.description.urdf_xml, 'urdf')
+    base = plant.GetFrameByName(mechanism.description.base)
+    plant.WeldFrames(plant.world_frame(), base)
+    plant.mutable_gravity_field().set_gravity_vector(mechanism.description.gravity)
+    plant.Finalize()
+    at = [plant.GetJointByName(name).position_start() for name in mechanism.tree_joints]
+    derived = plant.ToAutoDiffXd()
+    context, forces = derived.CreateDefaultContext(), MultibodyForces_[AutoDiffXd](derived)
+
+    def torques(row: int) -> object:
+        state = np.zeros((3, len(at)))
+        state[:, at] = q[row], v[row], a[row]
+        positions, velocities, accelerations = InitializeAutoDiffTuple(*state)
+        derived.SetPositions(context, positions)
+        derived.SetVelocities(context, velocities)
+        derived.CalcForceElementsContribution(context, forces)
+        return derived.CalcInverseDynamics(context, accelerations, forces)
+
+    return {
+        f'row: open tree, Drake AutoDiff (every {SLOW}th row)': lambda: [
+            torques(row) for row in range(0, len(q), SLOW)
+        ]
+    }
 
 
 def dimensions(mechanism: Mechanism) -> list[str]:

@@ -240,12 +240,13 @@ def _drive_cycle() -> list[Row]:
         except MasticatorError as error:
             _tell(f'The cycle of the drives is left out: {error}')
             return []
+    answer, duration = found.answer.spread(), found.duration.spread()
     figures = (
         ('exchange and supervision, processor time', found.processor),
-        ('SYNC to the last answer, p50', found.answer.median),
-        ('SYNC to the last frame sent, p50', found.duration.median),
-        ('SYNC to the last frame sent, p99', found.duration.p99),
-        ('SYNC late, p99', found.lateness.p99),
+        ('SYNC to the last answer, p50', answer.median),
+        ('SYNC to the last frame sent, p50', duration.median),
+        ('SYNC to the last frame sent, p99', duration.p99),
+        ('SYNC late, p99', found.lateness.spread().p99),
     )
     return [
         Row('six simulated drives in another process, cycles at 500 Hz', '', {}),

@@ -13,6 +13,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C during imports: an end, n
 # ruff: noqa: E402
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -29,10 +30,11 @@ class ChewingPlanner(Node):
     def __init__(self) -> None:
         super().__init__('chewing_planner')
         self.stroke = chewing_stroke(strokes=1, period=1.0, opening=0.12)
-        self.peak = np.zeros(6)
-        self.heard = False
+        self.peak, self.heard, self.sent = np.zeros(6), False, False
+        self.refusal, self.checks = '', f'{self.get_namespace()}/dynamics: trajectory'.lstrip('/')
         self.trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self.create_subscription(JointState, 'feedforward_state', self.read, 50)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self.watch, 50)
         self.create_timer(2.0, self.send)
 
     def send(self) -> None:
@@ -42,29 +44,30 @@ class ChewingPlanner(Node):
             self.get_logger().info(text, throttle_duration_sec=10.0)
             return
         self.heard = False
-        if np.any(self.peak):
+        if self.sent:
             torques = ', '.join(f'{torque:.3f}' for torque in self.peak)
-            self.get_logger().info(f'largest torques of the stroke, N m: {torques}')
-            self.peak[:] = 0.0
+            self.get_logger().info(self.refusal or f'largest torques of the stroke, N m: {torques}')
+        self.sent, self.peak = True, np.zeros(6)
         message = JointTrajectory(joint_names=['x', 'y', 'alpha', 'beta'])
         message.header.stamp = (self.get_clock().now() + LEAD).to_msg()
         times = np.linspace(0.0, 1.0, 51)
         for time, *rows in zip(times, *self.stroke.sample(times), strict=True):
-            position, velocity, acceleration = (row.tolist() for row in rows)
-            message.points.append(
-                JointTrajectoryPoint(
-                    positions=position,
-                    velocities=velocity,
-                    accelerations=acceleration,
-                    time_from_start=Duration(seconds=float(time)).to_msg(),
-                )
-            )
+            point = JointTrajectoryPoint(time_from_start=Duration(seconds=float(time)).to_msg())
+            point.positions, point.velocities, point.accelerations = (row.tolist() for row in rows)
+            message.points.append(point)
         self.trajectory.publish(message)
 
     def read(self, state: JointState) -> None:
         """Torques of the motors at state.header.stamp, in the order of state.name."""
         self.heard = True
         self.peak = np.maximum(self.peak, np.abs(state.effort))
+
+    def watch(self, diagnostics: DiagnosticArray) -> None:
+        """Why node dynamics refused the last stroke, or nothing."""
+        for status in diagnostics.status:
+            if status.name == self.checks:
+                refused = status.level == DiagnosticStatus.ERROR
+                self.refusal = f'the stroke was refused: {status.message}' if refused else ''
 
 
 def main() -> None:

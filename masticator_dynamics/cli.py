@@ -15,91 +15,20 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import click
+import yaml
 
 from masticator_dynamics.errors import MasticatorError, RangeWarning
+from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.interrupt import ending_at_once
 from masticator_dynamics.optional import remedy
 
 PROGRAM = 'masticator'
 _LONGEST = 2000  # characters of a message
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-# Module in `commands/` of every command, and what the list of commands says.
-COMMANDS = {
-    'inverse-dynamics': ('along_motion', 'Efforts of the actuators for a motion.'),
-    'excite': ('identifying', 'A motion to identify a robot with.'),
-    'identify': ('identifying', 'Masses, friction and more of a robot from a recording.'),
-    'coupling': ('along_motion', 'Inertia coupling of the actuators along a motion.'),
-    'forward-kinematics': (
-        'along_motion',
-        'Independent coordinates from positions of actuated joints.',
-    ),
-    'track-incisor': ('tracking', 'Motion whose incisor follows a recording.'),
-    'flexible': ('flexible', 'Motion of flexible links under the efforts of the rigid mechanism.'),
-    'workspace': ('workspace', 'Where a mechanism can go: reach, ranges, singularities.'),
-    'load-inertia': (
-        'load_inertia',
-        'Load inertia of motors, along a motion or over the workspace.',
-    ),
-    'track-tool': ('tracking', 'Five-axis motion whose tool follows tips and axes.'),
-    'build-estimator': ('load_inertia', 'Estimator of load inertia, fitted to a mechanism.'),
-    'check': ('check', 'Validate a description and show what it describes.'),
-    'new': ('describing', 'A description to begin with: a delta, a palletiser, an excavator, ...'),
-    'export-c': (
-        'export',
-        'Inverse dynamics of a mechanism as C99, for controllers without Python.',
-    ),
-    'close': ('describing', 'Find a closed pose of a description, its home.'),
-    'import': ('describing', 'A description from URDF, MJCF, SDF or a file of another tool.'),
-    'calibrate': (
-        'identifying',
-        'Zeros of encoders and dimensions, from redundant encoders alone.',
-    ),
-    'export-mjcf': ('export', 'A mechanism for MuJoCo.'),
-    'check-drives': ('drives_file', 'Validate a drives file and show what follows from it.'),
-    'check-robot': (
-        'check_robot',
-        'Whether this computer is ready for the robot; if not, what to do.',
-    ),
-    'simulate-drives': ('drives_file', 'CiA 402 servo drives on a CAN bus, without motors.'),
-    'study-feedforward': ('chewing', 'Tracking errors of drives, with and without feedforward.'),
-    'view': ('view', 'A mechanism, recordings, or the robot itself, in the browser.'),
-    'experiment': ('chewing', 'Chew the mouthfuls of a protocol and report their texture.'),
-    'fit-food': ('food_curves', 'A food for the twin from a measured compression.'),
-    'texture': ('food_curves', 'Two-bite profile of measured curves, of an analyser for example.'),
-    'design': ('design', 'Which geometry should be built? Samples, search and report of a study.'),
-    'demo': ('chewing', 'Chew over ROS 2 without a robot; record, check and plot it.'),
-}
-# Shown below the help of a command.
-EXAMPLES = {
-    'inverse-dynamics': 'masticator --motion motion.csv --output torques.csv --friction',
-    'excite': 'masticator --output excitation.csv',
-    'identify': 'masticator --log run.csv --output mine.yaml',
-    'coupling': 'masticator --motion motion.csv --output coupling.csv',
-    'forward-kinematics': 'masticator --joints cranks.csv --output pose.csv',
-    'track-incisor': 'masticator --incisor recorded.csv --output motion.csv',
-    'flexible': 'rrr4 --mode b --output run.csv --plot modes.png',
-    'workspace': 'masticator --axis x --axis beta --plot workspace.png',
-    'load-inertia': 'trimule --disc --plot map.png',
-    'track-tool': 'trimule_five_axis --tool tool.csv --output motion.csv',
-    'build-estimator': 'my_robot.yaml --kind ellipse --output estimator.json',
-    'check': 'my_robot.yaml',
-    'new': 'my_robot --like palletiser',
-    'export-c': 'masticator --output c',
-    'close': 'my_robot.yaml --write',
-    'import': 'robot.xml --output my_robot',
-    'calibrate': 'masticator --joints moved.csv --output zeros.yaml',
-    'export-mjcf': 'masticator --output masticator.xml',
-    'check-drives': 'my_drives.yaml',
-    'check-robot': '',
-    'simulate-drives': '--drives my_drives.yaml',
-    'study-feedforward': '--tune',
-    'view': 'my_robot.yaml --html my_robot.html',
-    'experiment': 'protocol.yaml --output results --xlsx',
-    'fit-food': 'curve.csv --thickness 8mm --output food.yaml --plot fit.svg',
-    'texture': 'measurements/ --output profile.csv',
-    'design': 'study.yaml --output study',
-    'demo': '--closed-loop',
-}
+# Of every command: its module in `commands/`, a summary for the list, and an example for its help.
+_TABLE = yaml.safe_load((share_directory() / 'config' / 'commands.yaml').read_text('utf-8'))
+COMMANDS = {name: (row['module'], row['summary']) for name, row in _TABLE.items()}
+EXAMPLES = {name: row['example'] for name, row in _TABLE.items()}
 
 
 class LazyGroup(click.Group):

@@ -75,6 +75,10 @@ class ReachError(MasticatorError):
             self.args = (reason,)
         return str(reason)
 
+    def __repr__(self) -> str:
+        """With the reason."""
+        return f'{type(self).__name__}({str(self)!r})'
+
     def __reduce__(self) -> tuple[type[ReachError], tuple[str]]:
         """Pickle the reason as text."""
         return type(self), (str(self),)

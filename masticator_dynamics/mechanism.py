@@ -26,6 +26,8 @@ from masticator_dynamics.engine.evaluation.results import (
     Motion,
     QuickEffort,
     SolvedMotion,
+    check_effort,
+    check_motion,
 )
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
@@ -79,6 +81,20 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     variable : VariableModel, optional
         Of :meth:`with_parameters`.
 
+    Attributes
+    ----------
+    name : str
+    independent, actuated, tree_joints : tuple of str
+        Joints that y, u and q are positions of, in their order (n_y, n_u, n_q).
+    driving : tuple of str
+        The powered ones of the actuated joints.
+    closures, contacts, frames : tuple of str
+        Names of loop closures, contacts and URDF links.
+    transmission_ratios : array, shape (n_u,)
+        Motion of each motor per motion of its joint.
+    limits : JointLimits
+        ``lower``, ``upper`` (rad or m), ``velocity`` and ``effort`` of the tree joints (n_q,).
+
     Raises
     ------
     DescriptionError
@@ -106,12 +122,25 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         cls, name_or_path: str | pathlib.Path, actuators: Sequence[str] | None = None,
         *, ignore: Sequence[str] = (),
     ) -> Mechanism:  # fmt: skip
-        """Load a shipped mechanism by name, or any mechanism by the path of its YAML file.
+        """Load a shipped mechanism by name, or any mechanism from a file.
 
-        Files that ``masticator import`` reads (URDF, MJCF, SDF, ...) can be loaded too, with the
-        choices that it makes by default; ``ignore`` names elements to leave out of them that would
-        be refused, as ``--ignore`` does there.
+        Parameters
+        ----------
+        name_or_path : str or path
+            A name, or a YAML file; or one that ``masticator import`` reads (URDF, MJCF, SDF, ...),
+            with the choices that it makes by default.
+        actuators : sequence of str, optional
+            The powered ones of the actuated joints; default: all.
+        ignore : sequence of str
+            Elements of foreign files to leave out that would be refused, as ``--ignore`` does.
+
+        Raises
+        ------
+        DescriptionError
+            Naming the file, the place in it and what is wrong.
         """
+        if not isinstance(name_or_path, str | pathlib.Path):
+            raise InputError(f'{name_or_path!r:.60} is neither a name nor a path')
         path = pathlib.Path(name_or_path)
         if path.suffix:
             # Imported here: readers of other formats take longer to import than a robot to load.
@@ -246,8 +275,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         SingularityError
             When they lose control only at this pose.
         """
-        if motion.mechanism.tree_joints != self.tree_joints:
-            raise InputError(f'the motion is of {motion.mechanism.name}, not of {self.name}')
+        check_motion(self, motion)
         given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         if link_wrenches:
             given = self._with_links(given, link_wrenches, motion.q)
@@ -455,9 +483,12 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     def range_violations(
         self, motion: Motion, effort: Effort | None = None
     ) -> tuple[RangeViolation, ...]:
-        """Ranges of joints, sockets and efforts that a motion leaves; empty when inside all."""
+        """Ranges of joints, sockets and, given an effort, efforts that a motion leaves; or none."""
         from masticator_dynamics.limits.ranges import find_violations
 
+        check_motion(self, motion)
+        if effort is not None:
+            check_effort(self, effort)
         return find_violations(self, motion, effort)
 
     @property
@@ -473,12 +504,13 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Loads of a single result that are at a limit or beyond it."""
         from masticator_dynamics.limits.load_limits import binding_loads
 
+        check_effort(self, effort)
         return binding_loads(self, effort, limits or self.load_limits)
 
     def actuation_rank(self, motion: Motion | None = None) -> int:
-        """Number of degrees of freedom that the powered actuators control; default: at home."""
-        here, home = (m.tangent[self.actuated_rows] for m in (motion or self.home, self.home))
-        return self.rank(here, home)
+        """Number of degrees of freedom that the powered actuators control at a motion, or home."""
+        motions = self.home if motion is None else motion, self.home
+        return self.rank(*map(self.jacobian_actuated_from_independent, motions))
 
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
@@ -490,6 +522,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
         from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
 
+        check_effort(self, effort)
         row = effort.row()
         if row.ndim != 1:
             raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
@@ -557,4 +590,5 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
         from masticator_dynamics.limits.ranges import within
 
+        check_motion(self, found)
         return within(self, found)

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import signal
+import timeit
 
 import hypothesis
 
@@ -50,6 +51,8 @@ LONG = (
 
 
 PHASES = 'computing', 'waiting', 'clock'
+# s for ten million additions on a processor that bears one robot with its tests
+SPEED = 0.25
 
 
 def phase(path):
@@ -67,6 +70,17 @@ def pytest_ignore_collect(collection_path, config):
     asked = config.option.markexpr
     is_test = collection_path.suffix == '.py' and collection_path.name.startswith('test_')
     return True if is_test and asked in PHASES and phase(collection_path) != asked else None
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Workers for tests that wait: robots in real time take what the processors can do.
+
+    On a slow computer a second robot beside the first leaves cycles late and tests starved.
+    """
+    if config.option.markexpr != 'waiting':
+        return None
+    seconds = min(timeit.repeat('total += 1', 'total = 0', number=10_000_000, repeat=3))
+    return min(4, max(1, int(SPEED * os.cpu_count() / seconds)))
 
 
 def pytest_collection_modifyitems(items):

@@ -223,6 +223,12 @@ def test_no_rows_are_no_rows() -> None:
     assert jaw.energy(nothing).kinetic.shape == (0,)
     assert jaw.frame_jacobian_rate(nothing, 'incisor').shape == (0, 6, 4)
     assert jaw.inverse_kinematics_batch('incisor', np.zeros((0, 3))).shape == (0, 4)
+    linkage = samples.mechanism('five_bar')
+    derivatives = linkage.feedforward_derivatives_batch(np.zeros((0, 2)))
+    assert derivatives.by_y.shape == (0, 2, 2) and derivatives.by_wrench.shape == (0, 2, 6)
+    batch = linkage.parameter_batch([*linkage.parameters()][:1])
+    efforts = batch.feedforward(batch.values[None], np.zeros((0, 2)))
+    assert efforts.actuated.shape == (1, 0, 2) and efforts.closed.all()
 
 
 def arm(folder: pathlib.Path, inertial: str = '', physics: str = '') -> Mechanism:

@@ -264,6 +264,9 @@ def test_unknown_actuators_are_refused() -> None:
         ((0.0,), r'y has shape \(\)'),
         ((['a', 0, 0, 0],), 'y is not an array of numbers'),
         (([[0.0], 0.0, 0.0, 0.0],), 'y is not an array of numbers'),
+        ((['1', '0', '0', '0'],), 'y is not an array of numbers: its elements are of type str32'),
+        ((np.zeros(4) + 1j,), 'y is not .* complex128'),
+        (([10**400, 0, 0, 0],), 'y is not an array of numbers'),
         (([0.0, np.nan, 0.0, 0.0],), 'y is nan, not a finite number'),
         (([0.0] * 4, [0.0, 0.0, np.inf, 0.0]), 'alpha_dot is inf, not a finite number'),
         (([0.0] * 4, None, [0.0, 0.0, 0.0, -np.inf]), 'beta_ddot is -inf'),
@@ -313,6 +316,39 @@ def test_goals_are_checked(mechanism: Mechanism) -> None:
         mechanism.inverse_dynamics(mechanism.home, goal='speed')
     with pytest.raises(InputError, match="no goal 'speed'"):
         mechanism.feedforward_batch(np.zeros((1, 4)), goal='speed')
+
+
+@pytest.mark.parametrize(
+    ('call', 'reason'),
+    [
+        (
+            lambda m: m.mass_matrix([0.0] * 4),
+            'motion is a list; needed is what solve or feedforward',
+        ),
+        (lambda m: m.frame_pose([0.0] * 4, 'incisor'), 'motion is a list'),
+        (lambda m: m.inverse_dynamics(None), 'motion is a NoneType'),
+        (lambda m: m.regressor('x'), 'motion is a str'),
+        (lambda m: m.actuated_inertia(5), 'motion is a int'),
+        (lambda m: m.range_violations(None), 'motion is a NoneType'),
+        (lambda m: m.in_ranges(samples.mechanism('rcid').home), 'motion is of rcid, not of mast'),
+        (lambda m: m.binding_loads(m.home), 'effort is a SolvedMotion; needed is what feedforward'),
+        (lambda m: m.feedforward([0.0] * 4, friction='yes'), "friction is 'yes', neither True nor"),
+        (lambda m: m.frame_pose(m.home, ['incisor']), r"frame is \['incisor'\], not the name"),
+        (lambda m: m.feedforward([0.0] * 4, link_wrenches=5), 'link_wrenches are 5; needed are'),
+        (lambda m: m.with_parameters(None), 'values are None; needed are numbers by name'),
+        (lambda m: m.with_parameters({'mandible.mass': 10**400}), 'mandible.mass is 1000.*not a'),
+        (
+            lambda m: m.parameter_batch('mandible.mass'),
+            'names are .mandible.mass.; needed is a seq',
+        ),
+        (lambda m: m.forward_kinematics(m.home.position, np.nan), 'tolerance is nan'),
+        (lambda m: m.largest_gap([0.0]), r'q has shape \(1,\), needed is \(24,\)'),
+        (lambda m: m.wrench_on_platform(m.home, [np.nan] * 3, [0] * 3), 'force is not finite'),
+    ],
+)
+def test_what_is_no_motion_name_or_number_is_refused(mechanism, call, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        call(mechanism)
 
 
 def test_a_motion_of_another_mechanism_is_refused() -> None:

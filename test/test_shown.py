@@ -16,11 +16,14 @@ def test_results_have_a_line_for_each_coordinate_and_motor_with_units() -> None:
     mechanism = samples.mechanism('masticator')
     effort = mechanism.feedforward(np.array([0.001, 0.0, 0.0, 0.05]))
     lines = repr(effort).splitlines()
-    assert lines[0] == 'Effort of masticator' and len(lines) == 2 + 4 + 6 + 2
+    assert lines[0] == 'Effort of masticator' and len(lines) == 2 + 4 + 6 + 2 + 2
     crank = next(line.split() for line in lines if line.startswith('crank_3'))
     assert crank[1:3] == [f'{effort.position[2]:.6g}', 'rad']
     assert crank[-3:] == [f'{effort.actuated[2]:.6g}', 'N', 'm']
-    assert lines[-1].split()[:2] == ['contact', 'condyle_right'] and lines[-1].endswith(' N')
+    assert lines[-3].split()[:2] == ['contact', 'condyle_right'] and lines[-3].endswith(' N')
+    gap, left = effort.closure_residual, effort.balance_residual
+    assert lines[-2].split() == ['closure', 'residual', f'{gap:.2g}', 'm']
+    assert lines[-1].split() == ['balance', 'residual', f'{left:.2g}', 'N', 'or', 'N', 'm']
     motion = repr(mechanism.solve(np.zeros(4)))
     assert motion.startswith('Motion of masticator') and 'effort' not in motion
 
@@ -31,7 +34,7 @@ def test_batches_show_the_largest_amounts_and_notebooks_a_table() -> None:
     batch = mechanism.feedforward_batch(home + [[0.0, 0.0], [0.01, 0.0]], [[0.1, 0.0], [-0.3, 0.2]])
     assert '2 rows' in repr(batch) and '-0.3 m/s' in repr(batch)
     html = batch._repr_html_()
-    assert html.count('<tr>') == 1 + 4 and html.startswith('<table>')
+    assert html.count('<tr>') == 1 + 4 + 2 and html.startswith('<table>')
     assert repr(mechanism.attempt([[0.0, 9.0], home])).endswith(
         '2 poses of five_bar, of which 1 close'
     )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from masticator_dynamics.description.urdf import FARTHEST
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.errors import InputError
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ def make_grid(
         raise InputError(f'the grid has {points} points, at most {MOST_POINTS} are computed')
     base = mechanism.home.y.copy()
     for name, value in fixed.items():
-        if not math.isfinite(value):
-            raise InputError(f'{name} is {value}, not a finite number')
-        base[mechanism.independent.index(name)] = value
+        base[mechanism.independent.index(name)] = as_number(value, name)
     columns = tuple(mechanism.independent.index(axis.coordinate) for axis in axes)
     return Grid(columns, tuple(np.linspace(*axis) for axis in complete), base)
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.share import share_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,36 +23,15 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLUE, ORANGE, GREEN = '#0072B2', '#E69F00', '#009E73'
 RED, PURPLE, SKY, BLACK = '#D55E00', '#CC79A7', '#56B4E9', '#000000'
-STYLE: dict[Any, Any] = {
-    'font.size': 11,
-    'axes.titlesize': 12,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'grid.color': '#dddddd',
-    'grid.linewidth': 0.6,
-    'lines.linewidth': 1.3,
-    'legend.frameon': False,
-    'legend.fontsize': 10,
-}
-# Of maps: lines of a grid would cross them.
-MAP_STYLE: dict[Any, Any] = {
-    'font.size': 10,
-    'axes.titlesize': 11,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'legend.frameon': False,
-}
 
 
 @contextlib.contextmanager
 def png_figure(
     target: IO[Any] | pathlib.Path,
     size: tuple[float, float] | None = None,
-    style: dict[Any, Any] = STYLE,
+    style: str = 'curves',
     resolution: int = 125,
+    settings: dict[Any, Any] | None = None,
 ) -> Iterator[Figure]:
     """A figure to draw in, written as PNG when the block ends without error.
 
@@ -61,16 +41,19 @@ def png_figure(
         The PNG.
     size : tuple of float, optional
         Width and height, inches.
-    style : dict
-        Settings of matplotlib while the block runs.
+    style : str
+        Settings of matplotlib while the block runs: a file of ``config/view/``.
     resolution : int
         Dots per inch.
+    settings : dict, optional
+        Those that differ from the style.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(style):
+    file = share_directory() / f'config/view/{style}.mplstyle'
+    with matplotlib.rc_context(settings, file):
         figure = Figure(figsize=size, layout='constrained')
         FigureCanvasAgg(figure)
         yield figure

@@ -15,7 +15,6 @@ from masticator_dynamics.analysis.pictures import (
     BLACK,
     BLUE,
     GREEN,
-    MAP_STYLE,
     ORANGE,
     PURPLE,
     RED,
@@ -65,7 +64,7 @@ class WorkspacePlot:
 
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
-        with png_figure(stream, style=MAP_STYLE, resolution=110) as figure:
+        with png_figure(stream, style='maps', resolution=110) as figure:
             grid, survey = self._slices[0]
             if len(grid.columns) == 1:
                 self._lines(figure, grid, survey)

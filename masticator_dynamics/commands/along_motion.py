@@ -130,6 +130,7 @@ def _place(motion: MotionFile, row: int) -> str:
 
 
 WORDS = ('position', 'velocity', 'acceleration', 'effort')
+_AT_REST = 0.01  # share of the fastest rate
 CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes effect
 
 
@@ -153,6 +154,9 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
     'possible; such rows are counted.',
 )
 @click.option(
+    '--at-rest', is_flag=True, help='The spline through a motion without rates begins and ends so.'
+)
+@click.option(
     '--wrench-axes',
     metavar='FRAME',
     help='URDF link along whose axes wrenches are given. Default: the base.',
@@ -173,6 +177,7 @@ def inverse_dynamics(
     friction: bool,
     limits: bool,
     nearest: bool,
+    at_rest: bool,
     wrench_axes: str | None,
     wrench_point: str | None,
     strict: bool,
@@ -196,7 +201,9 @@ def inverse_dynamics(
     for frame in (wrench_axes, wrench_point):
         if frame is not None:
             check_frame(loaded, frame)
-    motion = read_motion(motion_file, loaded)
+    motion = read_motion(motion_file, loaded, at_rest)
+    if not (motion.rates or at_rest):
+        _tell_moving_ends(motion, loaded.independent)
     values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
     choice = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
@@ -209,6 +216,22 @@ def inverse_dynamics(
     ranges.report(strict)
     loads.report()
     write_table(output_file, _columns(loaded), np.vstack(values))
+
+
+def _tell_moving_ends(motion: MotionFile, names: Sequence[str]) -> None:
+    """Say how a spline begins and ends, where that is not at rest."""
+    fastest = np.abs(motion.y_dot).max(axis=0)
+    for row, word in ((0, 'begins'), (-1, 'ends')):
+        rates = [
+            f'{name}_dot={rate:.3g}'
+            for name, rate, most in zip(names, motion.y_dot[row], fastest, strict=True)
+            if abs(rate) > _AT_REST * most
+        ]
+        if rates:
+            warn(
+                f'{motion.table.source}: the spline through it {word} with {", ".join(rates)} '
+                '(m/s or rad/s); --at-rest, or columns for rates, would change that'
+            )
 
 
 def _efforts(

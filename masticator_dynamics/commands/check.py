@@ -55,8 +55,6 @@ def check(mechanism: str, pinocchio: bool) -> None:
     blocks = ((title, list(rows)) for title, rows in sections.items())
     click.echo('\n\n'.join(section(title, rows) for title, rows in blocks if rows))
     if pinocchio:
-        # Imported here: few want it.
-
         second_opinion(loaded)
 
 
@@ -221,17 +219,26 @@ STATES = 10
 LARGEST = Disagreement(gap=1e-8, velocity=1e-8, acceleration=1e-5, effort=1e-7)
 
 
+_HEADINGS = """
+gap: by which closures or contacts are open, m or rad; velocity, acceleration: with which they would
+open, over the largest of a joint; effort: largest difference from ours, over the largest effort."""
+
+
 def second_opinion(mechanism: Mechanism) -> None:
     """Print what Pinocchio says; exit 1 where it differs."""
     opinion = SecondOpinion(mechanism.description, mechanism.tree_joints)
     efforts = [mechanism.feedforward(*state) for state in random_states(mechanism)]
     found = [opinion.of(effort, mechanism.driving) for effort in efforts]
-    rows: list[Row] = [('', 'gap m, rad', 'opens by', 'accelerates by', 'efforts by', 'verdict')]
+    rows: list[Row] = [('', 'gap', 'velocity', 'acceleration', 'effort', 'verdict')]
     rows += [
         (str(k), *(f'{x:.1e}' for x in one), ', '.join(_exceeded(one)) or 'agrees')
         for k, one in enumerate(found, 1)
     ]
+    rows.append(('allowed', *(f'{x:.0e}' for x in LARGEST), ''))
     click.echo('\n' + section(f'Pinocchio, {len(found)} random states', rows))
+    click.echo(_HEADINGS)
+    agreed = sum(not _exceeded(one) for one in found)
+    click.echo(f'Pinocchio agrees in {agreed} of {len(found)} states.')
     for effort, one in zip(efforts, found, strict=True):
         if _exceeded(one):
             click.echo(_sentence(mechanism, effort, one), err=True)

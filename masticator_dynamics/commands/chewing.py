@@ -127,10 +127,10 @@ def experiment(
         for mouthful in asked.mouthfuls:
             levels = ', '.join(f'{name} {level}' for name, level in mouthful.levels.items())
             click.echo(
-                f'{mouthful.name}: {levels or mouthful.food_name}, {mouthful.strokes} strokes'
+                f'{mouthful.name}: {levels or mouthful.food.name}, {mouthful.strokes} strokes'
             )
         return
-    progress = functools.partial(Stages(), 'mouthfuls')
+    progress = functools.partial(Stages(lines=True), 'mouthfuls')
     with asked.alone():  # before touching the robot, which another experiment may be using
         if robot:
             _on_the_robot(asked, progress)

@@ -8,7 +8,7 @@ import dataclasses
 import pathlib
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import click
 import yaml
@@ -37,6 +37,7 @@ from masticator_dynamics.interchange.robot_import import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
 _ZERO = 1e-14  # rad or m
+_MOVED = 1e-3  # rad or m; less was rounded in a drawing
 _ILL_CONDITIONED = 1000.0  # shipped mechanisms have at most 900 at home
 
 
@@ -81,6 +82,8 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
         warn(f'{joint} is {amount:.6g} outside its range')
     for doubt in _doubts(description, found):
         warn(doubt)
+    if moved := _moved(description, found, {**description.home, **guess, **held}):
+        warn(f'free joints moved: {", ".join(moved)}; --hold JOINT=VALUE keeps one where it was')
     if write:
         write_home(description.file, text)
         click.echo(f'wrote home of {len(_home(found))} joints to {description.file}', err=True)
@@ -91,6 +94,14 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
 def _home(found: ClosedPose) -> dict[str, float]:
     """Joints that are not at 0, apart from rounding."""
     return {joint: value for joint, value in found.home.items() if abs(value) > _ZERO}
+
+
+def _moved(
+    description: MechanismDescription, found: ClosedPose, start: Mapping[str, float]
+) -> list[str]:
+    """Independent joints that are not where the search began, 0 unless told."""
+    pairs = [(name, start.get(name, 0.0), found.home[name]) for name in description.independent]
+    return [f'{name} from {a:.4g} to {b:.4g}' for name, a, b in pairs if abs(a - b) > _MOVED]
 
 
 def _doubts(description: MechanismDescription, found: ClosedPose) -> Iterator[str]:

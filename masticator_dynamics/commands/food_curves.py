@@ -125,13 +125,16 @@ def fit_food(
         found = fit(read.displacement, read.force, thickness=thickness, softening=softening)
     except InputError as error:
         raise InputError(f'{curve}: {error}') from error
-    values = {k: v for k, v in dict(found.food).items() if k not in ('side', 'bites')}
+    values = {k: v for k, v in dict(found.food).items() if k not in ('name', 'side', 'bites')}
     kept = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
-    broken = 'with a fracture' if found.breaks else 'without a fracture'
-    note = (
-        f'# Fitted to {curve}, {broken}; the law differs from the curve by '
-        f'{found.residual:.1%} of its peak (root mean square).\n'
-    )
+    yielded = f'yields at {found.food.yield_force:.4g} N' if found.yields else 'does not yield'
+    told = f'{yielded}, {"breaks" if found.breaks else "does not break"}'
+    notes = [
+        f'Fitted to {curve}, {told}; the law differs from the curve by {found.residual:.1%} of its '
+        'peak (root mean square).',
+        *found.notes,
+    ]
+    note = ''.join(f'# {" ".join(text.split())}\n' for text in notes)
     write_text(output_file, note + yaml.safe_dump(kept, sort_keys=False))
     if plot is not None:
         picture = io.BytesIO()
@@ -140,10 +143,11 @@ def fit_food(
         write_bytes(plot, picture.getvalue())
     click.echo(read.reading, err=True)
     click.echo(
-        f'{found.food.stiffness / 1e3:.4g} N/mm, yields at {found.food.yield_force:.4g} N, '
-        f'{broken}, residual {found.residual:.1%} of the peak',
+        f'{found.food.stiffness / 1e3:.4g} N/mm, {told}, residual {found.residual:.1%} of the peak',
         err=True,
     )
+    for text in found.notes:
+        click.echo(f'{curve}: {text}', err=True)
 
 
 @click.command()
@@ -166,7 +170,8 @@ def texture(
 
     A file has time, displacement and force in any of the usual forms; units are read from its
     header. The table has one row per file, in SI units, with the figures by work and deformation
-    and, behind analyser_, those that instruments print.
+    and, behind analyser_, those that instruments print. Their means and standard deviations are
+    shown with their units.
     """
     import numpy as np
 
@@ -174,6 +179,12 @@ def texture(
     from masticator_dynamics.files.tables import check_writable, write_table
     from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
     from masticator_dynamics.robot.laboratory.texture_profile import figures, strokes
+    from masticator_dynamics.robot.laboratory.units import (
+        SHOWN,
+        decimals_for,
+        mean_and_deviation,
+        named_figure,
+    )
 
     if not 0.0 < touch < math.inf:
         raise InputError(f'--touch is {touch:g} N, expected a positive number')
@@ -194,3 +205,10 @@ def texture(
     names = list(rows[0])
     write_table(output_file, names, np.array([list(row.values()) for row in rows], dtype=object))
     click.echo('\n'.join(readings), err=True)
+    for figure in SHOWN:
+        values = np.array([row.get(figure, math.nan) for row in rows], dtype=float)
+        values = values[np.isfinite(values)] * SHOWN[figure][1]
+        if len(values):
+            mean, deviation = values.mean(), values.std(ddof=1) if len(values) > 1 else math.nan
+            text = mean_and_deviation(mean, deviation, decimals_for(math.nan, deviation, mean))
+            click.echo(f'{named_figure(figure)}: {text}', err=True)

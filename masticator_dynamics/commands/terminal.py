@@ -73,17 +73,25 @@ def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float
 
 
 class Stages:
-    """Shows how far each stage of long work has come, and the time left, on a terminal."""
+    """Shows how far each stage of long work has come, and the time left.
 
-    def __init__(self) -> None:
+    Elsewhere than on a terminal, steps have a line each if ``lines`` says so, or are not shown.
+    """
+
+    def __init__(self, lines: bool = False) -> None:
         self._stage, self._start, self._before = '', 0.0, 0
+        self._lines = lines
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Tell what is done, of a total."""
         if stage != self._stage:
             self._stage, self._start, self._before = stage, time.monotonic(), done
-        if not sys.stderr.isatty():
+        terminal = sys.stderr.isatty()
+        if not (terminal or self._lines):
             return
         new, spent = done - self._before, time.monotonic() - self._start
         left = f', {spent / new * (total - done):.0f} s left' if new else ''
-        click.echo(f'\r{stage}: {done} of {total}{left}    ', nl=done == total, err=True)
+        text = f'{stage}: {done} of {total}{left}'
+        click.echo(
+            f'\r{text}    ' if terminal else text, nl=done == total or not terminal, err=True
+        )

@@ -4,22 +4,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from xml.etree import ElementTree
-
-import numpy as np
 
 from masticator_dynamics.description.urdf import Array, Inertia, Joint, Tree
 
 
+def numbers(values: Iterable[float]) -> str:
+    """Numbers as text, to the last digit."""
+    return ' '.join(repr(float(value) + 0.0) for value in values)
+
+
 def angles(rotation: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of a rotation, rad, as in a URDF."""
-    flat = float(np.hypot(rotation[0, 0], rotation[1, 0]))
-    pitch = float(np.arctan2(-rotation[2, 0], flat))
-    if flat < 1e-9:  # roll and yaw turn about the same axis
-        return 0.0, pitch, float(np.arctan2(-rotation[0, 1], rotation[1, 1]))
-    roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
-    return roll, pitch, float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+    """Roll, pitch and yaw of a rotation, rad, as in a URDF.
+
+    Accurate to rounding even at a pitch of 90 degrees, where roll and yaw turn about the same axis.
+    Whatever roll is chosen, pitch and yaw follow from R Rx(roll)^T = Rz(yaw) Ry(pitch).
+    """
+    (_, xy, xz), (_, yy, yz), (zx, zy, zz) = rotation.tolist()
+    roll = math.atan2(zy, zz) if math.hypot(zy, zz) > 1e-15 else 0.0
+    sine, cosine = math.sin(roll), math.cos(roll)
+    pitch = math.atan2(-zx, sine * zy + cosine * zz)
+    return roll, pitch, math.atan2(sine * xz - cosine * xy, cosine * yy - sine * yz)
+
+
+def inertial(inertia: Inertia) -> ElementTree.Element:
+    """``<inertial>`` of a body, in the axes of its link."""
+    found = ElementTree.Element('inertial')
+    ElementTree.SubElement(found, 'origin', xyz=numbers(inertia.center_of_mass))
+    ElementTree.SubElement(found, 'mass', value=numbers([inertia.mass]))
+    pairs = [(i, j) for i in range(3) for j in range(i, 3)]
+    moments = {f'i{"xyz"[i]}{"xyz"[j]}': numbers([inertia.about_center[i, j]]) for i, j in pairs}
+    ElementTree.SubElement(found, 'inertia', moments)
+    return found
 
 
 def with_tree(text: str, old: Tree, new: Tree) -> str:
@@ -28,8 +46,7 @@ def with_tree(text: str, old: Tree, new: Tree) -> str:
     joints = {a.name: b for a, b in zip(old.joints, new.joints, strict=True) if _moved(a, b)}
     for element in root.findall('joint'):
         if (name := element.get('name', '')) in joints:
-            joint = joints[name]
-            _place(element, joint.position, angles(joint.rotation))
+            _place(element, joints[name])
     for element in root.findall('link'):
         name = element.get('name', '')
         if name in new.links and new.links[name] is not old.links.get(name):
@@ -41,27 +58,16 @@ def _moved(a: Joint, b: Joint) -> bool:
     return a.position is not b.position or a.rotation is not b.rotation
 
 
-def _child(element: ElementTree.Element, name: str) -> ElementTree.Element:
-    found = element.find(name)
-    return ElementTree.SubElement(element, name) if found is None else found
-
-
-def _place(element: ElementTree.Element, position: Iterable[float], rpy: Iterable[float]) -> None:
-    origin = _child(element, 'origin')
-    origin.set('xyz', ' '.join(repr(float(x)) for x in position))
-    origin.set('rpy', ' '.join(repr(float(x)) for x in rpy))
+def _place(element: ElementTree.Element, joint: Joint) -> None:
+    origin = element.find('origin')
+    origin = ElementTree.SubElement(element, 'origin') if origin is None else origin
+    origin.set('xyz', numbers(joint.position))
+    origin.set('rpy', numbers(angles(joint.rotation)))
 
 
 def _set_inertia(link: ElementTree.Element, inertia: Inertia) -> None:
     found = link.find('inertial')
     if found is not None:
         link.remove(found)
-    if not inertia.mass and not inertia.about_center.any():
-        return
-    inertial = ElementTree.SubElement(link, 'inertial')
-    _place(inertial, inertia.center_of_mass, (0.0, 0.0, 0.0))
-    ElementTree.SubElement(inertial, 'mass').set('value', repr(float(inertia.mass)))
-    tensor = ElementTree.SubElement(inertial, 'inertia')
-    for i, a in enumerate('xyz'):
-        for j, b in enumerate('xyz'[i:], i):
-            tensor.set(f'i{a}{b}', repr(float(inertia.about_center[i, j])))
+    if inertia.mass or inertia.about_center.any():
+        link.append(inertial(inertia))

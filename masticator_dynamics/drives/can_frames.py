@@ -40,11 +40,6 @@ class DriveFrames:
     Velocity is the difference between successive positions over the time between their SYNCs,
     through a first-order filter (``velocity_filter``). A drive's position is NaN before its first
     PDO.
-
-    Parameters
-    ----------
-    drives : Drives
-    scaling : Scaling
     """
 
     def __init__(self, drives: Drives, scaling: Scaling):

@@ -160,12 +160,7 @@ _BUS = 'bus'
 
 
 class DriveFaults:
-    """Lost, silent, restarted and faulty drives, and other masters, in the feedback of a cycle.
-
-    Parameters
-    ----------
-    drives : Drives
-    """
+    """Lost, silent, restarted and faulty drives, and other masters, in the feedback of a cycle."""
 
     def __init__(self, drives: Drives):
         self._names, self._timeout = tuple(drives.drives), drives.heartbeat.timeout

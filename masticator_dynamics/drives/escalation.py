@@ -75,12 +75,7 @@ class _Pursued:
 
 
 class Escalation:
-    """Monitors drives that should give no torque.
-
-    Parameters
-    ----------
-    drives : Drives
-    """
+    """Monitors drives that should give no torque."""
 
     def __init__(self, drives: Drives):
         self._names = tuple(drives.drives)

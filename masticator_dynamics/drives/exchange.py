@@ -25,7 +25,7 @@ from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, Feedback, Goal, Setpoint
 from masticator_dynamics.drives.drive_report import MOVING, Finding
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.real_time import Longest, Statistics, Timing
+from masticator_dynamics.drives.real_time import Longest, Statistics
 from masticator_dynamics.drives.setpoint_gate import check_reference
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DriveError
@@ -60,6 +60,8 @@ class CyclicExchange(real_time.Worker):
         What ended the exchange.
     late : Longest
         Delays of the cycles, s.
+    statistics : Statistics
+        Counts and times so far.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class CyclicExchange(real_time.Worker):
         self._network = network
         self._cycle, self._failed = cycle, failed
         self._frames = DriveFrames(drives, network.scaling)
-        self._timing = Timing()
+        self.statistics = Statistics()
         self._sync = can.Message(arbitration_id=objects.SYNC_COB, is_extended_id=False, data=b'')
         self._heartbeat = can.Message(
             arbitration_id=objects.HEARTBEAT_COB + drives.heartbeat.master,
@@ -88,11 +90,6 @@ class CyclicExchange(real_time.Worker):
         self._canopen: canopen.Network
         self._bus: can.BusABC
         self._pass_on: can.Listener
-
-    @property
-    def statistics(self) -> Statistics:
-        """Counts and times so far."""
-        return self._timing.statistics()
 
     @property
     def no_frames(self) -> int:
@@ -132,7 +129,7 @@ class CyclicExchange(real_time.Worker):
             self.late.add(late)
             if late > _LATEST * self._period:
                 left_out = math.ceil(late / self._period - _LATEST)
-                self._timing.skipped += left_out
+                self.statistics.skipped += left_out
                 due += left_out * self._period
                 continue
             self._run_cycle(cycle, due)
@@ -159,7 +156,7 @@ class CyclicExchange(real_time.Worker):
         if not silent and begin >= self._heartbeat_due:
             self._send(self._heartbeat)
             self._heartbeat_due = begin + self._network.drives.heartbeat.period
-        self._timing.add(begin - due, answered - begin, time.monotonic() - begin)
+        self.statistics.add(begin - due, answered - begin, time.monotonic() - begin)
 
     def _feedback(self, begin: float, lateness: float) -> Feedback:
         waiting = self._network.emergencies
@@ -312,11 +309,6 @@ class SlowReading(WatchingThread):
     """Reads one object of one drive at a time; one that has changed stops all drives.
 
     One in four reads is the mode of operation and one a temperature, for each drive in turn.
-
-    Parameters
-    ----------
-    network : DriveNetwork
-    supervisor : Supervisor
     """
 
     def __init__(self, network: DriveNetwork, supervisor: Supervisor):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,15 +27,8 @@ _SHORTEST = 0.5  # s
 _LOOK = 100  # samples searched for the fastest joint
 
 
-@dataclasses.dataclass(frozen=True)
-class Approach:
-    """One row for each cycle; (N, n_u), in actuated order.
-
-    Attributes
-    ----------
-    position, velocity, effort : float arrays
-        Of the joints, rad, rad/s, N m; the effort is for the motion alone, without bite force.
-    """
+class Approach(NamedTuple):
+    """Of the joints, a row for each cycle (N, n_u): rad, rad/s, N m of the motion, without bite."""
 
     position: FloatArray
     velocity: FloatArray
@@ -141,11 +135,6 @@ class _Followed:
 
 class Following:
     """What was commanded and what was made of it.
-
-    Parameters
-    ----------
-    limits : JointLimits
-    drives : Drives
 
     Attributes
     ----------

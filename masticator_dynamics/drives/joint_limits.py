@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.configuration import Drives, changed
 from masticator_dynamics.drives.drive_cycle import Feedback, Goal
 from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
@@ -281,10 +281,7 @@ def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
     """
     if set(drives.drives) != set(mechanism.actuated):
         raise _other_joints(tuple(drives.drives), mechanism)
-    fields = dict(drives)
-    fields['schema'] = fields.pop('schema_')
-    fields['drives'] = {name: drives.drives[name] for name in mechanism.actuated}
-    return Drives(**fields)
+    return changed(drives, drives={name: drives.drives[name] for name in mechanism.actuated})
 
 
 def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionError:

@@ -26,12 +26,11 @@ from masticator_dynamics.drives.can_bus import (
     open_bus,
 )
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.objects import Nmt, NmtState, Object
+from masticator_dynamics.drives.objects import Nmt, NmtState
 from masticator_dynamics.drives.other_master import (
     Alterations,
     OtherMaster,
     SignsOfLife,
-    emergency_words,
 )
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.sdo import SECOND_ANSWER, SdoChannel
@@ -187,27 +186,9 @@ class DriveNetwork:
                 self._manage(Nmt.PRE_OPERATIONAL, self.drives.drives[name].node_id)
         self._disconnect()
 
-    def read(self, drive: str, entry: Object) -> int | float:
-        """Value of an object of a drive, by SDO (blocks; raises `DriveError`)."""
-        return self._channels[self.names.index(drive)].read(entry)
-
-    def write(self, drive: str, entry: Object, value: int | float) -> None:
-        """Write an object of a drive by SDO and read it back (blocks; raises `DriveError`).
-
-        Parameters
-        ----------
-        drive : str
-            Name of the drive.
-        entry : Object
-            In its object dictionary.
-        value : int or float
-            In the object's own unit.
-        """
-        self._channels[self.names.index(drive)].write(entry, value)
-
-    def fault(self, drive: str) -> str:
-        """What 0x603F says, in words (blocks; raises `DriveError`)."""
-        return emergency_words(int(self.read(drive, objects.ERROR_CODE)))
+    def channel(self, drive: str) -> SdoChannel:
+        """To the objects of a drive."""
+        return self._channels[self.names.index(drive)]
 
     def temperature(self, index: int) -> float:
         """Motor temperature of a drive, degrees Celsius; NaN if it reports none.
@@ -335,8 +316,7 @@ class DriveNetwork:
         if self._is_gone(name):
             return True
         try:
-            channel = self._channels[self.names.index(name)]
-            return is_powered(int(channel.read_alone(objects.STATUS_WORD)))
+            return is_powered(int(self.channel(name).read_alone(objects.STATUS_WORD)))
         except DriveError:
             return True
 

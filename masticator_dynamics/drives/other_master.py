@@ -279,10 +279,6 @@ _NMT_STATES = frozenset(NmtState)
 class SignsOfLife:
     """The newest of each drive, by its index.
 
-    Parameters
-    ----------
-    drives : Drives
-
     Attributes
     ----------
     emergencies : deque of Emergency

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import dataclasses
 import functools
 import os
 import pathlib
@@ -14,6 +13,7 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -205,22 +205,12 @@ def requested(priority: int) -> Iterator[bool]:
 _WINDOW = 4096  # cycles
 
 
-@dataclasses.dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Spread of some times, s; zero if there are none."""
 
     median: float
     p99: float
     largest: float
-
-    @classmethod
-    def of(cls, values: FloatArray) -> Spread:
-        """Spread of the finite values."""
-        values = values[np.isfinite(values)]
-        if not values.size:
-            return cls(0.0, 0.0, 0.0)
-        median, p99 = np.percentile(values, (50.0, 99.0))
-        return cls(float(median), float(p99), float(values.max()))
 
 
 class Window:
@@ -237,6 +227,14 @@ class Window:
     def __call__(self) -> FloatArray:
         """All of them, in no order."""
         return self._values[: self._count].copy()
+
+    def spread(self) -> Spread:
+        """Spread of the finite ones."""
+        values = self()
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return Spread(0.0, 0.0, 0.0)
+        return Spread(*np.percentile(values, (50.0, 99.0, 100.0)).tolist())
 
 
 class Longest:
@@ -256,68 +254,35 @@ class Longest:
         return value
 
 
-@dataclasses.dataclass(frozen=True)
 class Statistics:
-    """Statistics of an exchange since its start; times are those of the last 4096 cycles.
+    """Statistics of an exchange since its start; filled by one thread, read by any.
 
     Attributes
     ----------
     cycles, skipped : int
         Cycles run, and those skipped because they were too late.
-    lateness : Spread
+    lateness : Window
         From when SYNC was due to when it was sent.
-    answer : Spread
+    answer : Window
         From SYNC to the last of the drives' PDOs, where all came; at least a quarter of a period,
         since none is read before.
-    duration : Spread
+    duration : Window
         From SYNC to the last frame of the cycle sent.
     processor : float
         Processor time of the thread per cycle, waiting and sending included, s.
     """
 
-    cycles: int
-    skipped: int
-    lateness: Spread
-    answer: Spread
-    duration: Spread
-    processor: float
-
-
-class Timing:
-    """Collects the data for `Statistics`; filled by one thread, read by any."""
-
     def __init__(self) -> None:
-        self.skipped = 0
-        self._cycles = 0
-        self._windows = Window(), Window(), Window()
-        self._processor = 0.0
-        self._processor_begin: float | None = None
+        self.cycles = self.skipped = 0
+        self.lateness, self.answer, self.duration = Window(), Window(), Window()
+        self.processor = self._begin = 0.0
 
     def add(self, lateness: float, answer: float, duration: float) -> None:
-        """Count a cycle; called by the thread that runs them.
-
-        Parameters
-        ----------
-        lateness : float
-            How late the cycle began, s.
-        answer : float
-            From its beginning until the drives had answered, s.
-        duration : float
-            From its beginning to its end, s.
-        """
-        for window, seconds in zip(self._windows, (lateness, answer, duration), strict=True):
-            window.add(seconds)
-        self._cycles += 1
+        """Count a cycle and its times; called by the thread that runs them."""
+        self.lateness.add(lateness)
+        self.answer.add(answer)
+        self.duration.add(duration)
         now = time.thread_time()
-        if self._processor_begin is None:
-            self._processor_begin = now
-        self._processor = now - self._processor_begin
-
-    def statistics(self) -> Statistics:
-        """Statistics so far."""
-        cycles = self._cycles
-        lateness, answer, duration = (Spread.of(window()) for window in self._windows)
-        return Statistics(
-            cycles, self.skipped, lateness, answer, duration,
-            self._processor / max(cycles - 1, 1),
-        )  # fmt: skip
+        self._begin = self._begin if self.cycles else now
+        self.processor = (now - self._begin) / max(self.cycles, 1)
+        self.cycles += 1

@@ -26,10 +26,6 @@ class Scaling:
     A gear with efficiency e passes on e times its input power, from motor to joint when the motor
     drives and from joint to motor when it is driven; at rest it loses nothing. Over
     |velocity| < 0.05 rad/s the exponent of e goes linearly from one to the other.
-
-    Parameters
-    ----------
-    motors : sequence of Motor
     """
 
     def __init__(self, motors: list[Motor]):

@@ -40,25 +40,6 @@ class State(enum.Enum):
         return self.name.lower().replace('_', ' ')
 
 
-# States that each transition leads from and to, by its number in the standard's figure.
-TRANSITIONS = {
-    1: (State.NOT_READY_TO_SWITCH_ON, State.SWITCH_ON_DISABLED),
-    2: (State.SWITCH_ON_DISABLED, State.READY_TO_SWITCH_ON),
-    3: (State.READY_TO_SWITCH_ON, State.SWITCHED_ON),
-    4: (State.SWITCHED_ON, State.OPERATION_ENABLED),
-    5: (State.OPERATION_ENABLED, State.SWITCHED_ON),
-    6: (State.SWITCHED_ON, State.READY_TO_SWITCH_ON),
-    7: (State.READY_TO_SWITCH_ON, State.SWITCH_ON_DISABLED),
-    8: (State.OPERATION_ENABLED, State.READY_TO_SWITCH_ON),
-    9: (State.OPERATION_ENABLED, State.SWITCH_ON_DISABLED),
-    10: (State.SWITCHED_ON, State.SWITCH_ON_DISABLED),
-    11: (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE),
-    12: (State.QUICK_STOP_ACTIVE, State.SWITCH_ON_DISABLED),
-    14: (State.FAULT_REACTION_ACTIVE, State.FAULT),
-    15: (State.FAULT, State.SWITCH_ON_DISABLED),
-    16: (State.QUICK_STOP_ACTIVE, State.OPERATION_ENABLED),
-}  # 13 leads from any state to FAULT_REACTION_ACTIVE
-
 _DISABLE_VOLTAGE = 0
 _QUICK_STOP = int(Control.ENABLE_VOLTAGE)
 _SHUTDOWN = int(Control.ENABLE_VOLTAGE | Control.QUICK_STOP)

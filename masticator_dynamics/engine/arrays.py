@@ -3,7 +3,7 @@
 """Array types and the conversion of user input."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,47 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     Raises
     ------
     InputError
-        If it is not an array of numbers.
+        If it is not an array of real numbers.
     """
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in 'biufO':
+            raise TypeError(f'its elements are of type {numbers.dtype.name}')
+        return numbers.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f'{name} is not an array of numbers: {error}') from None
+
+
+def as_number(value: object, name: str, *, finite: bool = True) -> float:
+    """A number from user input, which may be infinite if that is allowed.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f'{name} is {value!r:.60}, not a number') from None
+    if np.isnan(number) or (finite and np.isinf(number)):
+        raise InputError(f'{name} is {number}, not a finite number')
+    return number
+
+
+def as_flag(value: object, name: str) -> bool:
+    """True or False from user input; anything else, but 1 and 0, is an InputError."""
+    if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
+        raise InputError(f'{name} is {value!r:.60}, neither True nor False')
+    return bool(value)
+
+
+def as_names(values: object, name: str) -> tuple[str, ...]:
+    """Names from user input; an InputError if it is no sequence, or a single text."""
+    names = tuple(values) if isinstance(values, Iterable) else (None,)
+    if isinstance(values, str | bytes) or not all(isinstance(x, str) for x in names):
+        raise InputError(f'{name} are {values!r:.60}; needed is a sequence of names')
+    return names
 
 
 def as_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArray:

@@ -29,9 +29,13 @@ _PARALLEL = ((0, 1), (1, 2), (2, 0))  # all axes
 _PARALLEL_Z = ((2, 0), (2, 1))
 _TURNS = {
     'weld': _PARALLEL, 'slider': _PARALLEL, 'hinge': _PARALLEL_Z, 'cylindrical': _PARALLEL_Z,
-    'universal': ((2, 2),),
+    'universal': ((2, 2),), 'point': (),
 }  # fmt: skip
-_FACING = {'weld': (0, 1, 2), 'slider': (0, 1, 2), 'hinge': (2,), 'cylindrical': (2,)}
+# Axes of these that must not be opposed.
+_FACING = {
+    'weld': (0, 1, 2), 'slider': (0, 1, 2), 'hinge': (2,), 'cylindrical': (2,), 'universal': (),
+    'point': (), 'distance': (), 'coupling': (),
+}  # fmt: skip
 
 
 def all_constraints(description: MechanismDescription, tree: SpanningTree) -> list[Constraint]:
@@ -60,7 +64,7 @@ def _closure(closure: Closure, tree: SpanningTree) -> list[Constraint]:
     if closure.type in ('cylindrical', 'slider'):  # along Z of the first frame it is free
         across = a.rotation[:, :2].T
         between = dataclasses.replace(between, rows=across, offset=np.zeros(2), carried=a.body >= 0)
-    pairs = _TURNS.get(closure.type, ())
+    pairs = _TURNS[closure.type]
     if not pairs:
         return [between]
     first, second = zip(*pairs, strict=True)
@@ -253,7 +257,7 @@ def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
     poses : TreePoses
         Where to look.
     """
-    for axis in _FACING.get(closure.type, ()):
+    for axis in _FACING[closure.type]:
         one, two = (
             poses.rotations[frame.body] @ frame.rotation[:, axis]
             for frame in (tree.frames[name] for name in closure.frames)

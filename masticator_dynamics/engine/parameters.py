@@ -24,7 +24,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Actuator, Closure, Contact, JointPhysics
 from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError
 
@@ -153,7 +153,7 @@ def all_of(description: MechanismDescription, structure: Structure) -> Values:
 
 def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) -> None:
     """Refuse names that are not parameters, with the closest that is."""
-    for name in names:
+    for name in as_names(names, 'names'):
         if name not in known:
             close = difflib.get_close_matches(str(name), known, 1, 0.0)
             raise InputError(f'{mechanism} has no parameter {name!r}; did you mean {close[0]!r}?')
@@ -177,35 +177,32 @@ def changed(
         Positions of joints.
     """
 
-    def of(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Values of an object's fields, by the names of the fields."""
-        return {f: values[f'{name}.{p}'] for p, f in fields.items() if f'{name}.{p}' in values}
-
-    def same(*names: str) -> dict[str, str]:
-        return {name: name for name in names}
+    def of(name: str, *fields: str) -> dict[str, Any]:
+        """Values of those fields of an object that are given."""
+        return {f: values[f'{name}.{f}'] for f in fields if f'{name}.{f}' in values}
 
     def contact(old: Contact) -> Contact:
         normal = [
             values.get(f'{old.name}.{n}', x) for n, x in zip(_NORMAL, old.normal, strict=True)
         ]
-        law = of(old.name, same('viscous', 'coulomb'))
+        law = of(old.name, 'viscous', 'coulomb')
         friction = dataclasses.replace(old.friction, **law) if law else old.friction
         return dataclasses.replace(
-            old, normal=tuple(normal), friction=friction, **of(old.name, same('offset'))
+            old, normal=tuple(normal), friction=friction, **of(old.name, 'offset')
         )
 
     def actuator(name: str) -> Actuator:
         old = _actuator(description, name)
-        law = of(name, same('viscous', 'coulomb'))
+        law = of(name, 'viscous', 'coulomb')
         friction = dataclasses.replace(old.friction, **law) if law else old.friction
-        return dataclasses.replace(old, friction=friction, **of(name, same('rotor_inertia')))
+        return dataclasses.replace(old, friction=friction, **of(name, 'rotor_inertia'))
 
     def physics(name: str, old: JointPhysics) -> JointPhysics:
-        fields = same('armature', 'stiffness', 'reference', 'damping', 'friction')
-        return dataclasses.replace(old, **of(name, fields))
+        fields = ('armature', 'stiffness', 'reference', 'damping', 'friction')
+        return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:
-        return dataclasses.replace(old, **of(old.name, same('length', 'offset')))
+        return dataclasses.replace(old, **of(old.name, 'length', 'offset'))
 
     joints = tuple(_moved(joint, values, turn) for joint in description.tree.joints)
     named = {name.rpartition('.')[0] for name in values}

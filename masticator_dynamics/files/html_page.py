@@ -10,23 +10,13 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; font-size: 13px; }
-td, th { padding: 0.2rem 0.6rem; border-bottom: 1px solid #ddd; text-align: right; }
-.wide { overflow-x: auto; } .wide td { white-space: nowrap; }
-.words td, .words th { white-space: normal; text-align: left; }
-td:first-child, th:first-child { text-align: left; }
-img { max-width: 100%; } figure { margin: 1rem 0; } figcaption { font-size: 13px; color: #444; }
-pre { background: #f5f5f5; padding: 1rem; overflow-x: auto; }
-.fault { color: #b00020; }
-"""
+from masticator_dynamics.files.share import view_text
 
 
 def page(title: str, parts: Sequence[str]) -> str:
     """A page of parts that are HTML, below its title, which is text."""
     title = html.escape(title)
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{view_text("report.css")}</style>'
     body = '\n'.join([f'<h1>{title}</h1>', *parts])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 

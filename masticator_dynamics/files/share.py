@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the files that ship with the package are, found without ROS."""
 
+import difflib
+import os
 import pathlib
 
 from masticator_dynamics.errors import DescriptionError
@@ -55,14 +57,26 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
     """
     path = pathlib.Path(name_or_path)
     if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
+        if os.path.isdir(path):  # False for a name that no file can have
+            raise DescriptionError(path, '', f'no {what}{_inside(path) or " but a folder"}')
         return path
     for folder in folders:
         if str(name_or_path) in shipped_names(folder):
             return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
-    known = ', '.join(name for folder in folders for name in shipped_names(folder))
+    known = [name for folder in folders for name in shipped_names(folder)]
+    near = difflib.get_close_matches(str(name_or_path), known, n=1)
+    meant = f'; is {near[0]!r} meant?' if near else ''
     raise DescriptionError(
-        name_or_path, '', f'no such {what}; shipped are {known}; or give a path to a .yaml'
-    )
+        name_or_path, '',
+        f'no such {what}{_inside(path) or meant}; shipped are {", ".join(known)}; or give a path '
+        'to a .yaml',
+    )  # fmt: skip
+
+
+def _inside(path: pathlib.Path) -> str:
+    """The file that is meant by a folder, if any, as a question."""
+    inside = path / f'{path.name}.yaml'
+    return f' but a folder; is {str(inside)!r} meant?' if os.path.isfile(inside) else ''
 
 
 def _share_directory_of(package: pathlib.Path) -> pathlib.Path:

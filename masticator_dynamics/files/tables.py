@@ -289,7 +289,7 @@ def write_table(target: str, columns: Sequence[str], values: npt.NDArray[Any]) -
     OSError
         When writing fails.
     """
-    with _open_for_writing(target) as stream:
+    with _opened(target) as stream:
         _write(stream, columns, values)
 
 
@@ -301,7 +301,7 @@ def write_text(target: str, text: str) -> None:
     OSError
         When writing fails.
     """
-    with _open_for_writing(target) as stream:
+    with _opened(target) as stream:
         stream.write(text)
 
 
@@ -313,33 +313,28 @@ def write_bytes(target: str, content: bytes) -> None:
     OSError
         When writing fails.
     """
-    with _open_for_writing(target, binary=True) as stream:
+    with _opened(target, binary=True) as stream:
         stream.write(content)
 
 
 @contextlib.contextmanager
-def _open_for_writing(target: str, binary: bool = False) -> Iterator[IO[Any]]:
+def _opened(target: str, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a target that :func:`check_writable` accepts; an OSError names it."""
+    path = pathlib.Path(target)
     try:
-        with _opened(target, binary) as stream:
-            yield stream
+        if target == STANDARD_STREAM:
+            check_writable(target)
+            yield sys.stdout.buffer if binary else sys.stdout
+            sys.stdout.flush()
+        elif not _is_plain(path):  # a device or pipe must not be replaced by a file
+            with _open(path, 'w', binary) as stream:
+                yield stream
+        else:
+            with replacing(path, binary) as stream:
+                yield stream
     except OSError as error:
         error.filename = target
         raise
-
-
-@contextlib.contextmanager
-def _opened(target: str, binary: bool) -> Iterator[IO[Any]]:
-    if target == STANDARD_STREAM:
-        check_writable(target)
-        yield sys.stdout.buffer if binary else sys.stdout
-        sys.stdout.flush()
-    elif not _is_plain(pathlib.Path(target)):  # a device or pipe must not be replaced by a file
-        with _open(target, 'w', binary) as stream:
-            yield stream
-    else:
-        with replacing(pathlib.Path(target), binary) as stream:
-            yield stream
 
 
 def _open(file: str | pathlib.Path, mode: str, binary: bool) -> IO[Any]:

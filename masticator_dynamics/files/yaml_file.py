@@ -54,6 +54,7 @@ _QUOTED = re.compile(
     r'(alias|anchor|tag handle|the tag) .*', re.DOTALL
 )  # what PyYAML quotes follows
 _SHOWN = 100  # characters of a value
+_SIZE = re.compile(r'\s*[+-]?[\d.]+\s*[^\W\d_/]+')  # such as 5mm
 _UNKNOWN = 'unknown key'
 _PLAIN = {
     'missing': 'is missing',
@@ -211,13 +212,19 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
 
 def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
     """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
-    problem = error.errors()[0]
+    problems = error.errors()
+    # A key that is missing may be there, misspelt.
+    unknown = [p for p in problems if _PLAIN.get(p['type']) == _UNKNOWN]
+    missing = _PLAIN.get(problems[0]['type']) == 'is missing'
+    problem = unknown[0] if missing and unknown else problems[0]
     path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
     if problem['type'] in _PLAIN:
         return path.lstrip('.'), _PLAIN[problem['type']]
     value = problem.get('input', None)
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
     reason = _WANTED.get(problem['type'], re.sub(r'^Value error, ', '', problem['msg']))
+    if isinstance(value, str) and _SIZE.fullmatch(value):
+        shown += '; numbers are in SI units and stand without the unit'
     return path.lstrip('.'), reason + shown
 
 

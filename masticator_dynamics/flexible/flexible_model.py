@@ -24,7 +24,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.errors import DescriptionError, InputError, ReachError, SingularityError
+from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import flexible_kernels as kernels
 from masticator_dynamics.flexible.flexible_kernels import Arrays
 from masticator_dynamics.flexible.links import Beam, beams
@@ -300,15 +300,6 @@ class FlexibleModel:
         """Largest gap of the loops, m."""
         gap, _ = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
         return float(np.abs(gap).max(initial=0.0))
-
-    def efforts(self, values: Mapping[str, float]) -> FloatArray:
-        """Efforts (n,) on all coordinates from efforts on some (N m, N)."""
-        out = np.zeros(len(self.coordinates))
-        for name, value in values.items():
-            if name not in self.coordinates:
-                raise InputError(f'no coordinate {name!r}; there are: {self.coordinates}')
-            out[self.index(name)] = value
-        return out
 
     def null_space(self, q: FloatArray) -> FloatArray:
         """Rates of all coordinates per rate of the free ones (n, f), at a closed pose."""

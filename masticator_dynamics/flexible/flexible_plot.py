@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from masticator_dynamics.analysis.pictures import BLACK, BLUE, GREEN, ORANGE, STYLE, png_figure
+from masticator_dynamics.analysis.pictures import BLACK, BLUE, GREEN, ORANGE, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.flexible.flexible_run import FlexibleRun
@@ -37,8 +37,8 @@ def plot_runs(stream: IO[bytes], runs: Mapping[str, FlexibleRun]) -> None:
     first = next(iter(runs.values()))
     rows = -(-len(first.deflections) // _COLUMNS)
     heights = [3.2, *[1.8 * rows] * len(_BEAMS)]
-    style = {**STYLE, 'font.size': 10, 'lines.linewidth': 0.9}
-    with png_figure(stream, (16.0, sum(heights) + 1.2), style, _RESOLUTION) as figure:
+    size, fine = (16.0, sum(heights) + 1.2), {'font.size': 10, 'lines.linewidth': 0.9}
+    with png_figure(stream, size, resolution=_RESOLUTION, settings=fine) as figure:
         parts = np.asarray(figure.subfigures(len(heights), 1, height_ratios=heights))
         _plot_end_point(parts[0].subplots(1, 4), runs)
         for part, (name, label, scale, title) in zip(parts[1:], _BEAMS, strict=True):

@@ -13,7 +13,7 @@ from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.equations_of_motion import EquationsOfMotion
 from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics
 from masticator_dynamics.engine.traced.inverse_dynamics import LeastNorm
-from masticator_dynamics.engine.traced.numbers import Graph, Number, reachable
+from masticator_dynamics.engine.traced.numbers import Graph, reachable
 from masticator_dynamics.engine.traced.simulation_data import Setting
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.optional import needed
@@ -121,7 +121,7 @@ def _in_casadi(ca: Any, graph: Graph, outputs: Sequence[Any], inputs: Any) -> An
     }  # fmt: skip
     indices = [graph.lift(x) for x in outputs]
     found: dict[int, Any] = {}
-    for i in reachable(graph, [Number(graph, k) for k in indices]):
+    for i in reachable(graph, indices):
         operation, *arguments = graph.nodes[i]
         if operation == 'input':
             found[i] = inputs[arguments[0]]

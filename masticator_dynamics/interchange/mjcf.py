@@ -150,6 +150,10 @@ def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
     mujoco.set_mju_user_warning(lambda text: notes.append(f'MuJoCo: {" ".join(text.split())}'))
     try:
         compiled = _compiled(mujoco, file, notes, unread)
+    except DescriptionError:
+        raise
+    except ValueError as error:
+        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
     finally:
         mujoco.set_mju_user_warning(told)
     _disable(mujoco, compiled, notes)
@@ -172,15 +176,12 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str], unread: Unread)
     """The compiled model; missing meshes are left out."""
     if not file.is_file():
         raise DescriptionError(file, '', 'No such file or directory')
-    try:
-        spec = mujoco.MjSpec.from_file(str(file))
-    except ValueError as error:
-        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+    spec = mujoco.MjSpec.from_file(str(file))
     try:
         return spec.compile()
     except ValueError as error:
         if 'file' not in str(error).lower():
-            raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+            raise
     spec = mujoco.MjSpec.from_file(str(file))
     for geom in [g for g in spec.geoms if g.meshname or g.hfieldname or g.material]:
         if geom.meshname or geom.hfieldname:
@@ -194,10 +195,7 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str], unread: Unread)
         for item in list(getattr(spec, kind)):
             spec.delete(item)
     notes.append('meshes that are not there are left out')
-    try:
-        return spec.compile()
-    except ValueError as error:
-        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+    return spec.compile()
 
 
 class _MjcfReader:

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.description.urdf_text import numbers
 from masticator_dynamics.engine.tree import spanning_tree
 
 LEAST_MASS = 1e-6  # kg, of a body that has none
@@ -55,7 +56,7 @@ class _MjcfWriter:
             self.root, 'compiler', angle='radian', autolimits='true', balanceinertia='true'
         )
         ElementTree.SubElement(
-            self.root, 'option', gravity=_text(description.gravity), timestep='0.0005',
+            self.root, 'option', gravity=numbers(description.gravity), timestep='0.0005',
             integrator='implicitfast',
         )  # fmt: skip
         self.world = ElementTree.SubElement(self.root, 'worldbody')
@@ -85,7 +86,11 @@ class _MjcfWriter:
 
     def _body(self, parent: ElementTree.Element, joint: Joint) -> ElementTree.Element:
         body = ElementTree.SubElement(
-            parent, 'body', name=joint.child, pos=_text(joint.position), quat=_quat(joint.rotation)
+            parent,
+            'body',
+            name=joint.child,
+            pos=numbers(joint.position),
+            quat=_quat(joint.rotation),
         )
         moves = joint.type in MOVING_TYPES
         inertia = self.description.tree.links[joint.child]
@@ -99,21 +104,21 @@ class _MjcfWriter:
     def _joint(self, joint: Joint) -> ElementTree.Element:
         element = ElementTree.Element(
             'joint', name=joint.name, type='slide' if joint.type == 'prismatic' else 'hinge',
-            axis=_text(joint.axis),
+            axis=numbers(joint.axis),
         )  # fmt: skip
         if np.isfinite([joint.lower, joint.upper]).all():
-            element.set('range', _text([joint.lower, joint.upper]))
+            element.set('range', numbers([joint.lower, joint.upper]))
         physics = self.description.joints.get(joint.name)
         damping = 0.0
         if physics is not None:
             damping = physics.damping or 0.0
-            element.set('stiffness', _text([physics.stiffness]))
-            element.set('springref', _text([physics.reference]))
-            element.set('frictionloss', _text([physics.friction or 0.0]))
+            element.set('stiffness', numbers([physics.stiffness]))
+            element.set('springref', numbers([physics.reference]))
+            element.set('frictionloss', numbers([physics.friction or 0.0]))
             if physics.friction:
                 element.attrib.update(_DRY)
         if inertia := self.description.joint_inertia(joint.name):
-            element.set('armature', _text([inertia]))
+            element.set('armature', numbers([inertia]))
         actuator = self.description.actuators.get(joint.name)
         if actuator is not None:
             friction = actuator.friction
@@ -123,7 +128,7 @@ class _MjcfWriter:
                     f'Coulomb friction of joint {joint.name}, which grows with the bearing force'
                 )
         if damping:
-            element.set('damping', _text([damping]))
+            element.set('damping', numbers([damping]))
         return element
 
     def _site(self, body: ElementTree.Element, link: str) -> None:
@@ -162,7 +167,7 @@ class _MjcfWriter:
             ElementTree.SubElement(rod, 'site', site=f'{link}:origin')
         ElementTree.SubElement(
             self.equality, 'tendon', _STIFF, name=name, tendon1=name,
-            polycoef=_text([longer, 0.0, 0.0, 0.0, 0.0]),
+            polycoef=numbers([longer, 0.0, 0.0, 0.0, 0.0]),
         )  # fmt: skip
 
     def _along_axis(self, origin: str) -> str:
@@ -171,7 +176,7 @@ class _MjcfWriter:
         for parent in self.root.iter():
             if any(site.get('name') == origin for site in parent.findall('site')):
                 if not any(site.get('name') == name for site in parent.findall('site')):
-                    position = _text([0.0, 0.0, _HINGE_ARM])
+                    position = numbers([0.0, 0.0, _HINGE_ARM])
                     ElementTree.SubElement(parent, 'site', name=name, pos=position, size='0.002')
                 break
         return name
@@ -185,7 +190,7 @@ class _MjcfWriter:
         polynomial += [0.0] * (5 - len(polynomial))
         ElementTree.SubElement(
             self.equality, 'joint', _STIFF, name=closure.name, joint1=str(closure.joint),
-            joint2=other, polycoef=_text(polynomial),
+            joint2=other, polycoef=numbers(polynomial),
         )  # fmt: skip
         return True
 
@@ -204,11 +209,11 @@ class _MjcfWriter:
             place = (-contact.offset / length - side * (_BALL - _PRESSED)) * normal
             ElementTree.SubElement(
                 self.world, 'geom', touch, name=f'{contact.name}:{name}', type='plane',
-                pos=_text(place), zaxis=_text(side * normal), size='0.01 0.01 0.001',
+                pos=numbers(place), zaxis=numbers(side * normal), size='0.01 0.01 0.001',
             )  # fmt: skip
         body = next(b for b in self.root.iter('body') if b.get('name') == contact.frame)
         ElementTree.SubElement(
-            body, 'geom', touch, name=contact.name, type='sphere', size=_text([_BALL])
+            body, 'geom', touch, name=contact.name, type='sphere', size=numbers([_BALL])
         )
         if contact.friction.coulomb or contact.friction.viscous:
             self.left_out.append(f'friction of contact {contact.name}')
@@ -220,21 +225,21 @@ class _MjcfWriter:
         efforts = {joint.name: joint.effort for joint in self.description.tree.joints}
         for name, actuator in self.description.actuators.items():
             motor = ElementTree.SubElement(
-                element, 'motor', name=name, joint=name, gear=_text([actuator.ratio])
+                element, 'motor', name=name, joint=name, gear=numbers([actuator.ratio])
             )
             bound = efforts[name] / abs(actuator.ratio) or np.inf
             low, high = actuator.limits.effort
             low = -bound if low is None else max(low, -bound)
             high = bound if high is None else min(high, bound)
             if np.isfinite([low, high]).all():
-                motor.set('ctrlrange', _text([low, high]))
+                motor.set('ctrlrange', numbers([low, high]))
 
     def _home(self) -> None:
         """Add a keyframe, in the order in which MuJoCo numbers joints: depth first."""
         names = [str(joint.get('name')) for joint in self.world.iter('joint')]
         positions = [self.description.home.get(name, 0.0) for name in names]
         frame = ElementTree.SubElement(self.root, 'keyframe')
-        ElementTree.SubElement(frame, 'key', name='home', qpos=_text(positions))
+        ElementTree.SubElement(frame, 'key', name='home', qpos=numbers(positions))
 
 
 def _inertial(inertia: Inertia) -> ElementTree.Element:
@@ -243,15 +248,11 @@ def _inertial(inertia: Inertia) -> ElementTree.Element:
         axes[:, 0] *= -1.0
     moments = np.maximum(moments, LEAST_MOMENT)
     return ElementTree.Element(
-        'inertial', pos=_text(inertia.center_of_mass), quat=_quat(axes),
-        mass=_text([max(inertia.mass, LEAST_MASS)]), diaginertia=_text(moments),
+        'inertial', pos=numbers(inertia.center_of_mass), quat=_quat(axes),
+        mass=numbers([max(inertia.mass, LEAST_MASS)]), diaginertia=numbers(moments),
     )  # fmt: skip
 
 
 def _quat(rotation: Array) -> str:
     x, y, z, w = Rotation.from_matrix(rotation).as_quat()
-    return _text([w, x, y, z])
-
-
-def _text(values: Array | list[float] | tuple[float, ...]) -> str:
-    return ' '.join(repr(float(value) + 0.0) for value in values)
+    return numbers([w, x, y, z])

@@ -103,7 +103,7 @@ class _Graph:
             self._connect(joint.parent, joint.child, 1, joint.type == 'prismatic')
         for loop in model.loops:
             slides = loop.type in ('slider', 'cylindrical')
-            self._connect(loop.first.link, loop.second.link, _FREEDOMS.get(loop.type, 3), slides)
+            self._connect(loop.first.link, loop.second.link, _FREEDOMS[loop.type], slides)
 
     def _connect(self, first: str, second: str, freedoms: int, slides: bool) -> None:
         """Add a connection; two points between the same bodies leave them one freedom."""

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import yaml
-from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint
+from masticator_dynamics.description.urdf import UNLIMITED, Joint
+from masticator_dynamics.description.urdf_text import angles, inertial, numbers
 from masticator_dynamics.interchange.robot_model import Frame, Loop, RobotModel
 
 _WIDTH = 96
@@ -57,21 +57,11 @@ def urdf_text(model: RobotModel) -> str:
     for name, inertia in model.links.items():
         link = ElementTree.SubElement(robot, 'link', name=name)
         if inertia.mass > 0.0 or inertia.about_center.any():
-            link.append(_inertial(inertia))
+            link.append(inertial(inertia))
         link.extend(copy.deepcopy(shape) for shape in model.shapes.get(name, ()))
     robot.extend(_joint(joint) for joint in model.tree().joints)
     ElementTree.indent(robot)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
-
-
-def _inertial(inertia: Inertia) -> ElementTree.Element:
-    element = ElementTree.Element('inertial')
-    ElementTree.SubElement(element, 'origin', xyz=_numbers(inertia.center_of_mass))
-    ElementTree.SubElement(element, 'mass', value=_number(inertia.mass))
-    pairs = (('ixx', 0, 0), ('ixy', 0, 1), ('ixz', 0, 2), ('iyy', 1, 1), ('iyz', 1, 2))
-    moments = {name: _number(inertia.about_center[i, j]) for name, i, j in pairs}
-    ElementTree.SubElement(element, 'inertia', moments, izz=_number(inertia.about_center[2, 2]))
-    return element
 
 
 def _joint(joint: Joint) -> ElementTree.Element:
@@ -79,31 +69,19 @@ def _joint(joint: Joint) -> ElementTree.Element:
     if kind == 'revolute' and np.isinf(joint.upper) and np.isinf(joint.lower):
         kind = 'continuous'
     element = ElementTree.Element('joint', name=joint.name, type=kind)
-    angles = roll_pitch_yaw(joint.rotation)
-    ElementTree.SubElement(element, 'origin', xyz=_numbers(joint.position), rpy=_numbers(angles))
+    place = {'xyz': numbers(joint.position), 'rpy': numbers(angles(joint.rotation))}
+    ElementTree.SubElement(element, 'origin', place)
     ElementTree.SubElement(element, 'parent', link=joint.parent)
     ElementTree.SubElement(element, 'child', link=joint.child)
     if kind != 'fixed':
-        ElementTree.SubElement(element, 'axis', xyz=_numbers(joint.axis))
+        ElementTree.SubElement(element, 'axis', xyz=numbers(joint.axis))
         limits = {'effort': joint.effort, 'velocity': joint.velocity}
         if kind != 'continuous':
             limits |= {'lower': joint.lower, 'upper': joint.upper}
         if kind != 'continuous' or np.isfinite(list(limits.values())).any():
-            finite = {k: _number(np.clip(v, -UNLIMITED, UNLIMITED)) for k, v in limits.items()}
+            finite = {k: numbers([np.clip(v, -UNLIMITED, UNLIMITED)]) for k, v in limits.items()}
             ElementTree.SubElement(element, 'limit', finite)
     return element
-
-
-def roll_pitch_yaw(rotation: Array) -> Array:
-    """Fixed-axis angles (3,) of a rotation, accurate to rounding even at a pitch of 90 degrees.
-
-    There roll and yaw turn about the same axis. Whatever roll is chosen, pitch and yaw follow from
-    R Rx(roll)^T = Rz(yaw) Ry(pitch).
-    """
-    roll = float(np.arctan2(rotation[2, 1], rotation[2, 2]))
-    rest = rotation @ Rotation.from_euler('x', -roll).as_matrix()
-    pitch, yaw = np.arctan2(-rest[2, 0], rest[2, 2]), np.arctan2(-rest[0, 1], rest[1, 1])
-    return np.array([roll, pitch, yaw])
 
 
 def yaml_text(model: RobotModel, content: dict[str, Any]) -> str:
@@ -124,11 +102,3 @@ def yaml_text(model: RobotModel, content: dict[str, Any]) -> str:
         content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
     )
     return f'{comment}\n{text}'
-
-
-def _number(value: float) -> str:
-    return repr(float(value) + 0.0)
-
-
-def _numbers(values: Array) -> str:
-    return ' '.join(_number(value) for value in values)

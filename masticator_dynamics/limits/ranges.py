@@ -208,8 +208,9 @@ def warn_outside(mechanism: Model, q: FloatArray) -> bool:
     row, index = np.unravel_index(np.argmax(excess), excess.shape)
     many = f' ({len(rows)} of {len(q)} rows)' if q.ndim > 1 else ''
     warnings.warn(
-        f'{mechanism.name}: {group.violation(int(joints[index]), int(row))}{many}; it is computed '
-        'all the same, in rad and m. Effort.in_ranges tells of others; this is told once',
+        f'{mechanism.name}: {group.violation(int(joints[index]), int(row))}{many}. The answer is '
+        'computed all the same. Angles are in rad, lengths in m. This is said once; in_ranges of a '
+        'result says whether it is inside',
         RangeWarning,
         stacklevel=_callers_level(),
     )

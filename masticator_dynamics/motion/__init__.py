@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions: twice differentiable paths, trajectories, chewing strokes, incisor tracking."""
 
-from masticator_dynamics.motion.chewing import BiteForceProfile, bite_force, chewing_stroke
+from masticator_dynamics.motion.chewing import (
+    BiteForceProfile,
+    bite_force,
+    chewing_stroke,
+    opening_stroke,
+)
 from masticator_dynamics.motion.incisor import IncisorTrack, track_incisor
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
@@ -15,6 +20,7 @@ __all__ = [
     'Spiral',
     'bite_force',
     'chewing_stroke',
+    'opening_stroke',
     'path_from_state',
     'track_incisor',
     'with_rest_ramp',

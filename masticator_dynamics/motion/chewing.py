@@ -20,13 +20,14 @@ from masticator_dynamics.motion.path import MotionPath
 Side = Literal['left', 'right']
 
 COORDINATES = ('x', 'y', 'alpha', 'beta')
+WIDEST = 0.50  # fraction of the period at which the mouth is open widest
 # Fraction of period; forward x and lateral y (working side positive) in m; alpha and beta in rad.
 # For an opening of 0.15 rad; the displacements scale with the opening.
 _POSES = np.array(
     [
         [0.00, 0.0, 0.0, 0.0, 0.0],
         [0.24, 1.3e-3, -0.3e-3, -0.002, 0.065],
-        [0.50, 3.0e-3, 0.2e-3, 0.002, 0.150],
+        [WIDEST, 3.0e-3, 0.2e-3, 0.002, 0.150],
         [0.64, 1.8e-3, 1.5e-3, 0.020, 0.085],
         [0.75, 0.4e-3, 0.8e-3, 0.011, 0.016],
         [0.88, 0.0, 0.0, 0.0, 0.0],
@@ -71,22 +72,39 @@ def chewing_stroke(
     InputError
         For numbers outside these ranges.
     """
-    sign = _sign(side)
     _check(strokes, period)
+    widest, paths = _poses(side, opening), []
+    for k in range(strokes):
+        times = (_POSES[:, 0] + k) * period
+        poses = widest * (1.0 - _WEARING * k / max(strokes - 1, 1))
+        # The two closed poses are one rest; as two points of a spline they would make it overshoot.
+        paths += [_between_rests(times[:-1], poses[:-1]), _between_rests(times[-2:], poses[-2:])]
+    return MotionPath.joined(paths)
+
+
+def opening_stroke(
+    *, side: Side = 'left', start: float = 0.0, period: float = 1.0, opening: float = _OPENING
+) -> MotionPath:
+    """The first part of a stroke, from home at `start` (s) to its widest pose, at rest there.
+
+    Other parameters and errors are those of :func:`chewing_stroke`.
+    """
+    _check(1, period)
+    rows = _POSES[:, 0] <= WIDEST
+    return _between_rests(start + _POSES[rows, 0] * period, _poses(side, opening)[rows])
+
+
+def _poses(side: Side, opening: float) -> FloatArray:
+    """Poses of a stroke (7, 4), m and rad."""
     if not 0.0 < opening <= 0.18:
         raise InputError(f'opening is {opening} rad, expected more than 0 and at most 0.18 rad')
-    mirror = np.array([1.0, sign, sign, 1.0])
+    sign = _sign(side)
+    return np.asarray(_POSES[:, 1:] * [1.0, sign, sign, 1.0] * (opening / _OPENING))
+
+
+def _between_rests(times: FloatArray, poses: FloatArray) -> MotionPath:
     rest = (np.zeros(4), np.zeros(4))
-    paths = []
-    for k in range(strokes):
-        size = opening / _OPENING * (1.0 - _WEARING * k / max(strokes - 1, 1))
-        times = (_POSES[:, 0] + k) * period
-        poses = _POSES[:, 1:] * mirror * size
-        # The two closed poses are one rest; as two points of a spline they would make it overshoot.
-        moving = MotionPath.through(times[:-1], poses[:-1], start=rest, end=rest, names=COORDINATES)
-        closed = MotionPath.through(times[-2:], poses[-2:], start=rest, end=rest, names=COORDINATES)
-        paths += [moving, closed]
-    return MotionPath.joined(paths)
+    return MotionPath.through(times, poses, start=rest, end=rest, names=COORDINATES)
 
 
 @dataclasses.dataclass(frozen=True)

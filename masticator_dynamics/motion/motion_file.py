@@ -9,6 +9,8 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
+import numpy as np
+
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
@@ -34,6 +36,8 @@ class MotionFile:
         N and N m, as written in the file.
     link_wrenches : dict of str to array, shape (N, 6)
         The same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
+    rates : bool
+        Whether the file has velocities and accelerations.
     """
 
     table: Table
@@ -43,20 +47,26 @@ class MotionFile:
     y_ddot: FloatArray
     wrench: FloatArray | None
     link_wrenches: dict[str, FloatArray]
+    rates: bool
 
 
-def read_motion(source: str, mechanism: Mechanism) -> MotionFile:
+def read_motion(source: str, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
     """Read a motion; if the file has no derivatives, a spline in time supplies them.
+
+    Parameters
+    ----------
+    at_rest : bool
+        Whether that spline begins and ends at rest, rather than with what the rows suggest.
 
     Raises
     ------
     InputError
         Naming file, row and column.
     """
-    return motion_in(read_table(source), mechanism)
+    return motion_in(read_table(source), mechanism, at_rest)
 
 
-def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
+def motion_in(table: Table, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.times(), table.numbers(names)
@@ -68,14 +78,21 @@ def motion_in(table: Table, mechanism: Mechanism) -> MotionFile:
         from masticator_dynamics.motion.path import MotionPath
 
         try:
-            path = MotionPath.interpolate(time, y, names=names)
+            if at_rest and len(time) > 1:
+                still = (np.zeros(len(names)), np.zeros(len(names)))
+                path = MotionPath.through(time, y, start=still, end=still, names=names)
+            else:
+                path = MotionPath.interpolate(time, y, names=names)
         except InputError as error:
             raise InputError(f'{table.source}: {error}') from error
         _, y_dot, y_ddot = path.sample(time)
+    elif at_rest:
+        raise InputError(f'{table.source}: it has rates, which say whether it ends at rest')
     else:
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
-    return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links)
+    rates = derivatives is not None
+    return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links, rates)
 
 
 def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.path_checks import shown
@@ -51,9 +51,7 @@ class Spiral:
     def __post_init__(self) -> None:
         """Check the numbers."""
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if not math.isfinite(value):
-                raise InputError(f'{field.name} of the spiral is {value}, not a finite number')
+            as_number(getattr(self, field.name), f'{field.name} of the spiral')
         if self.duration <= 0.0:
             raise InputError(f'duration of the spiral is {self.duration} s, not positive')
 

@@ -4,8 +4,8 @@
 
 For any description with five degrees of freedom whose tool is carried by a wrist of two revolute
 joints among the independent coordinates; what moves the wrist may be serial or parallel. S4 Eqs. 2
-to 7 solve it in closed form for TriMule; here the equations are solved by Newton's method on the
-machine's own Jacobian, once for each of the wrist's two solutions.
+to 7 solve it in closed form for TriMule; here the mechanism's inverse kinematics begins once near
+each of the wrist's two solutions.
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ from masticator_dynamics.errors import (
 )
 from masticator_dynamics.mechanism import Mechanism
 
-_ITERATIONS = 60
-_CONVERGED = 1e-11  # m, rad
-_LARGEST_STEP = 0.3  # m, rad
-_SMALLEST_STEP = 1e-4  # as a fraction of the full step
 # Smallest singular value of the tool's Jacobian (m and rad mixed) relative to the largest.
 _SINGULAR = 1e-5
 _SPACING = np.radians(5.0)  # of the wrist angles tried as starts
@@ -128,7 +124,8 @@ class ToolKinematics:
         failures: list[MasticatorError] = []
         for start in self._starts(target[1], centre):
             try:
-                found.append(self._newton(start, target, centre))
+                y = self.mechanism.inverse_kinematics(self.tool, *target, start)
+                found.append(self._regular(y, centre))
             except (ReachError, SingularityError) as error:
                 failures.append(error)
         if not found:
@@ -170,65 +167,18 @@ class ToolKinematics:
             start[self.wrist] = self._start_angles[index]
             yield start
 
-    def _newton(
-        self, y: FloatArray, target: tuple[FloatArray, FloatArray], centre: FloatArray
-    ) -> Motion:
-        """Solve for tip and axis from a start."""
+    def _regular(self, y: FloatArray, centre: FloatArray) -> Motion:
+        """The pose without whole turns of the wrist; raises where it is singular."""
         motion = self.mechanism.solve(y)
-        for _ in range(_ITERATIONS):
-            error, jacobian = self._linearised(motion, target)
-            if np.abs(error).max() < _CONVERGED:
-                return self._regular(motion, jacobian, centre)
-            step = np.asarray(np.linalg.lstsq(jacobian, error, rcond=_SINGULAR)[0], dtype=float)
-            step *= _LARGEST_STEP / max(_LARGEST_STEP, np.abs(step).max())
-            motion = self._stepped(motion.y, step)
-        raise ReachError(
-            'out of reach: the nearest pose found is '
-            f'{np.linalg.norm(error[:3]) * 1e3:.6g} mm and '
-            f'{np.degrees(np.linalg.norm(error[3:])):.4g}° off'
-        )
-
-    def _linearised(
-        self, motion: Motion, target: tuple[FloatArray, FloatArray]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Error (6,) of tip and axis, m and rad, and its Jacobian (6, 5) by the coordinates."""
-        tree = self.mechanism.structure.tree
-        placement, poses = tree.frames[self.tool], tree.poses(motion.q)
-        tip = poses.point(placement.body, placement.position)
-        axis = (poses.rotations[placement.body] @ placement.rotation)[:, 2]
-        turning = poses.angular_jacobian(placement.body)
-        jacobian = np.vstack([poses.point_jacobian(placement.body, tip), turning]) @ motion.tangent
-        # Turning about the tool's own axis does not count.
-        jacobian[3:] -= np.outer(axis, axis @ jacobian[3:])
-        across = np.cross(axis, target[1])
-        sine = float(np.linalg.norm(across))
-        angle = float(np.arctan2(sine, axis @ target[1]))
-        if sine < 1e-9 and angle > 1.0:  # opposite: turn about any perpendicular axis
-            across, sine = np.linalg.svd(axis[None])[2][1], 1.0
-        turn = across * (angle / sine if sine > 0.0 else 1.0)
-        return np.concatenate([target[0] - tip, turn]), jacobian
-
-    def _stepped(self, y: FloatArray, step: FloatArray) -> Motion:
-        """Take a step, shortened until the loops close."""
-        part = 1.0
-        while True:
-            try:
-                return self.mechanism.solve(y + part * step)
-            except (ReachError, SingularityError):
-                part /= 2.0
-                if part < _SMALLEST_STEP:
-                    raise
-
-    def _regular(self, motion: Motion, jacobian: FloatArray, centre: FloatArray) -> Motion:
-        """The solution without whole turns of the wrist; raises for a singular pose."""
-        _, values, directions = np.linalg.svd(jacobian)
+        jacobian, axis = self.mechanism.frame_jacobian(motion, self.tool), self.forward(motion)[1]
+        turning = jacobian[3:] - np.outer(axis, axis @ jacobian[3:])  # about the axis: no matter
+        _, values, directions = np.linalg.svd(np.vstack([jacobian[:3], turning]))
         if values[4] < _SINGULAR * values[0]:
             free = self.mechanism.independent[int(np.abs(directions[4]).argmax())]
             raise SingularityError(
                 f'the wrist is singular: the tool does not determine {free} '
                 f'(singular value {values[4]:.2g}, largest {values[0]:.2g})'
             )
-        y = motion.y.copy()
         angles = centre[self.wrist] + _wrapped(y[self.wrist] - centre[self.wrist])
         lower, upper = self._wrist_range
         angles -= 2.0 * np.pi * (angles > upper)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Annotated
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -27,12 +26,12 @@ from masticator_dynamics.identification.bite_observer import (
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import publisher
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    ClosureTolerance,
-    Declaration,
-    FramePrefix,
+    AUTOSTART,
+    CLOSURE_TOLERANCE,
+    FRAME_PREFIX,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
+    parameter,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     ACTUATED,
@@ -47,54 +46,38 @@ _SOON = 0.75  # of a period, within which a state is left out
 class BiteObserverSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    drives: Annotated[
-        str,
-        Declaration(
-            'Drives file, by path or name in config/: counts, torque steps, rotors and friction of '
-            'the motors whose efforts come; empty: efforts at the joints, ideal motors.'
-        ),
-    ] = 'drives.yaml'
-    point: Annotated[
-        str,
-        Declaration(
-            'URDF frame of the platform at whose origin the food is; empty: the platform.',
-            constraints='a link of the URDF, or empty',
-        ),
-    ] = 'molar_left'
-    rate: Annotated[
-        float,
-        Declaration('Joint states used per second, Hz; others are left out.', interval=(50.0, 1e3)),
-    ] = 250.0
-    friction_error: Annotated[
-        float,
-        Declaration(
-            'Standard deviation of friction, as a share of what is described.', interval=(0.0, 2.0)
-        ),
-    ] = 0.3
-    least_force: Annotated[
-        float,
-        Declaration('Least force that counts as contact, N.', interval=(0.0, 1e3)),
-    ] = 0.5
-    publish_bite_force: Annotated[
-        bool,
-        Declaration(
-            'Publish bite_force, for node dynamics: the part of the estimate that the error of the '
-            'model cannot be; zero without contact and while the self-check fails.'
-        ),
-    ] = False
-    frame_prefix: FramePrefix = ''
-    closure_tolerance: ClosureTolerance = 1e-3
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    drives: str = parameter(
+        'drives.yaml',
+        'Drives file, by path or name in config/: counts, torque steps, rotors and friction of '
+        'the motors whose efforts come; empty: efforts at the joints, ideal motors.',
+    )
+    point: str = parameter(
+        'molar_left',
+        'URDF frame of the platform at whose origin the food is; empty: the platform.',
+        constraints='a link of the URDF, or empty',
+    )
+    rate: float = parameter(
+        250.0, 'Joint states used per second, Hz; others are left out.', interval=(50.0, 1e3)
+    )
+    friction_error: float = parameter(
+        0.3, 'Standard deviation of friction, as a share of what is described.', interval=(0.0, 2.0)
+    )
+    least_force: float = parameter(
+        0.5, 'Least force that counts as contact, N.', interval=(0.0, 1e3)
+    )
+    publish_bite_force: bool = parameter(
+        False,
+        'Publish bite_force, for node dynamics: the part of the estimate that the error of the '
+        'model cannot be; zero without contact and while the self-check fails.',
+    )
+    frame_prefix: str = FRAME_PREFIX
+    closure_tolerance: float = CLOSURE_TOLERANCE
+    autostart: bool = AUTOSTART
 
 
 class BiteObserving(JointStateRuntime):
     """Turns topic ``joint_states``, with efforts, into topic ``bite_force_estimate``.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : BiteObserverSettings
 
     Raises
     ------

@@ -13,7 +13,6 @@ import time
 
 from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.drives.real_time import Spread
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -26,8 +25,9 @@ from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 from masticator_dynamics.ros.dynamics.cycle import Answer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
+from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
-from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime, WrenchInput
+from masticator_dynamics.ros.dynamics.runtime import DynamicsRuntime
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION
 
@@ -37,13 +37,7 @@ _LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
 class Supervision:
-    """Topic ``/diagnostics``, published once per second and on change.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-    runtime : DynamicsRuntime
-    """
+    """Topic ``/diagnostics``, published once per second and on change."""
 
     def __init__(self, node: LifecycleNode, runtime: DynamicsRuntime):
         self._node, self._runtime = node, runtime
@@ -65,8 +59,8 @@ class Supervision:
             self._efforts_logged = now
             scheduler = self._runtime.scheduler  # this takes as long as all the rest
             self._timing = {
-                **microseconds('cycle time', Spread.of(scheduler.durations())),
-                **microseconds('cycle lateness', Spread.of(scheduler.lateness())),
+                **microseconds('cycle time', scheduler.durations.spread()),
+                **microseconds('cycle lateness', scheduler.lateness.spread()),
             }
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
         runtime = self._runtime

@@ -7,7 +7,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-from typing import Annotated
 
 from geometry_msgs.msg import Point
 from std_msgs.msg import Header
@@ -16,12 +15,12 @@ from visualization_msgs.msg import Marker
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    ClosureTolerance,
-    Declaration,
-    FramePrefix,
+    AUTOSTART,
+    CLOSURE_TOLERANCE,
+    FRAME_PREFIX,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
+    parameter,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
@@ -33,32 +32,25 @@ _RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
 class FramePathSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    frame: Annotated[
-        str,
-        Declaration(
-            'URDF frame whose origin draws the path; empty: the platform.',
-            constraints='a link of the URDF, or empty',
-        ),
-    ] = ''
-    duration: Annotated[
-        float, Declaration('How far back the path goes, s.', read_only=False, interval=(0.1, 60.0))
-    ] = 3.0
-    line_width: Annotated[
-        float, Declaration('Of the line in RViz, m.', read_only=False, interval=(1e-5, 0.1))
-    ] = 0.0005
-    frame_prefix: FramePrefix = ''
-    closure_tolerance: ClosureTolerance = 1e-3
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    frame: str = parameter(
+        '',
+        'URDF frame whose origin draws the path; empty: the platform.',
+        constraints='a link of the URDF, or empty',
+    )
+    duration: float = parameter(
+        3.0, 'How far back the path goes, s.', interval=(0.1, 60.0), read_only=False
+    )
+    line_width: float = parameter(
+        0.0005, 'Of the line in RViz, m.', interval=(1e-5, 0.1), read_only=False
+    )
+    frame_prefix: str = FRAME_PREFIX
+    closure_tolerance: float = CLOSURE_TOLERANCE
+    autostart: bool = AUTOSTART
 
 
 class FramePath(JointStateRuntime):
     """Turns topic ``joint_states`` into topic ``~/path``.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : FramePathSettings
 
     Raises
     ------

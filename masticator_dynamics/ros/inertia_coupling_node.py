@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Annotated
 
 from std_msgs.msg import Float64MultiArray, Header
 
@@ -16,11 +15,11 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    ClosureTolerance,
-    Declaration,
+    AUTOSTART,
+    CLOSURE_TOLERANCE,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
+    parameter,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
@@ -29,30 +28,24 @@ from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReadin
 class InertiaCouplingSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    closure_tolerance: ClosureTolerance = 1e-3
-    warn_above: Annotated[
-        float,
-        Declaration(
-            'Coupling index above which the status of a joint is WARN; at ln 2 the inertia '
-            'felt from '
-            'each other actuator is on average as large as its own.',
-            read_only=False,
-            interval=(0.0, 100.0),
-            constraints='not above error_above',
-        ),
-    ] = 0.6931
-    error_above: Annotated[
-        float,
-        Declaration(
-            'Coupling index above which the status of a joint is ERROR; at ln 3 it is twice '
-            'as large.',
-            read_only=False,
-            interval=(0.0, 100.0),
-            constraints='not below warn_above',
-        ),
-    ] = 1.0986
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    closure_tolerance: float = CLOSURE_TOLERANCE
+    warn_above: float = parameter(
+        0.6931,
+        'Coupling index above which the status of a joint is WARN; at ln 2 the inertia felt from '
+        'each other actuator is on average as large as its own.',
+        interval=(0.0, 100.0),
+        constraints='not above error_above',
+        read_only=False,
+    )
+    error_above: float = parameter(
+        1.0986,
+        'Coupling index above which the status of a joint is ERROR; at ln 3 it is twice as large.',
+        interval=(0.0, 100.0),
+        constraints='not below warn_above',
+        read_only=False,
+    )
+    autostart: bool = AUTOSTART
 
     def __post_init__(self) -> None:
         """Refuse thresholds in the wrong order."""
@@ -64,11 +57,6 @@ class InertiaCouplingSettings:
 
 class Coupling(JointStateRuntime):
     """Turns topic ``joint_states`` into topic ``~/mci`` and a diagnostic for every joint.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : InertiaCouplingSettings
 
     Raises
     ------

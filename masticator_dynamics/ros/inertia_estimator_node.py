@@ -15,7 +15,7 @@ import dataclasses
 import functools
 import types
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -30,11 +30,11 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    ClosureTolerance,
-    Declaration,
+    AUTOSTART,
+    CLOSURE_TOLERANCE,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
+    parameter,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     INDEPENDENT,
@@ -223,34 +223,24 @@ def _once() -> Generator[None, None, None]:
 class InertiaEstimatorSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    estimator: Annotated[
-        str,
-        Declaration(
-            'What load inertia is estimated with, on the topic and where a request names nothing.',
-            read_only=False,
-            constraints=', '.join(KINDS),
-        ),
-    ] = MODEL
-    estimator_files: Annotated[
-        Sequence[str],
-        Declaration(
-            'Files from masticator build-estimator, used instead of shipped ones of their kind.'
-        ),
-    ] = ('',)
-    closure_tolerance: ClosureTolerance = 1e-3
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    estimator: str = parameter(
+        MODEL,
+        'What load inertia is estimated with, on the topic and where a request names nothing.',
+        constraints=', '.join(KINDS),
+        read_only=False,
+    )
+    estimator_files: Sequence[str] = parameter(
+        ('',), 'Files from masticator build-estimator, used instead of shipped ones of their kind.'
+    )
+    closure_tolerance: float = CLOSURE_TOLERANCE
+    autostart: bool = AUTOSTART
 
 
 class Estimation(JointStateRuntime):
     """Turns topic ``joint_states`` into topic ``~/load_inertia``; offers service ``~/estimate``.
 
     Topic and service run in threads of their own, each with its own mechanism.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : InertiaEstimatorSettings
 
     Raises
     ------

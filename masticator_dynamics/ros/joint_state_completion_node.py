@@ -14,10 +14,10 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    ClosureTolerance,
+    AUTOSTART,
+    CLOSURE_TOLERANCE,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
 )
 from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
@@ -26,18 +26,13 @@ from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReadin
 class JointStateCompletionSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    closure_tolerance: ClosureTolerance = 1e-3
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    closure_tolerance: float = CLOSURE_TOLERANCE
+    autostart: bool = AUTOSTART
 
 
 class Completion(JointStateRuntime):
     """Turns topic ``joint_states_in`` into topic ``joint_states``.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : JointStateCompletionSettings
 
     Raises
     ------

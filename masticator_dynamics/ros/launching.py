@@ -43,6 +43,7 @@ from launch_ros.actions import Node
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 
@@ -57,32 +58,12 @@ CHOICES = {
     'gui': ('auto', 'true', 'false'),
     'on_exit': ('shutdown', 'respawn'),
 }
-
-
-# What several launch files have.
-_SHARED: Arguments = (
-    ('mechanism', 'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML'),
-    ('controller', 'trajectory', 'trajectory (position and effort) or effort (nothing but effort)'),
-    ('controllers', '', 'Parameters of the controllers; empty: config/controllers.yaml'),
-    ('food', '', 'What the twin has between its teeth; empty: as in config/twin.yaml'),
-    ('on_exit', 'shutdown', 'If servo_drives ends: shutdown of all, or respawn, not enabled'),
-    ('rate', '', 'Control cycles per second, Hz; empty: as in params_file'),
-    ('goal', '', 'How redundant actuators share the load; empty: as in params_file'),
-    ('friction', '', 'Take friction into account (true or false); empty: as in params_file'),
-    ('limits', '', 'Keep loads within limits (true or false); empty: as in params_file'),
-    ('params_file', '', 'Parameters of node dynamics; empty: config/dynamics.yaml'),
-    ('namespace', '', 'Namespace of all nodes and topics'),
-    ('frame_prefix', '', 'Before every frame, such as left/: several robots on one TF'),
-    ('use_sim_time', 'false', 'Follow the time on /clock'),
-    ('gui', 'auto', 'RViz with the mechanism and the forces on it; auto: where it can be shown'),
-    ('plots', 'false', 'rqt_plot with the efforts of node dynamics, one curve per actuated joint'),
-)
+_SHARED = read_mapping(share_directory() / 'config' / 'launch_arguments.yaml')
 
 
 def shared(*names: str) -> Arguments:
     """Arguments that several launch files have."""
-    rows = {row[0]: row for row in _SHARED}
-    return [rows[name] for name in names]
+    return [(name, *_SHARED[name]) for name in names]
 
 
 def described(arguments: Arguments, start: Start) -> Callable[[], LaunchDescription]:
@@ -162,11 +143,6 @@ def checked(context: LaunchContext, started: Sequence[Action | str]) -> list[Any
     """The actions, if all packages whose programs they start, and those named, are installed.
 
     `launch` would find out one by one, with others already running, and leave those behind.
-
-    Parameters
-    ----------
-    context : LaunchContext
-    started : sequence of Action or str
 
     Raises
     ------

@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.optional import remedy
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    Declaration,
+    AUTOSTART,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
     Runtime,
+    parameter,
 )
 from masticator_dynamics.ros.middleware import refuse_pieces
 
@@ -23,109 +22,78 @@ from masticator_dynamics.ros.middleware import refuse_pieces
 class ServoDrivesSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    drives: Annotated[str, Declaration('Path of a drives file, or name of a shipped one.')] = (
-        'drives.yaml'
+    mechanism: str = MECHANISM_NAME
+    drives: str = parameter('drives.yaml', 'Path of a drives file, or name of a shipped one.')
+    bus_interface: str = parameter(
+        '',
+        "Instead of the drives file's; empty: as the file says.",
+        constraints='socketcan, udp_multicast or virtual',
+        name='bus.interface',
     )
-    bus_interface: Annotated[
-        str,
-        Declaration(
-            "Instead of the drives file's; empty: as the file says.",
-            constraints='socketcan, udp_multicast or virtual',
-            name='bus.interface',
-        ),
-    ] = ''
-    bus_channel: Annotated[
-        str,
-        Declaration(
-            "Device or address instead of the drives file's; empty: as it says.", name='bus.channel'
-        ),
-    ] = ''
-    bus_port: Annotated[
-        int,
-        Declaration(
-            "Of udp_multicast instead of the drives file's; 0: as it says.", name='bus.port'
-        ),
-    ] = 0
-    wait_for_drives: Annotated[
-        float,
-        Declaration(
-            'How long to wait for a bus and drives that are not there when the node is '
-            'configured, s.',
-            interval=(0.0, 3600.0),
-        ),
-    ] = 10.0
-    auto_enable: Annotated[
-        bool, Declaration('Enable the drives when the node becomes active, without a service.')
-    ] = False
-    forward_effort: Annotated[
-        bool,
-        Declaration(
-            'Efforts beside positions go to the drives; false: positions only, for comparisons.'
-        ),
-    ] = True
-    add_bite_effort: Annotated[
-        bool,
-        Declaration(
-            'Add external_effort of node dynamics to commanded efforts: the bite force, past a '
-            'trajectory controller.'
-        ),
-    ] = False
-    added_effort_timeout: Annotated[
-        float,
-        Declaration(
-            'Age of external_effort, s, beyond which nothing is added.',
-            read_only=False,
-            interval=(0.001, 10.0),
-        ),
-    ] = 0.05
-    approach_velocity: Annotated[
-        float,
-        Declaration(
-            'Velocity that no joint exceeds on the way to a command, by service ~/approach, rad/s.',
-            read_only=False,
-            interval=(0.01, 10.0),
-        ),
-    ] = 1.0
-    loop_check_rate: Annotated[
-        float,
-        Declaration(
-            'How often the measured positions of enabled drives are checked to close the '
-            'loops, Hz; '
-            '0: never.',
-            interval=(0.0, 100.0),
-        ),
-    ] = 20.0
-    zeros_duration: Annotated[
-        float,
-        Declaration(
-            'Longest time in which service ~/calibrate_zeros records while the mechanism is moved '
-            'by hand, s; it ends sooner once zeros are known.',
-            read_only=False,
-            interval=(1.0, 3600.0),
-            name='zeros.duration',
-        ),
-    ] = 60.0
-    zeros_tolerance: Annotated[
-        float,
-        Declaration(
-            'Standard deviation of each coordinate of the mechanism, m: what limits how well '
-            'encoders tell their zeros.',
-            read_only=False,
-            interval=(0.0, 1e-2),
-            name='zeros.tolerance',
-        ),
-    ] = 1e-5
-    zeros_largest_error: Annotated[
-        float,
-        Declaration(
-            'Half of the 95 % interval of a zero beyond which ~/calibrate_zeros refuses, rad or m.',
-            read_only=False,
-            interval=(1e-6, 0.1),
-            name='zeros.largest_error',
-        ),
-    ] = 0.005
-    autostart: Autostart = True
+    bus_channel: str = parameter(
+        '', "Device or address instead of the drives file's; empty: as it says.", name='bus.channel'
+    )
+    bus_port: int = parameter(
+        0, "Of udp_multicast instead of the drives file's; 0: as it says.", name='bus.port'
+    )
+    wait_for_drives: float = parameter(
+        10.0,
+        'How long to wait for a bus and drives that are not there when the node is configured, s.',
+        interval=(0.0, 3600.0),
+    )
+    auto_enable: bool = parameter(
+        False, 'Enable the drives when the node becomes active, without a service.'
+    )
+    forward_effort: bool = parameter(
+        True, 'Efforts beside positions go to the drives; false: positions only, for comparisons.'
+    )
+    add_bite_effort: bool = parameter(
+        False,
+        'Add external_effort of node dynamics to commanded efforts: the bite force, past a '
+        'trajectory controller.',
+    )
+    added_effort_timeout: float = parameter(
+        0.05,
+        'Age of external_effort, s, beyond which nothing is added.',
+        interval=(0.001, 10.0),
+        read_only=False,
+    )
+    approach_velocity: float = parameter(
+        1.0,
+        'Velocity that no joint exceeds on the way to a command, by service ~/approach, rad/s.',
+        interval=(0.01, 10.0),
+        read_only=False,
+    )
+    loop_check_rate: float = parameter(
+        20.0,
+        'How often the measured positions of enabled drives are checked to close the loops, Hz; '
+        '0: never.',
+        interval=(0.0, 100.0),
+    )
+    zeros_duration: float = parameter(
+        60.0,
+        'Longest time in which service ~/calibrate_zeros records while the mechanism is moved by '
+        'hand, s; it ends sooner once zeros are known.',
+        interval=(1.0, 3600.0),
+        read_only=False,
+        name='zeros.duration',
+    )
+    zeros_tolerance: float = parameter(
+        1e-5,
+        'Standard deviation of each coordinate of the mechanism, m: what limits how well '
+        'encoders tell their zeros.',
+        interval=(0.0, 1e-2),
+        read_only=False,
+        name='zeros.tolerance',
+    )
+    zeros_largest_error: float = parameter(
+        0.005,
+        'Half of the 95 % interval of a zero beyond which ~/calibrate_zeros refuses, rad or m.',
+        interval=(1e-6, 0.1),
+        read_only=False,
+        name='zeros.largest_error',
+    )
+    autostart: bool = AUTOSTART
 
 
 def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:

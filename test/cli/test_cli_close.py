@@ -189,3 +189,9 @@ def test_a_home_close_to_singular_is_told_with_its_condition_number(run, tmp_pat
     folder = tmp_path / 'well'
     folder.mkdir()
     assert run('close', four_bar(folder), '--hold', 'crank_joint=0.7').err == ''
+
+
+def test_freedoms_that_left_where_they_were_are_told(run, tmp_path: pathlib.Path) -> None:
+    answer = run('close', four_bar(tmp_path), '--from', 'crank_joint=0.7')
+    found = yaml.safe_load(answer.out)['home']['crank_joint']
+    assert f'free joints moved: crank_joint from 0.7 to {found:.4g}; --hold' in answer.err

@@ -171,6 +171,24 @@ def test_few_rows_are_a_motion_too(inverse, write, read, count) -> None:
             np.testing.assert_allclose(found, values[:, j], rtol=1e-9, atol=1e-12)
 
 
+def test_a_spline_begins_and_ends_at_rest_if_asked(inverse, write, read) -> None:
+    """Rows of the quintic from rest to rest, which is the one spline of its kind through them."""
+    t, size = np.linspace(0.0, 1.0, 6)[:, None], np.array([1e-3, 1e-4, 0.01, 0.05])
+    y = t**3 * (10.0 - 15.0 * t + 6.0 * t**2) * size
+    y_dot = 30.0 * t**2 * (1.0 - t) ** 2 * size
+    y_ddot = 60.0 * t * (1.0 - t) * (1.0 - 2.0 * t) * size
+    wanted = Mechanism.load('masticator').feedforward_batch(y, y_dot, y_ddot).actuated
+    file = write(['time', *Y], np.column_stack([t, y]))
+    answer, out = inverse(file, '--at-rest')
+    assert (answer.status, answer.err) == (0, '')
+    np.testing.assert_allclose(efforts(read(out)), wanted, rtol=1e-9, atol=1e-9)
+    moving = write(['time', *Y], np.column_stack([t[:3], y[:3]]))
+    assert 'ends with x_dot=0.00' in inverse(moving)[0].err
+    rates = write(['time', *Y, *RATES], np.column_stack([t, y, y_dot, y_ddot]))
+    answer, _ = inverse(rates, '--at-rest')
+    assert answer.status == 2 and 'it has rates' in answer.err
+
+
 # What is refused
 
 

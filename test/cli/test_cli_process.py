@@ -27,7 +27,8 @@ PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
 PAPERS = [sys.executable, '-m', 'papers']
 PATIENCE = 240  # s; a busy computer may have to compile first
 MOTION = 'time,x,y,alpha,beta\n0,0,0,0,0\n1,0,0,0,0.01\n'
-INVERSE = ['inverse-dynamics', 'masticator', '--motion']
+# A spline that begins or ends moving is told of, on standard error.
+INVERSE = ['inverse-dynamics', 'masticator', '--at-rest', '--motion']
 
 
 def start(*words: object, program: Sequence[str] = PROGRAM, **options: object) -> subprocess.Popen:

@@ -42,7 +42,7 @@ def test_the_tool_of_the_motion_is_where_it_was_asked_for(run, write, read, tmp_
             [0.0, 0.0, 2.2],
             '(line 3): tip (0, 0, 2.2) m, axis (0.0995037, 0, 0.995037): limb_',
         ),
-        ([0.0, 0.1, -1.5], 'branch continuous with home'),
+        ([0.0, 0.1, -1.5], 'which misses its position by'),
     ],
 )
 def test_a_row_that_cannot_be_is_named(run, write, tmp_path, tip, message) -> None:

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 
 import pages
@@ -67,6 +68,36 @@ def test_the_documented_closed_loop_is_the_one_that_test_closed_loop_runs(monkey
     )
     assert main(CLOSED.split()[1:]) == 0
     assert asked == [((pathlib.Path('masticator_demo'), None), {'loop': ClosedLoop()})]
+
+
+def test_the_node_of_the_tutorial_starts_and_ends(tmp_path) -> None:
+    """As the page runs it without ROS 2: what was installed, on the page's own mechanism."""
+    skip_without('demo')
+    for kind, text in pages.blocks(pages.TUTORIAL):
+        if kind in ('xml', 'yaml'):
+            (tmp_path / f'ankle.{"urdf.xacro" if kind == "xml" else kind}').write_text(text)
+        if text.startswith('.venv/'):
+            line = text.strip().replace('$PWD', str(tmp_path))
+    node, *words = line.split()
+    node = pathlib.Path(sys.prefix, node.removeprefix('.venv/'))
+    if not node.exists():
+        pytest.skip('make setup installs the nodes; pip does not')
+    process = subprocess.Popen(
+        [node, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=os.environ | {'ROS_DOMAIN_ID': str(1 + os.getpid() % 101)},
+    )  # fmt: skip
+    impatience = threading.Timer(PATIENCE, process.kill)
+    impatience.start()
+    try:
+        told = []
+        for shown in process.stdout:
+            told.append(shown)
+            if 'ankle: efforts of motor_left, motor_right at 500 Hz' in shown:
+                process.send_signal(signal.SIGINT)
+        assert process.wait() == 0, told
+    finally:
+        impatience.cancel()
+        process.kill()
 
 
 def unused_port() -> str:

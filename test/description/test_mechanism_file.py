@@ -173,6 +173,19 @@ def test_a_missing_file(tmp_path: pathlib.Path) -> None:
 def test_an_unknown_name() -> None:
     with pytest.raises(DescriptionError, match='jaw: no such mechanism; shipped are .*masticator'):
         Mechanism.load('jaw')
+    with pytest.raises(DescriptionError, match=r"no such mechanism; is 'masticator' meant\?"):
+        Mechanism.load('mastikator')
+
+
+def test_a_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'ankel').mkdir()
+    with pytest.raises(DescriptionError, match=f'{tmp_path}/ankel: no mechanism but a folder$'):
+        Mechanism.load(tmp_path / 'ankel')
+    (tmp_path / 'ankel' / 'ankel.yaml').touch()
+    for folder in ('ankel', tmp_path / 'ankel'):
+        with pytest.raises(DescriptionError, match=r"but a folder; is '.*ankel/ankel\.yaml' meant"):
+            Mechanism.load(folder)
 
 
 # Keys and types
@@ -184,6 +197,17 @@ def test_an_unknown_name() -> None:
 def test_missing_keys(tmp_path: pathlib.Path, key: str) -> None:
     error = refused(tmp_path, FIVE_BAR, lambda data: data.pop(key))
     assert (error.key, error.reason) == (key, 'is missing')
+
+
+def test_a_key_that_is_missing_because_it_is_misspelt(tmp_path: pathlib.Path) -> None:
+    error = refused(tmp_path, FIVE_BAR, lambda data: data.update(bass=data.pop('base')))
+    assert (error.key, error.reason) == ('bass', "unknown key; is 'base' meant?")
+
+
+def test_a_number_with_its_unit(tmp_path: pathlib.Path) -> None:
+    error = refused(tmp_path, LADDER, lambda data: data['contacts'][0].update(offset='5 mm'))
+    assert error.key == 'contacts[0].offset' and "(got '5 mm')" in error.reason
+    assert 'in SI units and stand without the unit' in error.reason
 
 
 def test_missing_keys_inside(tmp_path: pathlib.Path) -> None:

@@ -228,7 +228,7 @@ def test_a_drive_that_does_not_hear_is_off_in_time(mechanism, robot, depth):
         if depth:
             robot.inject(f'deaf crank_6 {depth}')
         else:
-            network.write('crank_6', MUTE_PDO, objects.PDO_INVALID | 0x206)
+            network.channel('crank_6').write(MUTE_PDO, objects.PDO_INVALID | 0x206)
         taken = after_stop(supervisor)
         kinds = [c.kind for c in supervisor.report().causes if c.drive == 'crank_6']
         stated = reaction_times(network.drives)[['stop by SDO', 'stop by SDO', 'stop by NMT',

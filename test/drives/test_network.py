@@ -23,11 +23,16 @@ from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Goal
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import NmtState, Object
+from masticator_dynamics.drives.other_master import emergency_words
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 
 pytestmark = by_the_clock
 EDS = share_directory() / 'config' / 'cia402_servo.eds'
+
+
+def told_fault(network, name):
+    return emergency_words(int(network.channel(name).read(objects.ERROR_CODE)))
 
 
 @pytest.fixture(scope='module')
@@ -80,17 +85,16 @@ def test_what_is_written_is_there(robot):
         }
         for name in network.names:
             for entry, value in expected.items():
-                assert network.read(name, entry) == value, f'{name} {entry}'
+                assert network.channel(name).read(entry) == value, f'{name} {entry}'
             # 20 ms: 0x60C2 is value * 10**index s.
-            value = network.read(name, objects.CYCLE_TIME)
-            assert value * 10.0 ** network.read(name, objects.CYCLE_TIME_INDEX) == pytest.approx(
-                0.02
-            )
+            channel = network.channel(name)
+            value, index = map(channel.read, (objects.CYCLE_TIME, objects.CYCLE_TIME_INDEX))
+            assert value * 10.0**index == pytest.approx(0.02)
 
 
 def pdo(network, name, parameters, mapping):
     def read(index, subindex):
-        return network.read(name, Object(index, subindex, 'PDO'))
+        return network.channel(name).read(Object(index, subindex, 'PDO'))
 
     mapped = [f'{read(mapping, k + 1):08X}' for k in range(read(mapping, 0))]
     return read(parameters, 1), read(parameters, 2), mapped
@@ -111,7 +115,7 @@ def test_pdo_mapping(robot):
 def test_effort_mode(robot):
     file = altered(robot, lambda data: data.update(mode='effort'))
     with connected(robot, file) as network:
-        assert network.read('crank_5', objects.MODE_DISPLAY) == 10
+        assert network.channel('crank_5').read(objects.MODE_DISPLAY) == 10
         _, _, mapped = pdo(network, 'crank_5', 0x1400, 0x1600)
         assert mapped == ['60400010', '60710010']
 
@@ -143,8 +147,8 @@ def test_drives_that_a_dead_process_left_enabled_are_set_free(other_robot):
     assert ended.returncode == 7
     with connected(robot) as network:
         for name in network.names:
-            state = int(network.read(name, objects.STATUS_WORD)) & 0x6F
-            assert state == 0x40, network.fault(name)
+            state = int(network.channel(name).read(objects.STATUS_WORD)) & 0x6F
+            assert state == 0x40, told_fault(network, name)
 
 
 def test_temperatures(robot):
@@ -160,12 +164,12 @@ def test_a_drive_in_fault_stays_so_and_says_why(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         wait_for(lambda: told.states() and told.newest.fresh.all(), 'feedback')
         assert told.states() == ['switch on disabled'] * 2 + ['fault'] + ['switch on disabled'] * 3
-        assert network.fault('crank_3') == 'continuous overcurrent (0x2310)'
+        assert told_fault(network, 'crank_3') == 'continuous overcurrent (0x2310)'
         told.goal = Goal.ENABLED
         wait_for(lambda: told.states().count('operation enabled') == 5, 'five enabled')
         assert told.states()[2] == 'fault'
         told.reach(Goal.RESET, 'switch on disabled')
-        assert network.fault('crank_3') == 'no error (0x0000)'
+        assert told_fault(network, 'crank_3') == 'no error (0x0000)'
         told.reach(Goal.ENABLED, 'operation enabled')
 
 
@@ -352,7 +356,7 @@ def test_homing_takes_the_present_position_for_home(robot):
         assert network.powered() == ()
         told.reach(Goal.ENABLED, 'operation enabled')
         assert network.powered() == network.names
-        assert network.read('crank_1', objects.MODE_DISPLAY) == 8
+        assert network.channel('crank_1').read(objects.MODE_DISPLAY) == 8
 
 
 def test_homing_that_one_drive_refuses_leaves_none_in_its_mode(other_robot):
@@ -362,7 +366,7 @@ def test_homing_that_one_drive_refuses_leaves_none_in_its_mode(other_robot):
     with connected(robot, file) as network:
         with pytest.raises(DriveError, match=r'crank_6 .* 0x6098'):
             network.begin_homing(np.zeros(6))
-        modes = [network.read(name, objects.MODE_DISPLAY) for name in network.names]
+        modes = [network.channel(name).read(objects.MODE_DISPLAY) for name in network.names]
         assert modes == [8] * 6
 
 
@@ -383,7 +387,7 @@ def test_drives_that_need_not_watch_do_not_fault_without_exchange(tmp_path, free
                 begin_and_end(network)
                 time.sleep(3.0)
                 assert bool(network.emergencies) == watching
-                faults = [network.fault(name) for name in network.names]
+                faults = [told_fault(network, name) for name in network.names]
                 assert all(('no error' in fault) != watching for fault in faults)
     finally:
         robot.end()

@@ -226,7 +226,7 @@ def test_what_defines_the_zero_is_verified_and_set_again(robot, stranger, what, 
     name = f'crank_{node}'
     with connected(robot) as network:
         network.verify()
-        before = network.read(name, entry)
+        before = network.channel(name).read(entry)
         if seen:
             write(stranger, node, entry, value, size)
         else:
@@ -237,7 +237,7 @@ def test_what_defines_the_zero_is_verified_and_set_again(robot, stranger, what, 
             network.verify()
         assert network.altered() == (name,)
         network.restore(network.altered())
-        assert network.altered() == () and network.read(name, entry) == before
+        assert network.altered() == () and network.channel(name).read(entry) == before
         network.verify()
 
 
@@ -247,11 +247,11 @@ def test_what_was_homed_to_is_verified_and_set_again(robot, stranger):
         home = np.linspace(-0.5, 0.7, 6)
         network.begin_homing(home)
         network.end_homing()
-        offset = network.read('crank_2', objects.HOME_OFFSET)
+        offset = network.channel('crank_2').read(objects.HOME_OFFSET)
         assert offset == network.scaling.counts_from_position(home)[1] != 0
         write(stranger, 2, objects.HOME_OFFSET, 7)
         network.restore(network.altered())
-        assert network.read('crank_2', objects.HOME_OFFSET) == offset
+        assert network.channel('crank_2').read(objects.HOME_OFFSET) == offset
         network.verify()
 
 
@@ -260,11 +260,11 @@ def test_what_is_not_set_up_is_forgotten_as_well(robot, stranger):
     """A drive that somebody wrote to restarts: it has that from nobody then."""
     foreign, default = Object(0x6084, 0, 'profile deceleration'), 0
     with connected(robot) as network:
-        default = network.read('crank_5', foreign)
+        default = network.channel('crank_5').read(foreign)
         write(stranger, 5, foreign, default + 5)
         assert network.altered() == ('crank_5',)
         network.restore(network.altered())
-        assert network.read('crank_5', foreign) == default
+        assert network.channel('crank_5').read(foreign) == default
 
 
 @by_the_clock

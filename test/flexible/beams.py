@@ -8,6 +8,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.data import FlexibleLink, Material, Section
+from masticator_dynamics.flexible.flexible_model import FlexibleModel
 
 # S3 Table 1
 LENGTH, AREA, THICKNESS, DENSITY, MODULUS = 0.1, 16e-6, 2.5e-3, 2700.0, 70e9
@@ -54,3 +55,8 @@ def rcid(modes: int = 1, boundary: str = 'pinned-pinned') -> MechanismDescriptio
         boundary=boundary,
     )  # fmt: skip
     return dataclasses.replace(description, flexible=dict.fromkeys(limbs, link))
+
+
+def efforts(model: FlexibleModel, values: dict[str, float]) -> np.ndarray:
+    """Efforts (n,) on all coordinates of a model, of which some are given."""
+    return np.array([values.get(name, 0.0) for name in model.coordinates])

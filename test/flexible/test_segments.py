@@ -14,7 +14,7 @@ from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
 from masticator_dynamics.flexible.links import frequency_roots
 
 pytest.importorskip('pinocchio', reason='Pinocchio, which moves the segments, is not installed')
-from flexible.segment_chain import SegmentChain  # noqa: E402
+from flexible.segment_chain import SegmentChain
 
 PINNED = np.pi**2 * beams.UNIT_FREQUENCY
 CLAMPED = frequency_roots('clamped-pinned', 1)[0] ** 2 * beams.UNIT_FREQUENCY
@@ -94,7 +94,7 @@ def pushed_segments(cuts: int = 9) -> np.ndarray:
 def pushed_shapes(description) -> np.ndarray:
     """Tips (8, 41) of assumed modes."""
     model = FlexibleModel(description)
-    acting = model.efforts(TORQUES)
+    acting = beams.efforts(model, TORQUES)
     start = model.state(model.home, model.home[model.arrays.free])
     run = simulate(model, start, lambda t: push(t) * acting, TIMES, method='dop853', rtol=1e-6)
     tips = []

@@ -86,7 +86,8 @@ def test_static_deflection_goes_exactly_as_one_over_stiffness() -> None:
     tips = []
     for factor in (1.0, 10.0, 1000.0):
         model = FlexibleModel(beams.rrr4(modulus=factor * beams.MODULUS))
-        effort = model.efforts(dict(zip(beams.MOTORS, (1e-4, 2e-4, -1e-4, 3e-4), strict=True)))
+        torques = dict(zip(beams.MOTORS, (1e-4, 2e-4, -1e-4, 3e-4), strict=True))
+        effort = beams.efforts(model, torques)
         state = model.state(model.home, model.home[model.arrays.free])
         _, force = model.equations(state, effort)
         stiffness = model.free_stiffness(model.null_space(state.q))

@@ -111,7 +111,8 @@ def test_the_second_opinion_finds_what_is_wrong() -> None:
 
 def test_check_shows_ten_states_and_fails_where_pinocchio_differs(monkeypatch, capsys) -> None:
     assert main(['check', 'rcid', '--pinocchio']) == 0
-    assert capsys.readouterr().out.count('agrees') == 10
+    shown = capsys.readouterr().out
+    assert shown.count('  agrees\n') == 10 and 'agrees in 10 of 10 states' in shown
 
     def wrong(self, effort, driving):
         return second_opinion.Disagreement(0.0, 0.0, 0.0, 0.02)
@@ -120,6 +121,7 @@ def test_check_shows_ten_states_and_fails_where_pinocchio_differs(monkeypatch, c
     assert main(['check', 'rcid', '--pinocchio']) == 1
     shown = capsys.readouterr()
     assert 'rcid: Pinocchio differs in effort by 0.02 at x = ' in shown.err
+    assert 'agrees in 0 of 10 states' in shown.out
 
 
 def test_what_to_install_is_said(monkeypatch) -> None:

@@ -4,6 +4,7 @@
 
 import csv
 import math
+import re
 
 import numpy as np
 import pytest
@@ -207,6 +208,18 @@ def test_texture_makes_a_table_of_files_and_folders(tmp_path, capsys) -> None:
         assert float(row['springiness']) == pytest.approx(3.0 / 4.0, abs=0.03)
         assert float(row['resilience']) == pytest.approx(1.0, abs=1e-6)
     assert math.isnan(float(rows[2]['cohesiveness'])) and float(rows[2]['strokes']) == 1.0
+
+
+def test_texture_shows_means_and_deviations_with_units(tmp_path, capsys) -> None:
+    """Of peaks of 20 and 10 N: 15 N, and 5 N times the root of two."""
+    time, depth, force = two_bites()
+    for name, size in (('a', 1.0), ('b', 0.5)):
+        text = 'Time (s);Distance (mm);Force (N)\n' + lines([time, depth, size * force])
+        (tmp_path / f'{name}.csv').write_text(text)
+    assert main(['texture', str(tmp_path), '--output', '-']) == 0
+    said = capsys.readouterr().err
+    assert 'hardness, N: 15.0\u00a0±\u00a07.1\n' in said
+    assert re.search('mean stiffness, N/mm: 3\\.0\u00a0±\u00a01\\.4\n', said)  # of 4 and 2
 
 
 def test_texture_refuses_whole(tmp_path, capsys) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.cli import main
+from masticator_dynamics.commands.terminal import Stages
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
@@ -83,6 +84,26 @@ def test_softening_of_the_food_is_the_decay_of_the_second_bite(chewed) -> None:
         assert second / first == pytest.approx(mouthful.food.softening, rel=0.03)
 
 
+def test_every_stroke_lets_the_food_go(chewed) -> None:
+    """All data of a bite soften together, so that each gives back the same part of its work."""
+    for result, mouthful in zip(chewed.results(), chewed.mouthfuls, strict=True):
+        series = recording.read_recording(chewed.recording(mouthful))
+        assert series.gap[-1] > mouthful.food.thickness and series.force[-1] == 0.0
+        first, last = (1.0 - stroke.work / stroke.loading_work for stroke in result.strokes)
+        assert first > 0.01 and last == pytest.approx(first, rel=0.1)
+
+
+def test_foods_are_called_by_their_names(tmp_path) -> None:
+    soft = (share_directory() / 'config/foods/soft.yaml').read_text()
+    (tmp_path / 'batch_17.yaml').write_text(f'name: rye bread\n{soft}')
+    file = written(tmp_path, PROTOCOL.replace('[nut, soft]', '[nut, batch_17.yaml]'))
+    mouthfuls = plan(load_protocol(file), file)
+    assert {m.levels['food'] for m in mouthfuls} == {'nut', 'rye bread'}
+    assert {(m.food.name, m.food_name) for m in mouthfuls} == {
+        ('nut', 'nut'), ('rye bread', 'batch_17.yaml')
+    }  # fmt: skip
+
+
 def test_the_jaw_carries_its_load_in_both_sockets(chewed) -> None:
     for row in chewed.results():
         assert (row.jaw.peak > 0.0).all() and (row.jaw.wear > 0.0).all()
@@ -124,7 +145,7 @@ def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
     assert settings['seed'] == 4 and settings['food']['name'] in ('nut', 'soft')
     assert settings['versions']['masticator_dynamics']
     series = recording.read_recording(file)
-    assert len(series.time) == 0.6 * 2 * settings['rate'] + 1
+    assert len(series.time) == 0.6 * 2.5 * settings['rate'] + 1  # with the last opening
     assert np.allclose(np.diff(series.time), 1.0 / settings['rate'])
 
 
@@ -187,7 +208,7 @@ def test_the_order_changes_no_food(tmp_path) -> None:
         ('factors: {motion.period: [-1.0]}', r'factors: period: .*greater than 0'),
         ('factors: {food: [nut, nut]}', 'names a level twice'),
         ('samples: [0]', r'samples\[0\]'),
-        ('limits: {time: 3}', '4 mouthfuls take 5 s of chewing, allowed are 3 s'),
+        ('limits: {time: 3}', '4 mouthfuls take 6 s of chewing, allowed are 3 s'),
         ('limits: {disk: 1000}', 'allowed are 0 MB'),
         ('repetitions: -1', 'repetitions'),
         ('repetitions: 100000', '200000 mouthfuls with repetitions; at most 9999'),
@@ -198,14 +219,16 @@ def test_the_order_changes_no_food(tmp_path) -> None:
         ('strokes: 9000000000000000000', 'mouthfuls take .* s of chewing, allowed are'),
         ('seed: -1', 'seed'),
         ('variation: {stiffness: 1e308}', r'variation\.stiffness: is above 0\.5'),
-        ('factors: {food: [hardest.yaml]}', r'hardest\.yaml: yield_force: .*finite'),
+        ('factors: {food: [hardest.yaml]}', r'hardest\.yaml: yield_force: .*20000'),
+        ('factors: {food: [nut, namesake.yaml]}', r"nut and namesake\.yaml are both called 'nut'"),
     ],
 )
 def test_protocols_that_make_no_sense_name_the_key(tmp_path, change, message) -> None:
     key = change.split(':')[0]
     nut = (share_directory() / 'config/foods/nut.yaml').read_text()
-    hardest = re.sub('yield_force: .*', 'yield_force: 1.79e308', nut)
-    (tmp_path / 'hardest.yaml').write_text(hardest)  # finite, unless it varies
+    hardest = re.sub('yield_force: .*', 'yield_force: 20000', nut)
+    (tmp_path / 'hardest.yaml').write_text(hardest)  # the most, unless it varies
+    (tmp_path / 'namesake.yaml').write_text(f'name: nut\n{nut}')
     kept = [line for line in PROTOCOL.splitlines() if not line.startswith(f'{key}:')]
     file = written(tmp_path, '\n'.join([*kept, change]))
     with pytest.raises(DescriptionError, match=message):
@@ -265,12 +288,12 @@ def test_a_recorded_subject_is_chewed(tmp_path, subject) -> None:
     text = PROTOCOL.replace('strokes: 2\n', '').replace('{period: 0.6}', '{recording: subject.csv}')
     file = written(tmp_path, text)
     (mouthful, *_) = plan(load_protocol(file), file)
-    assert mouthful.strokes == 2 and mouthful.duration == pytest.approx(2.0)
+    assert mouthful.strokes == 2 and mouthful.duration == pytest.approx(2.5)
     jaw = Mechanism.load('masticator')
     path = motion_path(jaw, mouthful.motion, mouthful.strokes)
     heights = [
         jaw.frame_pose(jaw.solve(y), 'incisor').position[2]
-        for y in path.sample(np.linspace(path.start, path.end, 300))[0]
+        for y in path.sample(np.linspace(path.start, path.end - 0.5, 300))[0]
     ]
     assert np.ptp(heights) == pytest.approx(0.012, abs=2e-4)
     with pytest.raises(DescriptionError, match='those of the recording, 2; leave it out'):
@@ -456,6 +479,15 @@ def test_parquet_without_pyarrow_is_refused_before_anything_moves(
     assert main([*asked, '--parquet']) == 2
     assert '--parquet needs pyarrow: pip install' in capsys.readouterr().err
     assert not (tmp_path / 'o').exists()
+
+
+def test_mouthfuls_have_lines_where_there_is_no_terminal(capsys) -> None:
+    stages = Stages(lines=True)
+    stages('mouthfuls', 0, 2)
+    stages('mouthfuls', 2, 2)
+    assert capsys.readouterr().err == 'mouthfuls: 0 of 2\nmouthfuls: 2 of 2, 0 s left\n'
+    Stages()('mouthfuls', 1, 2)
+    assert not capsys.readouterr().err
 
 
 def test_a_second_experiment_in_a_folder_is_refused(chewed, tmp_path, capsys) -> None:

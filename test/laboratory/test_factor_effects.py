@@ -259,6 +259,6 @@ def test_intervals_far_from_bounds_are_students() -> None:
 
 def test_what_figures_can_be() -> None:
     assert bounds('resilience') == bounds('condyle_left_pulled') == (0.0, 1.0)
-    assert bounds('analyser_resilience') == bounds('hardness') == (0.0, math.inf)
+    assert bounds('analyser_resilience') == bounds('mean_work') == (0.0, math.inf)
     assert bounds('decay_per_stroke') == (-math.inf, 1.0)
     assert bounds('motor_energy') == (-math.inf, math.inf)

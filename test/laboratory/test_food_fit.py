@@ -39,6 +39,36 @@ def test_a_food_that_flows_never_breaks() -> None:
     assert fit.food.yield_force == pytest.approx(20.0, rel=0.02)
 
 
+def test_what_only_rises_does_not_yield() -> None:
+    fit = fit_food(DISPLACEMENT, curve(9000.0, 1e3), thickness=0.008)
+    assert not fit.yields and not fit.breaks and fit.residual < 1e-6
+    assert fit.food.yield_force == pytest.approx(9000.0 * (0.007 - START))
+    assert 'no yield up to 52.2 N' in fit.notes[0]
+    assert fit_food(DISPLACEMENT, curve(9000.0, 20.0), thickness=0.008).yields
+
+
+def test_a_fracture_is_kept_where_the_force_rises_again() -> None:
+    """A crust of 20 N over a crumb that is pressed together with seven times the force."""
+    depth = DISPLACEMENT - START
+    force = curve(30000.0, 20.0, 0.001, 0.3) + 6e4 * np.maximum(depth - 0.0035, 0.0)
+    assert force.max() > 7.0 * 20.0
+    fit = fit_food(DISPLACEMENT, force, thickness=0.008)
+    assert fit.breaks and fit.food.yield_force == pytest.approx(20.0, rel=1e-6)
+    assert fit.food.break_compression == pytest.approx(0.001, abs=3e-5)
+    assert fit.food.broken_force == pytest.approx(0.3, rel=0.05)
+    assert 'the fracture at 20 N the force rises again, to 144 N' in fit.notes[0]
+
+
+def test_only_the_first_of_two_bites_is_fitted() -> None:
+    force = curve(30000.0, 52.0, 0.0025, 0.3)
+    once = fit_food(DISPLACEMENT, force, thickness=0.008)
+    back = np.zeros(len(force))
+    way = np.concatenate([DISPLACEMENT, DISPLACEMENT[::-1], 1.02 * DISPLACEMENT])  # deeper
+    twice = fit_food(way, np.concatenate([force, back, 0.5 * force]), thickness=0.008)
+    assert twice.food == once.food and not once.notes
+    assert twice.notes == ('only the first of 2 compressions is fitted',)
+
+
 @pytest.mark.parametrize(
     ('force', 'thickness', 'message'),
     [
@@ -60,6 +90,7 @@ def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
     arguments = ['fit-food', str(source), '--output', str(target)]
     assert main([*arguments, '--thickness', '0.008']) == 0
     assert load_food(target).yield_force == pytest.approx(52.0, rel=1e-6)
+    assert '30 N/mm, yields at 52 N, breaks, residual' in capsys.readouterr().err
     refusals = {
         'inf': 'would be read as inf m',
         '1.7e308': 'would be read as 1.7e+308 m',

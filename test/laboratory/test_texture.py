@@ -122,6 +122,13 @@ def test_forces_that_hold_the_teeth_are_adhesion() -> None:
     assert stroke.loading_work == pytest.approx(0.04, rel=1e-2)
 
 
+def test_noise_holds_no_teeth_together() -> None:
+    time, gap, force = chewed(spring(5000.0, 0.006), spring(5000.0, 0.006))
+    force = force + 0.2 * np.random.default_rng(3).uniform(-1.0, 1.0, len(force))
+    stroke, _ = texture_profile.strokes(time, gap, force)
+    assert stroke.adhesion_work == 0.0 and stroke.pull_impulse == 0.0
+
+
 def pressed(stiffness, height, back, stuck):
     """A linear rise up to gap 0, a linear fall within `back` m, then -2 N over `stuck` m."""
     top = stiffness * height

@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.motion import bite_force, chewing_stroke
+from masticator_dynamics.motion import MotionPath, bite_force, chewing_stroke, opening_stroke
 
 TIMES = np.linspace(0.0, 5.0, 1001)
 
@@ -32,6 +32,16 @@ def test_five_strokes_from_home_to_home_at_rest():
         assert np.abs(path(float(second))).max() < 1e-12
     widest = [np.max(path.sample(TIMES[(TIMES >= k) & (TIMES < k + 1)])[0][:, 3]) for k in range(5)]
     assert 0.14 < widest[0] < 0.16 and np.all(np.diff(widest) < 0)
+
+
+def test_the_mouth_opens_after_the_last_stroke_as_wide_as_in_the_first():
+    strokes = chewing_stroke(side='right', strokes=2, period=0.8)
+    path = MotionPath.joined(
+        [strokes, opening_stroke(side='right', start=strokes.end, period=0.8)]
+    )  # which refuses a jump
+    assert path.end == pytest.approx(2.0)
+    assert path(path.end)[0] == pytest.approx(strokes(0.4)[0], abs=1e-12)
+    assert np.abs(path(path.end)[1:]).max() < 1e-12
 
 
 def test_opening_is_slower_than_closing_and_the_jaw_never_overcloses():

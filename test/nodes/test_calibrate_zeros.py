@@ -27,12 +27,17 @@ from masticator_dynamics.drives.simulator.simulator import DriveSimulator  # noq
 from masticator_dynamics.drives.supervisor import Supervisor  # noqa: E402
 from masticator_dynamics.ros.servo_drives import zero_calibration  # noqa: E402
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  # noqa: E402
-from masticator_dynamics.ros.servo_drives.zero_calibration import (  # noqa: E402
-    ZeroCalibration,
-    ZeroSettings,
-)
+from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration  # noqa: E402
+from masticator_dynamics.ros.servo_drives_node import ServoDrivesSettings  # noqa: E402
 from nodes.drives_harness import CRANKS, DrivesPeer, has_multicast, write_drives  # noqa: E402
 from nodes.harness import NodeProcess  # noqa: E402
+
+
+def settings(duration, largest_error):
+    return ServoDrivesSettings(
+        zeros_duration=duration, zeros_tolerance=0.0, zeros_largest_error=largest_error
+    )
+
 
 COUNT = 2.0 * np.pi / (4096 * 4.8)
 LOW, HIGH = np.array([[-0.003, -0.002, -0.03, 0.0], [0.001, 0.002, 0.03, 0.2]])
@@ -91,7 +96,7 @@ def served(ros_node, mechanism, monkeypatch):
     exchange = types.SimpleNamespace(running=True, failure=None)
     zeros = ZeroCalibration(
         Mechanism(mechanism.description), load_drives('drives.yaml'), supervisor,
-        ZeroSettings(20.0, 0.0, 0.005),
+        settings(20.0, 0.005),
     )  # fmt: skip
     home = mechanism.home.position
     requests = DriveRequests(ros_node, supervisor, network, exchange, home, 1.0, zeros)
@@ -128,7 +133,7 @@ def test_zeros_from_motion_by_hand(served) -> None:
 
 
 def test_below_the_confidence_nothing_is_set(served) -> None:
-    served.zeros.settings = ZeroSettings(4.0, 0.0, 1e-6)
+    served.zeros.settings = settings(4.0, 1e-6)
     outcome = served.requests.run(served.requests.calibrate_zeros)
     assert not outcome.success
     assert '1e-06 is needed: move it through more of its range' in outcome.message
@@ -137,7 +142,7 @@ def test_below_the_confidence_nothing_is_set(served) -> None:
 
 def test_a_mechanism_that_was_not_moved(served) -> None:
     served.hand.step = 0
-    served.zeros.settings = ZeroSettings(1.0, 0.0, 0.005)
+    served.zeros.settings = settings(1.0, 0.005)
     outcome = served.requests.run(served.requests.calibrate_zeros)
     assert not outcome.success and '1 different poses' in outcome.message
 

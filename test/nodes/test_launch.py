@@ -3,6 +3,8 @@
 """Launch files and what they name: described and complete; executed if `launch` is installed."""
 
 import ast
+import importlib
+import importlib.util
 import json
 import py_compile
 import re
@@ -11,7 +13,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from masticator_dynamics.cli import COMMANDS
 from nodes.launch_files import (
+    PACKAGES,
     ROOT,
     as_text,
     command_lines,
@@ -49,10 +53,8 @@ NODES = (
 
 def arguments_of(name):
     """Names and descriptions in the ARGUMENTS of a launch file, without executing it."""
-    tree = ast.parse((ROOT / 'masticator_dynamics/ros/launching.py').read_text())
-    (rows,) = [ast.literal_eval(node.value) for node in tree.body
-               if isinstance(node, ast.AnnAssign) and node.target.id == '_SHARED']  # fmt: skip
-    shared = {row[0]: row[2] for row in rows}
+    table = yaml.safe_load((ROOT / 'config/launch_arguments.yaml').read_text())
+    shared = {name: description for name, (_, description) in table.items()}
     described = {}
     for node in ast.parse(launch_file(name).read_text()).body:
         if isinstance(node, ast.Assign) and node.targets[0].id.endswith('ARGUMENTS'):
@@ -184,6 +186,97 @@ def test_layouts_name_topics_that_are_published():
     published |= {f'/contact_force/{contact.name}' for contact in contacts}
     for topics in topics_in_layouts():
         assert len(topics) >= 4 and topics <= published, topics - published
+
+
+# Lines for a shell with ROS 2, which tests do not have: what they name exists.
+VERB = 'launch|run|topic|service|action|param|lifecycle'
+TRANSITIONS = {'configure', 'activate', 'deactivate', 'cleanup', 'shutdown'}
+
+
+def ros2_lines():
+    """Words of all such lines, `ros2` left out; launch files named with arguments are some, too."""
+    for page in (ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))):
+        text = page.read_text().replace('\\\n', ' ')
+        for line in re.findall(rf'ros2 ((?:{VERB}) [^`|\n#]+)', text):
+            yield page.name, line.split()
+        for line in re.findall(r'`(\w+\.launch\.py\b[^`]*)`', text):
+            yield page.name, ['launch', 'masticator_dynamics', *line.split()]
+
+
+def names_of(kind):
+    """Topics, services or actions of all nodes and of what runs beside them, from the root."""
+    from tools.security_policy import access
+
+    found = {'/robot_description'}
+    for node in (*NODES, 'twin', 'controller_manager'):
+        names = [name for right in kind for name in getattr(access(node), right)]
+        found |= {'/' + name.replace('~', node).lstrip('/') for name in names}
+    return found
+
+
+def check_type(words):
+    """A type such as std_msgs/msg/Bool, of a package that ours depends on."""
+    package, kind, name = words[0].split('/')
+    assert f'>{package}<' in (ROOT / 'package.xml').read_text(), package
+    if importlib.util.find_spec(package):
+        assert hasattr(importlib.import_module(f'{package}.{kind}'), name), words[0]
+
+
+def check_run(words):
+    package, executable, *rest = words
+    if package != 'masticator_dynamics':
+        assert package in PACKAGES
+        return
+    assert executable == 'masticator' or (ROOT / 'scripts' / executable).is_file(), executable
+    if executable == 'masticator':
+        assert rest[0] in COMMANDS, rest
+        return
+    node = executable.removesuffix('_node')
+    for flag, value in zip(rest, rest[1:], strict=False):
+        name = value.partition(':=')[0]
+        if flag == '-p':
+            assert name in {p.name for p in declarations(node)}, value
+        elif flag == '-r':
+            assert f'/{name}' in names_of(('publish', 'subscribe')), value
+
+
+def check_ros2(verb, *words):
+    """Every name in a line is that of something there is."""
+    plain = [word for word in words if not word.startswith('-')]
+    if len(plain) < 2:
+        return  # a command in general
+    if verb == 'launch':
+        declared = arguments_of(plain[1].removesuffix('.launch.py'))
+        assert {word.partition(':=')[0] for word in plain[2:]} <= set(declared), plain
+    elif verb == 'run':
+        check_run(words)
+    elif verb in ('param', 'lifecycle'):
+        action, node, *what = plain
+        if verb == 'param':
+            assert what[0] in {p.name for p in declarations(node.strip('/'))}, what
+        else:
+            assert node.strip('/') in NODES and (action == 'get' or what[0] in TRANSITIONS), plain
+    else:
+        rights = {'topic': ('publish', 'subscribe'), 'service': ('reply',), 'action': ('execute',)}
+        assert f'/{plain[1].strip("/")}' in names_of(rights[verb]), plain
+        if len(plain) > 2:
+            check_type(plain[2:])
+
+
+def test_what_ros2_lines_of_the_pages_name_exists():
+    pytest.importorskip('rclpy', reason='rclpy is not installed')
+    seen = []
+    for page, words in ros2_lines():
+        try:
+            check_ros2(*words)
+        except Exception as error:
+            raise AssertionError(f'{page}: {" ".join(words)}: {error}') from error
+        seen.append(words[0])
+    assert set(seen) == set(VERB.split('|')) and len(seen) > 40, len(seen)
+    with pytest.raises(AssertionError):
+        check_ros2('launch', 'masticator_dynamics', 'view.launch.py', 'speed:=1')
+    with pytest.raises(AssertionError):
+        check_ros2('topic', 'echo', '/diagnosis')
 
 
 def test_the_example_is_short_and_compiles(tmp_path):

@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
+from lifecycle_msgs.msg import Transition
+from rosgraph_msgs.msg import Clock
 
-from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for  # noqa: E402
-from nodes.launch_files import needs_launch  # noqa: E402
+from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for
+from nodes.launch_files import needs_launch
 
 
 class Planner:
@@ -62,6 +62,18 @@ def test_the_planner_waits_for_a_node_that_is_active(ros_domain):
     finally:
         planner.process.kill()
         peer.close()
+        assert node.end() == 0
+
+
+def test_the_planner_says_why_strokes_are_refused(ros_domain):
+    node = NodeProcess(namespace='weak', effort_limit_scale=0.001, rate=100.0)
+    planner = Planner('weak')
+    try:
+        planner.wait_for_line('the stroke was refused: rejected (1): ')
+        code, output = planner.end()
+        assert code == 0 and 'largest torques' not in output, output
+    finally:
+        planner.process.kill()
         assert node.end() == 0
 
 

@@ -16,12 +16,12 @@ PROGRAM = """
 
     from masticator_dynamics.ros.common import process
     from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.ros.common.managed_node import Autostart, MechanismName
+    from masticator_dynamics.ros.common.managed_node import AUTOSTART, MECHANISM_NAME
 
     @dataclasses.dataclass(frozen=True)
     class Settings:
-        mechanism: MechanismName = 'masticator'
-        autostart: Autostart = True
+        mechanism: str = MECHANISM_NAME
+        autostart: bool = AUTOSTART
 
     class Faulty(Runtime):
         def __init__(self, node, settings):

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refused messages: all counted, few logged."""
 
+import threading
 import types
 
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import diagnostics  # noqa: E402
+from masticator_dynamics.ros.common import diagnostics
 
 
 def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):
@@ -29,6 +30,21 @@ def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):
     assert rejections.alarming
 
 
+def test_of_several_at_once_each_has_its_reason_in_the_status(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now[0])
+    rejections = diagnostics.Rejections(lambda line: None)
+    for reason in ('too late', 'no knee', 'no knee'):
+        rejections.reject('', reason)
+        now[0] += 0.01
+    assert rejections.values()['last rejected'] == 'no knee; before it: too late'
+    now[0] += 5.0
+    assert rejections.values()['last rejected'] == 'no knee'
+    for k in range(1000):
+        rejections.reject('', f'mistake {k}')
+    assert rejections.values()['last rejected'].count('before it') == 3
+
+
 def test_a_burst_is_logged_whole_and_then_one_in_a_second(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(diagnostics.time, 'monotonic', lambda: now[0])
@@ -39,6 +55,21 @@ def test_a_burst_is_logged_whole_and_then_one_in_a_second(monkeypatch):
     assert not limit.allows()
     now[0] += 100.0
     assert sum(limit.allows() for _ in range(100)) == 10
+
+
+def test_a_trajectory_that_waits_for_its_checks_to_start_is_told_so():
+    trajectory_input = pytest.importorskip('masticator_dynamics.ros.dynamics.trajectory_input')
+    given, lines = trajectory_input.TrajectoryInput.__new__(trajectory_input.TrajectoryInput), []
+    logger = types.SimpleNamespace(info=lines.append)
+    given._node = types.SimpleNamespace(get_logger=lambda: logger)
+    given.preparer = types.SimpleNamespace(state='starts')
+    given.active, given._waiting, given._changed = True, [], threading.Condition()
+    given._log_limit = diagnostics.LogLimit(10)
+    given.put(trajectory_input.Request(b''))
+    assert len(lines) == 1 and 'waits: the process that checks it is starting' in lines[0]
+    given.preparer.state = 'ready'
+    given.put(trajectory_input.Request(b''))
+    assert len(lines) == 1 and len(given._waiting) == 2
 
 
 def test_what_strangers_sent_is_shortened_and_made_printable():

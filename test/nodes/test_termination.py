@@ -15,12 +15,12 @@ PROGRAM = """
 
     from masticator_dynamics.ros.common import process
     from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.ros.common.managed_node import Autostart, MechanismName
+    from masticator_dynamics.ros.common.managed_node import AUTOSTART, MECHANISM_NAME
 
     @dataclasses.dataclass(frozen=True)
     class Settings:
-        mechanism: MechanismName = 'masticator'
-        autostart: Autostart = True
+        mechanism: str = MECHANISM_NAME
+        autostart: bool = AUTOSTART
 
     def called_back(given):  # as LLVM does, which needs the answer
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))

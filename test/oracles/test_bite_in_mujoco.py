@@ -13,14 +13,14 @@ import pytest
 
 pytest.importorskip('mujoco', reason='mujoco is not installed')
 
-from identification import robots  # noqa: E402
+from identification import robots
 
-from masticator_dynamics import Mechanism  # noqa: E402
-from masticator_dynamics.identification.bite_observer import (  # noqa: E402
+from masticator_dynamics import Mechanism
+from masticator_dynamics.identification.bite_observer import (
     BiteObserver,
     ObserverSettings,
 )
-from oracles.mujoco_plant import RATE, Drive, Hidden, Plant  # noqa: E402
+from oracles.mujoco_plant import RATE, Drive, Hidden, Plant
 
 EMPTY_MINUTES = float(os.environ.get('EMPTY_MINUTES', '0.1'))
 POINT, BITE = 'molar_left', 30.0  # N

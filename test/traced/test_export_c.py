@@ -120,6 +120,36 @@ def test_it_compiles_and_agrees(
 
 
 @needs_compiler
+def test_long_functions_are_the_same_in_parts(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit, with derivatives: numbers that later parts need are handed on."""
+    mechanism = samples.mechanism('five_bar')
+    n, motors = len(mechanism.independent), len(mechanism.actuated)
+    found = []
+    for long, part in ((10**6, 1), (200, 30)):
+        monkeypatch.setattr(export_c, 'LONG', long)
+        monkeypatch.setattr(export_c, 'PART', part)
+        files = export_c.c_files(mechanism.description, mechanism.structure, derivatives=True)
+        folder = tmp_path / str(part)
+        folder.mkdir()
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding='utf-8')
+        assert (files['five_bar.c'].count('static APART void') > 20) == (part > 1)
+        library = folder / 'library.so'
+        command = [COMPILERS[0], *STRICT, '-O1', '-ffp-contract=off', '-shared', '-fPIC', '-o']
+        subprocess.run([*command, library, folder / 'five_bar.c', '-lm'], check=True)
+        function = ctypes.CDLL(str(library)).five_bar_inverse_dynamics_derivatives
+        for state in samples.states('five_bar', 5, seed=923):
+            out = [np.zeros(motors), np.zeros(motors * (3 * n + 6))]
+            arrays = [np.ascontiguousarray(part, dtype=float) for part in state] + out
+            assert function(*(ctypes.c_void_p(array.ctypes.data) for array in arrays)) == 0
+            found.append(np.concatenate(out))
+    np.testing.assert_array_equal(found[:5], found[5:])
+    assert np.isfinite(found).all() and np.ptp(found) > 0.1
+
+
+@needs_compiler
 def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     name = written('five_bar', tmp_path)
     files = [tmp_path / f'{name}_example.c', tmp_path / f'{name}.c']

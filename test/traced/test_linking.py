@@ -12,6 +12,7 @@ import pytest
 from masticator_dynamics.engine.traced import linking, machine_code, rows_ir
 from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
 from masticator_dynamics.engine.traced.numbers import Graph, absolute, square_root
+from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.rows_ir import rows_function
 
 pytestmark = pytest.mark.skipif(not linking.supported(), reason='left to LLVM on this computer')
@@ -62,6 +63,43 @@ def test_a_long_function_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.count('define void @rows_group_') > 20
     found = answers(Library(object_code(text, this_processor())))
     np.testing.assert_allclose(found, whole, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize('rows', [1, 5, 16])
+def test_tables_compute_once_what_their_rows_share(rows: int) -> None:
+    """Against the same arithmetic on floats; some outputs depend on the constants alone."""
+
+    def function(given: list, share: bool) -> list:
+        x, y, a, b = given
+        c = a * b + a
+        d = c * c - b
+        return [x * c, a, y + d, d, x / d + y * c, 3.0]
+
+    constants = np.random.default_rng(5).uniform(1.0, 2.0, (3, 2))
+    code = RowCode('a table', 2, 6, function, lambda: [], constants=constants[0])
+    own = np.random.default_rng(6).normal(size=(3, rows, 2))
+    for given in (own, own[0]):  # rows of each table, and the same for all
+        found = code.of_tables(given, constants)
+        for table, row in np.ndindex(found.shape[:2]):
+            inputs = np.broadcast_to(given, own.shape)[table, row]
+            expected = function([*inputs.tolist(), *constants[table].tolist()], False)
+            np.testing.assert_allclose(found[table, row], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize('outputs', [1, 7, 8, 21])
+def test_rows_past_the_caches_are_the_same(outputs: int) -> None:
+    given = np.random.default_rng(7).normal(size=(30, 2))
+    found = [
+        RowCode(
+            f'past the caches {streamed}, {outputs}', 2, outputs,
+            lambda row, share: [row[0] * k + row[1] for k in range(outputs)], lambda: [],
+            streamed=streamed,
+        )(given)
+        for streamed in (False, True)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(*found)
+    expected = given[:, :1] * np.arange(outputs) + given[:, 1:]
+    np.testing.assert_allclose(found[1], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_code_can_be_run_and_not_be_written() -> None:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from masticator_dynamics.analysis.grid import PoseNet
-from masticator_dynamics.analysis.pictures import MAP_STYLE, ShownCoordinates, png_figure
+from masticator_dynamics.analysis.pictures import ShownCoordinates, png_figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_units
 
@@ -50,7 +50,7 @@ class LoadInertiaPlot:
     def write(self, stream: IO[Any]) -> None:
         """Write it as PNG."""
         grid = self._net.grid
-        with png_figure(stream, style=MAP_STYLE, resolution=110) as figure:
+        with png_figure(stream, style='maps', resolution=110) as figure:
             figure.suptitle(f'Load inertia of {self._name}{self._coordinates.elsewhere(grid)}')
             if len(grid.columns) == 1:
                 self._lines(figure)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 import struct
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from masticator_dynamics.drives.objects import (
 from masticator_dynamics.drives.objects import Control as Bit
 from masticator_dynamics.drives.simulator.servo import Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulated_dictionary import ObjectDictionary, Value
-from masticator_dynamics.drives.state_machine import TRANSITIONS, State
+from masticator_dynamics.drives.state_machine import State
 
 _GENERIC = 0x01
 # Bits of the error register, by the first digits of a code.
@@ -163,47 +162,39 @@ class Heartbeats:
         self._rerouted()
 
 
-class ControlCommand(enum.Enum):
-    """Commands in bits 0 to 3 of the control word."""
-
-    DISABLE_VOLTAGE = 0
-    QUICK_STOP = 1
-    SHUTDOWN = 2
-    SWITCH_ON = 3
-    ENABLE_OPERATION = 4
-
-
-# Number of the transition in the standard's figure, by state and command.
-TRANSITION_OF = {
-    (State.SWITCH_ON_DISABLED, ControlCommand.SHUTDOWN): 2,
-    (State.READY_TO_SWITCH_ON, ControlCommand.SWITCH_ON): 3,
-    (State.READY_TO_SWITCH_ON, ControlCommand.ENABLE_OPERATION): 3,  # and then 4
-    (State.READY_TO_SWITCH_ON, ControlCommand.QUICK_STOP): 7,
-    (State.READY_TO_SWITCH_ON, ControlCommand.DISABLE_VOLTAGE): 7,
-    (State.SWITCHED_ON, ControlCommand.ENABLE_OPERATION): 4,
-    (State.SWITCHED_ON, ControlCommand.SHUTDOWN): 6,
-    (State.SWITCHED_ON, ControlCommand.QUICK_STOP): 10,
-    (State.SWITCHED_ON, ControlCommand.DISABLE_VOLTAGE): 10,
-    (State.OPERATION_ENABLED, ControlCommand.SWITCH_ON): 5,
-    (State.OPERATION_ENABLED, ControlCommand.SHUTDOWN): 8,
-    (State.OPERATION_ENABLED, ControlCommand.DISABLE_VOLTAGE): 9,
-    (State.OPERATION_ENABLED, ControlCommand.QUICK_STOP): 11,
-    (State.QUICK_STOP_ACTIVE, ControlCommand.DISABLE_VOLTAGE): 12,
-    (State.QUICK_STOP_ACTIVE, ControlCommand.ENABLE_OPERATION): 16,
+# The command in a control word is that of the first bit that is missing.
+_WITHOUT = {
+    Bit.ENABLE_VOLTAGE: 'disable voltage',
+    Bit.QUICK_STOP: 'quick stop',
+    Bit.SWITCH_ON: 'shutdown',
+    Bit.ENABLE_OPERATION: 'switch on',
 }
-
-
-def command_of(word: int) -> ControlCommand:
-    """Command in a control word, apart from fault reset."""
-    if not word & Bit.ENABLE_VOLTAGE:
-        return ControlCommand.DISABLE_VOLTAGE
-    if not word & Bit.QUICK_STOP:
-        return ControlCommand.QUICK_STOP
-    if not word & Bit.SWITCH_ON:
-        return ControlCommand.SHUTDOWN
-    if not word & Bit.ENABLE_OPERATION:
-        return ControlCommand.SWITCH_ON
-    return ControlCommand.ENABLE_OPERATION
+# Where each command leads, by the standard's figure; others have no effect.
+LEADS_TO = {
+    State.SWITCH_ON_DISABLED: {'shutdown': State.READY_TO_SWITCH_ON},
+    State.READY_TO_SWITCH_ON: {
+        'switch on': State.SWITCHED_ON,
+        'enable operation': State.SWITCHED_ON,  # and on from there
+        'quick stop': State.SWITCH_ON_DISABLED,
+        'disable voltage': State.SWITCH_ON_DISABLED,
+    },
+    State.SWITCHED_ON: {
+        'enable operation': State.OPERATION_ENABLED,
+        'shutdown': State.READY_TO_SWITCH_ON,
+        'quick stop': State.SWITCH_ON_DISABLED,
+        'disable voltage': State.SWITCH_ON_DISABLED,
+    },
+    State.OPERATION_ENABLED: {
+        'switch on': State.SWITCHED_ON,
+        'shutdown': State.READY_TO_SWITCH_ON,
+        'disable voltage': State.SWITCH_ON_DISABLED,
+        'quick stop': State.QUICK_STOP_ACTIVE,
+    },
+    State.QUICK_STOP_ACTIVE: {
+        'disable voltage': State.SWITCH_ON_DISABLED,
+        'enable operation': State.OPERATION_ENABLED,  # if it holds, by 0x605A
+    },
+}
 
 
 FOLLOWING_ERROR, TOO_HOT = 0x8611, 0x4310
@@ -254,18 +245,17 @@ class Device:
         self._objects, self._servo, self._errors = objects, servo, errors
         self._temperature, self._limit = temperature, temperature_limit
         self.watches = True
+        self.state = State.SWITCH_ON_DISABLED
         self.restart()
 
     def restart(self) -> None:
-        """Power up: transitions 0 and 1."""
-        self.state = State.NOT_READY_TO_SWITCH_ON
+        """Power up."""
         self._word, self._option = 0, 0
         self._seen_in: State | None = None
-        self._after: int | None = None  # transition that waits for standstill
+        self._after: State | None = None  # entered at standstill
         self.mode = 0
         self.homed: bool | None = None
-        self._servo.control = ServoTask.OFF
-        self._go(1)
+        self._go(State.SWITCH_ON_DISABLED)
 
     def control(self, word: int) -> None:
         """Take a control word, 0x6040."""
@@ -284,7 +274,7 @@ class Device:
             return
         if self.mode == Mode.HOMING and rising & Bit.START_HOMING:
             self._home()
-        self._command(command_of(word))
+        self._command(word)
 
     def set_mode(self, mode: int) -> None:
         """Take a mode of operation, 0x6060."""
@@ -312,9 +302,9 @@ class Device:
         option = self._code(names.FAULT_OPTION, 2)
         self.state = State.FAULT_REACTION_ACTIVE
         if self._servo.control is ServoTask.OFF or option == 0 or code >> 12 in _SEVERE:
-            self._go(14)
+            self._go(State.FAULT)
         else:
-            self._slow_down(14)
+            self._slow_down(State.FAULT)
 
     def lose_connection(self, code: int) -> None:
         """React to a communication error as 0x6007 says."""
@@ -355,25 +345,24 @@ class Device:
     def _code(self, option: Object, otherwise: int) -> int:
         return self._objects.get(option.index, option.subindex, otherwise)
 
-    def _command(self, command: ControlCommand) -> None:
-        number = TRANSITION_OF.get((self.state, command))
-        if number == 16:
-            if self._option == HOLD:
-                self._go(16)
-        elif number == 3 and command is ControlCommand.ENABLE_OPERATION:
-            self._go(3)
-            self._go(4)
-        elif number is not None:
-            self._go(number)
+    def _command(self, word: int) -> None:
+        missing = (command for bit, command in _WITHOUT.items() if not word & bit)
+        command, before = next(missing, 'enable operation'), self.state
+        after = LEADS_TO.get(before, {}).get(command)
+        again = before is State.QUICK_STOP_ACTIVE and after is State.OPERATION_ENABLED
+        if after is None or (again and self._option != HOLD):
+            return
+        self._go(after)
+        if after is State.SWITCHED_ON and command == 'enable operation':
+            self._go(State.OPERATION_ENABLED)
 
-    def _go(self, number: int) -> None:
-        """Make a transition from the standard's figure."""
-        self._after = None
-        self.state = TRANSITIONS[number][1]
-        if number == 11:
+    def _go(self, state: State) -> None:
+        """Enter a state."""
+        self._after, self.state = None, state
+        if state is State.QUICK_STOP_ACTIVE:
             self._option = self._code(names.QUICK_STOP_OPTION, names.SLOW_DOWN_AND_DISABLE)
-            self._slow_down(None if self._option == HOLD else 12)
-        elif self.state is State.OPERATION_ENABLED:
+            self._slow_down(None if self._option == HOLD else State.SWITCH_ON_DISABLED)
+        elif state is State.OPERATION_ENABLED:
             self._operate()
         else:
             self._servo.control = ServoTask.OFF
@@ -388,7 +377,7 @@ class Device:
         else:
             self._servo.control = control
 
-    def _slow_down(self, after: int | None) -> None:
+    def _slow_down(self, after: State | None) -> None:
         self._after = after
         self._servo.deceleration = float(self._code(names.QUICK_STOP_DECELERATION, 1_000_000))
         self._servo.control = ServoTask.STOP
@@ -397,7 +386,7 @@ class Device:
         if self._temperature() > self._limit:
             return
         self._errors.end()
-        self._go(15)
+        self._go(State.SWITCH_ON_DISABLED)
 
     def _home(self) -> None:
         """Home by method 35 or 37: home is the present position. The power stage may be off."""

@@ -179,12 +179,7 @@ class ObjectDictionary:
 
 
 class SdoServer:
-    """Answers the requests of one client.
-
-    Parameters
-    ----------
-    objects : ObjectDictionary
-    """
+    """Answers the requests of one client."""
 
     def __init__(self, objects: ObjectDictionary):
         self._objects = objects

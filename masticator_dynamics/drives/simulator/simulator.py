@@ -323,46 +323,6 @@ _LARGEST_CODE = 0xFFFF
 _WATCHES_NOTHING = 4  # depth of deafness
 
 
-def _heartbeat(slave: Slave) -> None:
-    """Send no heartbeat."""
-    slave.heartbeats.silent = True
-
-
-def _bus_off(slave: Slave) -> None:
-    """Go bus-off: send and hear nothing."""
-    slave.go_bus_off()
-
-
-def _over_temperature(slave: Slave) -> None:
-    """Be hotter than the limit."""
-    slave.added_heat = slave.temperature_limit + _HOTTER - slave.servo.temperature
-
-
-def _stuck_encoder(slave: Slave) -> None:
-    """Measure the same position forever."""
-    slave.servo.stuck = 1.0
-
-
-def _delay(slave: Slave, seconds: float) -> None:
-    """Send every frame this much later."""
-    slave.link.delay = seconds
-
-
-def _drop(slave: Slave, share: float) -> None:
-    """Lose this share of the frames sent."""
-    slave.link.drop = share
-
-
-def _fault(slave: Slave, code: float) -> None:
-    """Go to fault with an error code."""
-    slave.device.fault(int(code))
-
-
-def _deaf(slave: Slave, depth: float) -> None:
-    """Do not hear PDOs (1), control words by SDO (2) or NMT (3), or monitor anything (4)."""
-    slave.deaf, slave.device.watches = int(depth), depth < _WATCHES_NOTHING
-
-
 def _clear(slave: Slave) -> None:
     """Clear all injected faults; a drive in fault stays so until it is reset."""
     slave.heartbeats.silent = False
@@ -372,19 +332,24 @@ def _clear(slave: Slave) -> None:
     slave.link.clear()
 
 
-_PLAIN: dict[str, Callable[[Slave], None]] = {
-    'heartbeat': _heartbeat,
-    'bus-off': _bus_off,
-    'over-temperature': _over_temperature,
-    'stuck-encoder': _stuck_encoder,
+def _deafen(slave: Slave, depth: float) -> None:
+    """To PDOs (1), control words by SDO (2) or NMT (3), or no longer monitor anything (4)."""
+    slave.deaf, slave.device.watches = int(depth), depth < _WATCHES_NOTHING
+
+
+_PLAIN: dict[str, Callable[[Slave], object]] = {
+    'heartbeat': lambda slave: setattr(slave.heartbeats, 'silent', True),
+    'bus-off': Slave.go_bus_off,
+    'over-temperature': lambda slave: slave.overheat(_HOTTER),
+    'stuck-encoder': lambda slave: setattr(slave.servo, 'stuck', 1.0),
     'clear': _clear,
 }
 # Faults with a number: what it is, and its range.
-_NUMBERED: dict[str, tuple[Callable[[Slave, float], None], str, float, float]] = {
-    'delay': (_delay, 'a time in s', 0.0, 60.0),
-    'drop': (_drop, 'a share', 0.0, 1.0),
-    'fault': (_fault, 'an error code', 1, _LARGEST_CODE),
-    'deaf': (_deaf, 'a depth', 1, 4),
+_NUMBERED: dict[str, tuple[Callable[[Slave, float], object], str, float, float]] = {
+    'delay': (lambda slave, time: setattr(slave.link, 'delay', time), 'a time in s', 0.0, 60.0),
+    'drop': (lambda slave, share: setattr(slave.link, 'drop', share), 'a share', 0.0, 1.0),
+    'fault': (lambda slave, code: slave.device.fault(int(code)), 'an error code', 1, _LARGEST_CODE),
+    'deaf': (_deafen, 'a depth', 1, _WATCHES_NOTHING),
 }
 _WHOLE = ('fault', 'deaf')
 NAMES = (*_PLAIN, *_NUMBERED)

@@ -183,6 +183,10 @@ class Slave:
         self.heartbeats.step(time)
         self.process_data.step(time)
 
+    def overheat(self, beyond: float) -> None:
+        """Have a motor that is hotter than the limit (an injected fault), by some K."""
+        self.added_heat = self.temperature_limit + beyond - self.servo.temperature
+
     def go_bus_off(self) -> None:
         """Leave the bus."""
         if not self.link.off:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_floats
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
@@ -130,9 +130,11 @@ def forward_dynamics(
     many : bool
         Whether these are rows (N, n).
     """
-    law = JUMP if friction else None
+    law: Regularisation | None
     if isinstance(friction, Regularisation):
         law = friction
+    else:
+        law = JUMP if as_flag(friction, 'friction') else None
     table = _table(mechanism, given, many)
     found = mechanism.made(_ByFriction)[law](table, many)
     found = found if many else found[0]

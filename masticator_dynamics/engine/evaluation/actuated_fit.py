@@ -9,7 +9,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_slice, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.small_functions import least_squares
@@ -65,12 +65,13 @@ def closest_motion(
         raise InputError(f'{mechanism.actuated[bad]} is {target[bad]}, not a finite number')
     motion = mechanism.made(ActuatedFit).closest(target)
     residual = gap(mechanism, motion, target)
-    if residual > tolerance:
+    if residual > as_number(tolerance, 'tolerance', finite=False):
         worst = int(np.argmax(np.abs(motion.position - target)))
+        unit = mechanism.structure.tree.joints[mechanism.actuated_rows[worst]].unit
         raise ClosureError(
             f'the loops stay open by {residual * 1e3:.6g} mm (tolerance {tolerance * 1e3:.6g} mm); '
             f'farthest off is {mechanism.actuated[worst]}, by '
-            f'{target[worst] - motion.position[worst]:.6g} {_unit(mechanism, worst)}'
+            f'{target[worst] - motion.position[worst]:.6g} {unit}'
         )
     return motion, residual
 
@@ -263,9 +264,3 @@ def _scales(mechanism: Evaluator) -> FloatArray:
         sliding = travel if np.isfinite(travel) and travel > 0.0 else 1.0
         scales.append(sliding if joint.type == 'prismatic' else 1.0)
     return np.array(scales)
-
-
-def _unit(mechanism: Evaluator, index: int) -> str:
-    return mechanism.structure.tree.joints[
-        mechanism.tree_indices(mechanism.actuated[index : index + 1])[0]
-    ].unit

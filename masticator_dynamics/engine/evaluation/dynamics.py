@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -154,7 +154,7 @@ class Dynamics(Evaluator):
             acceleration_derivatives,
         )
 
-        many = np.ndim(y) > 1
+        many = as_floats(y, 'y').ndim > 1
         n = len(self.independent)
         found, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
         parts, lengths = (y, y_dot, found, wrench), [n, n, n, 6]
@@ -169,14 +169,25 @@ class Dynamics(Evaluator):
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
-        For a batch from :meth:`feedforward_batch`, one matrix per row.
+        kg m^2 or kg, at the motors, rotors included (S0 Eq. 59): how it extends to velocities that
+        the loops forbid is in ``inertia_coupling.py``.
+
+        Raises
+        ------
+        ActuationError
+            Where motors outnumber the freedoms and a limb is not a driven link and a rod.
+        SingularityError
+            Where the motors lose control.
         """
         from masticator_dynamics.engine.evaluation.inertia_coupling import actuated_inertia
 
         return actuated_inertia(self, motion)
 
     def inertia_coupling(self, motion: Motion | Effort) -> FloatArray:
-        """Inertia-coupling index MCI (..., n_u) of each actuator (S0 Eq. 60)."""
+        """Inertia-coupling index MCI (..., n_u) of each actuator, no unit (S0 Eq. 60).
+
+        Raises as :meth:`actuated_inertia`.
+        """
         from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
 
         return inertia_coupling(self.actuated_inertia(motion))

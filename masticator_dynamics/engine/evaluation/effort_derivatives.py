@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.evaluation.shown import Arrays
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
@@ -24,7 +26,11 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
 
 
-class EffortDerivatives:
+def _of_contacts(part: int) -> Any:
+    return property(lambda self: self._contact_parts[part])
+
+
+class EffortDerivatives(Arrays):
     """Efforts and contact multipliers at one state, or at many (a leading axis N).
 
     Derivatives are total ones along the closed loops: dependent joints, and their velocities and
@@ -60,28 +66,12 @@ class EffortDerivatives:
         return table[..., :count], *parts
 
     @functools.cached_property
-    def _of_contacts(self) -> tuple[FloatArray, ...]:
+    def _contact_parts(self) -> tuple[FloatArray, ...]:
         return self._split(self._contacts())
 
-    @property
-    def contact(self) -> FloatArray:  # noqa: D102 - documented with the class
-        return self._of_contacts[0]
-
-    @property
-    def contact_by_y(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[1]
-
-    @property
-    def contact_by_y_dot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[2]
-
-    @property
-    def contact_by_y_ddot(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[3]
-
-    @property
-    def contact_by_wrench(self) -> FloatArray:  # noqa: D102
-        return self._of_contacts[4]
+    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = map(
+        _of_contacts, range(5)
+    )
 
 
 def effort_derivatives(
@@ -103,8 +93,8 @@ def effort_derivatives(
     return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
 
 
-@dataclasses.dataclass(frozen=True)
-class AccelerationDerivatives:
+@dataclasses.dataclass(frozen=True, repr=False)
+class AccelerationDerivatives(Arrays):
     """Accelerations at one state, or at many (a leading axis N).
 
     Attributes
@@ -147,7 +137,8 @@ def acceleration_derivatives(
     _check_smooth(mechanism, given, found[:, 1:first], names)
     _check_valid(mechanism, given, found)
     last = given.shape[-1] + efforts.shape[-1]
-    slopes = found[:, first:].reshape(*given.shape[:-1], n + friction.shape[-1], -1)
+    rows = n + friction.shape[-1]
+    slopes = found[:, first:].reshape(*given.shape[:-1], rows, (found.shape[1] - first) // rows)
     follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
     solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
     return AccelerationDerivatives(
@@ -167,7 +158,7 @@ def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> Flo
         q = np.atleast_2d(whole)[:, mechanism.slices['q']]
         found[left] = _outputs(code.at_positions, np.hstack([rows, q]))
     _check_valid(mechanism, given, found)
-    return found[:, 1:].reshape(*given.shape[:-1], -1)
+    return found[:, 1:].reshape(*given.shape[:-1], found.shape[1] - 1)
 
 
 def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
@@ -212,7 +203,7 @@ def _of_best(
     _check_valid(mechanism, given, found)
     last = first + len(mechanism.actuated) * (1 + given.shape[-1])
     parts = found[:, first:last], found[:, last:]
-    efforts, contacts = (part.reshape(*given.shape[:-1], -1) for part in parts)
+    efforts, contacts = (part.reshape(*given.shape[:-1], part.shape[1]) for part in parts)
     return efforts, contacts
 
 

@@ -5,19 +5,23 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
-from masticator_dynamics.errors import InputError, SingularityError
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.evaluation.shown import Arrays
+from masticator_dynamics.engine.traced.regressor import regressor_code
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.errors import SingularityError
 
 
-@dataclasses.dataclass(frozen=True)
-class Regressor:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Regressor(Arrays):
     """Efforts and generalised forces per unit of each parameter, for one motion or for many.
 
     Attributes
@@ -27,14 +31,21 @@ class Regressor:
     generalized : array, shape (..., n_y, n_p)
         Times the parameters: generalised forces that the motors must supply in independent
         coordinates, N or N m, without a wrench on the platform.
-    matrix : array, shape (..., n_u, n_p)
-        Times the parameters: efforts of least norm that supply them. Without friction these are
-        :attr:`Effort.actuated`.
+    least_norm : array, shape (..., n_u, n_y)
+        Efforts of least norm per unit of generalised force.
     """
 
     names: tuple[str, ...]
     generalized: FloatArray
-    matrix: FloatArray
+    least_norm: FloatArray
+
+    @functools.cached_property
+    def matrix(self) -> FloatArray:
+        """Times the parameters: efforts of least norm that supply these forces (..., n_u, n_p).
+
+        Without friction they are :attr:`Effort.actuated`.
+        """
+        return np.asarray(self.least_norm @ self.generalized)
 
     def base_parameters(self, tolerance: float = 1e-8) -> BaseParameters:
         """Which combinations of parameters count in these motions, which should be many.
@@ -46,6 +57,7 @@ class Regressor:
         """
         from scipy.linalg import qr, solve_triangular
 
+        tolerance = as_number(tolerance, 'tolerance')
         rows = self.generalized.reshape(-1, len(self.names))
         sizes = np.linalg.norm(rows, axis=0)
         sizes[sizes < 1e-14 * sizes.max(initial=0.0)] = np.inf  # nothing but rounding
@@ -86,9 +98,7 @@ def regressor(mechanism: Evaluator, motion: Motion | Effort, friction: bool) -> 
     SingularityError
         Too near a singularity.
     """
-    names, generalized = columns(mechanism, motion, friction)
-    matrix = np.linalg.pinv(powers(mechanism, motion)) @ generalized
-    return Regressor(names, generalized, matrix)
+    return _found(mechanism, motion, friction)
 
 
 def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
@@ -122,41 +132,73 @@ def columns(
     InputError, SingularityError
         As :func:`regressor`.
     """
-    if motion.mechanism.tree_joints != mechanism.tree_joints:
-        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
-    names = tuple(values_of(mechanism, friction, False))
-    code = mechanism.kernels.regressor(names, friction)
+    found = _found(mechanism, motion, friction, effort, wrench)
+    return found.names, found.generalized
+
+
+class _Codes(dict[bool, tuple[tuple[str, ...], RowCode]]):
+    """Names of a mechanism's parameters, and the code for their columns; without, with friction."""
+
+    def __init__(self, mechanism: Evaluator):
+        super().__init__()
+        self._mechanism = mechanism
+
+    def __missing__(self, friction: bool) -> tuple[tuple[str, ...], RowCode]:
+        names = tuple(values_of(self._mechanism, friction, False))
+        self[friction] = names, regressor_code(self._mechanism.kernels, names, friction)
+        return self[friction]
+
+
+def _found(
+    mechanism: Evaluator,
+    motion: Motion | Effort,
+    friction: bool,
+    effort: FloatArray | None = None,
+    wrench: FloatArray | None = None,
+) -> Regressor:
+    """See :func:`regressor` and :func:`columns`."""
+    check_motion(mechanism, motion)
+    names, code = mechanism.made(_Codes)[as_flag(friction, 'friction')]
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
-    parts = [motion.y, motion.y_dot, motion.y_ddot, np.zeros((*shape, 6)), motion.q]
+    parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        loaded = parts if wrench is None else [*parts[:3], wrench, parts[4]]
-        parts += _loads(mechanism, loaded, effort)
+        parts += _loads(mechanism, motion, effort, wrench)
     found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
         error = SingularityError('too near a singularity for a regressor')
         raise in_row(error, int(wrong[0]), many)
-    n = len(mechanism.independent)
-    return names, np.swapaxes(found[:, 1:].reshape(*shape, len(names), n), -1, -2)
+    n, motors = len(mechanism.independent), len(mechanism.actuated)
+    least_norm, generalized = np.split(found[:, 1:], [motors * n], axis=-1)
+    return Regressor(
+        names,
+        generalized.reshape(*shape, n, len(names)),
+        least_norm.reshape(*shape, motors, n),
+    )
 
 
 def _loads(
-    mechanism: Evaluator, parts: list[FloatArray], effort: FloatArray | None
+    mechanism: Evaluator,
+    motion: Motion | Effort,
+    effort: FloatArray | None,
+    wrench: FloatArray | None,
 ) -> list[FloatArray]:
     """Forces across the axes of actuated joints, and multipliers of the contacts.
 
     Given efforts act on the links from outside; what motors then add is what their own friction
     takes from these before the links, and what the present numbers lack, which is little.
     """
-    given = np.concatenate(parts[:4], axis=-1)
+    given = np.concatenate([motion.y, motion.y_dot, motion.y_ddot], axis=-1)
+    rows = given.shape[:-1]
+    given = np.concatenate([given, np.zeros((*rows, 6)) if wrench is None else wrench], axis=-1)
     if effort is not None:
-        wrenches = wrenches_on_bodies(mechanism, parts[4], _on_links(mechanism, parts[4], effort))
+        wrenches = wrenches_on_bodies(mechanism, motion.q, _on_links(mechanism, motion.q, effort))
         given = np.concatenate([given, wrenches], axis=-1)
     kind = mechanism.solver.distribution('torque', True)
     loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
-    return [bearing[..., :2].reshape(*parts[0].shape[:-1], -1), loaded.contact]
+    return [bearing[..., :2].reshape(*rows, -1), loaded.contact]
 
 
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:

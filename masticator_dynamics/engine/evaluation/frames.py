@@ -189,6 +189,8 @@ class _Chains(dict[str, FrameChain]):
 
 def frame_chain(mechanism: Model, frame: str) -> FrameChain:
     """The chain to a URDF link's frame, made once; raises as :class:`FrameChain` does."""
+    if not isinstance(frame, str):
+        raise InputError(f'frame is {frame!r:.60}, not the name of one')
     return mechanism.made(_Chains)[frame]
 
 
@@ -299,6 +301,8 @@ def wrenches_on_bodies(
     """
     rows = q.shape[:-1]
     bodies = np.zeros((*rows, q.shape[-1], 6))
+    if not isinstance(wrenches, Mapping):
+        raise InputError(f'link_wrenches are {wrenches!r:.60}; needed are wrenches by link')
     for link, given in wrenches.items():
         wrench = as_floats(given, f'the wrench on {link}')
         if wrench.shape not in ((6,), (*rows, 6)):

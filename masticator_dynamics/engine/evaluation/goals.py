@@ -34,8 +34,8 @@ def goal_weights(goal: Goal) -> tuple[str, dict[str, float]]:
     if isinstance(goal, str):
         return goal, {goal: 1.0}
     if isinstance(goal, Mapping):
-        return repr(sorted(goal.items())), dict(goal)
-    raise InputError(f'goal is {goal!r}, neither a name nor weights by name')
+        return repr(sorted(goal.items(), key=str)), dict(goal)
+    raise InputError(f'goal is {goal!r:.60}, neither a name nor weights by name')
 
 
 def check_goals(

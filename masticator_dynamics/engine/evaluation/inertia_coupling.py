@@ -18,7 +18,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced.actuated_inertia import inertia_code
@@ -78,6 +78,7 @@ def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArra
     SingularityError
         Where the actuators lose control.
     """
+    check_motion(mechanism, motion)
     many = motion.q.ndim > 1
     inertia = mechanism.made(ActuatedInertia)(motion.q if many else motion.q[None])
     lost = np.flatnonzero(np.isnan(inertia[:, 0, 0]))

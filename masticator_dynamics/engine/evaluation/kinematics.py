@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_vector
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
@@ -34,14 +34,21 @@ class Kinematics(Evaluator):
     """The part of :class:`Mechanism` that is about positions and rates of joints and frames."""
 
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
-        """Independent positions (n_y,) from actuated positions (n_u,).
+        """Independent positions (n_y,) from those of the actuated joints.
 
-        With more actuators than degrees of freedom the fit is a least-squares one.
+        Parameters
+        ----------
+        u : array_like, shape (n_u,)
+            Rad or m. Of more actuators than degrees of freedom the fit is a least-squares one.
+        tolerance : float
+            Largest gap that the loops may keep, m.
 
         Raises
         ------
+        InputError
+            For a wrong shape, NaN or infinity.
         ClosureError
-            When a loop stays open by more than ``tolerance`` (m).
+            When a loop stays open by more than that.
         ReachError
             When no closed configuration is found.
         """
@@ -107,8 +114,15 @@ class Kinematics(Evaluator):
         return reach_rows(self, frame, positions, rotations, starts)
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
-        """Pose of a URDF link's frame in the base; leading axes as the motion's."""
-        return FramePose(*self.frame_chain(frame).poses(motion.q))
+        """Pose of a URDF link's frame in the base; leading axes as the motion's.
+
+        Raises
+        ------
+        InputError
+            For an unknown frame, naming the known ones, and for a motion of another mechanism;
+            likewise all that follow.
+        """
+        return FramePose(*self._chain_for(motion, frame).poses(motion.q))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -158,8 +172,6 @@ class Kinematics(Evaluator):
 
     def _chain_for(self, motion: Motion | Effort, frame: str) -> FrameChain:
         """Chain of a frame, for a motion of this mechanism."""
-        from masticator_dynamics.engine.evaluation.mass_and_bias import check_motion
-
         check_motion(self, motion)
         return self.frame_chain(frame)
 
@@ -187,5 +199,7 @@ class Kinematics(Evaluator):
         """
         from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
 
-        given = np.concatenate([as_vector(force, 'force', 3), as_vector(torque, 'torque', 3)])
+        check_motion(self, motion)
+        parts = as_finite_vector(force, 'force', 3), as_finite_vector(torque, 'torque', 3)
+        given = np.concatenate(parts)
         return wrenches_on_platform(self, motion.q, given, axes, point)

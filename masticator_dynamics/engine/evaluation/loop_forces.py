@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, points, wrenches
-from masticator_dynamics.engine.constraint import wrenches as unit_wrenches
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.evaluation.frames import shifted
 from masticator_dynamics.engine.evaluation.model import Model
@@ -36,10 +35,11 @@ class LoopForces:
         self._structure = structure = mechanism.structure
         self._names, self._contacts = mechanism.closures, mechanism.contacts
         tree = structure.tree
-        self._second = [
-            tree.frames[closure.frames[1]] if closure.frames else None
+        self._second = {
+            closure.name: tree.frames[closure.frames[1]]
             for closure in mechanism.description.closures
-        ]
+            if closure.frames
+        }
         self.unique: npt.NDArray[np.bool_] = np.array(
             [name not in structure.shared for name in self._names], dtype=bool
         )
@@ -53,7 +53,7 @@ class LoopForces:
     def forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Forces (..., n_closures, 3) on the second frames' bodies, N, base axes."""
         if not self._constant:
-            return self.wrenches(q, multipliers)[..., :3]
+            return self.actions(q, multipliers)[..., :3]
         forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
         for name in self._names:
             # Summed term by term: a matrix product may round differently for one row and for many.
@@ -64,18 +64,25 @@ class LoopForces:
             return np.zeros((*multipliers.shape[:-1], 0, 3))
         return np.stack(forces, axis=-2)
 
-    def wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Wrenches (..., n_closures, 6) on the second frames' bodies about their origins."""
-        found = np.zeros((*q.shape[:-1], len(self._names), 6))
-        for row in np.ndindex(q.shape[:-1]):
-            found[row] = self._wrenches(q[row], multipliers[row])
-        return found
+    def actions(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """What closures do (..., n_closures, 7): wrenches, and efforts of couplings.
 
-    def coupling_efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Efforts (..., n_closures) of couplings on the joints that they move."""
-        found = np.zeros((*q.shape[:-1], len(self._names)))
+        The wrenches are on the second frames' bodies, about their origins; the efforts on the
+        joints that couplings move.
+        """
+        found = np.zeros((*q.shape[:-1], len(self._names), 7))
         for row in np.ndindex(q.shape[:-1]):
-            found[row] = self._efforts(q[row], multipliers[row])
+            poses = self._structure.tree.poses(q[row])
+            shares, numbers = self._shares(q[row], multipliers[row])
+            for constraint, rows in shares:
+                own = numbers[rows.start : rows.stop]
+                if constraint.kind == 'coupling':
+                    found[row][self._names.index(constraint.name), 6] = own[0]
+                elif frame := self._second.get(constraint.name):
+                    sign = 1.0 if frame.body == constraint.body_b else -1.0
+                    wrench = sign * own @ wrenches(poses, constraint)
+                    arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
+                    found[row][self._names.index(constraint.name), :6] += shifted(wrench, arm)
         return found
 
     def contact_forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
@@ -91,37 +98,6 @@ class LoopForces:
                 force = wrenches(poses, contacts[name])[0, :3]
                 found[(*row, k)] = multipliers[(*row, k)] * force
         return found
-
-    def _efforts(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
-        efforts = np.zeros(len(self._names))
-        shares, multipliers = self._shares(q, multipliers)
-        for constraint, rows in shares:
-            if constraint.kind == 'coupling':
-                efforts[self._names.index(constraint.name)] = multipliers[rows.start]
-        return efforts
-
-    def _wrenches(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Wrenches (n_closures, 6) of one state."""
-        poses = self._structure.tree.poses(q)
-        found = np.zeros((len(self._names), 6))
-        shares, multipliers = self._shares(q, multipliers)
-        for constraint, rows in shares:
-            if constraint.name in self._names:
-                k = self._names.index(constraint.name)
-                wrench = multipliers[rows.start : rows.stop] @ wrenches(poses, constraint)
-                found[k] += self._on_second(k, poses, constraint, wrench)
-        return found
-
-    def _on_second(
-        self, k: int, poses: TreePoses, constraint: Constraint, wrench: FloatArray
-    ) -> FloatArray:
-        """A wrench on body b about its point, as one on the second frame, about its origin."""
-        frame = self._second[k]
-        if frame is None:  # a coupling does not act between two bodies
-            return np.zeros(6)
-        sign = 1.0 if frame.body == constraint.body_b else -1.0
-        arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
-        return shifted(sign * wrench, arm)
 
     def _shares(
         self, q: FloatArray, multipliers: FloatArray
@@ -170,7 +146,7 @@ def joint_reactions(
     at: list[int] = []
     applied: list[FloatArray] = []
     for constraint, rows in structure.ordered():
-        unit = unit_wrenches(poses, constraint)
+        unit = wrenches(poses, constraint)
         wrench = multipliers[rows.start : rows.stop] @ unit
         wrench[:3] += friction.get(constraint.name, 0.0)
         a, b = points(poses, constraint)

@@ -14,7 +14,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.equations_of_motion import (
     EquationsOfMotion as RecordedEquations,
@@ -153,12 +153,6 @@ class EquationsOfMotion:
             error = failure(self._mechanism, answers[failed[:1]], poses[row])
             raise in_row(error, row, motion.y.ndim > 1)
         return answers
-
-
-def check_motion(mechanism: Evaluator, motion: Motion | Effort) -> None:
-    """Refuse a motion of another mechanism."""
-    if motion.mechanism.tree_joints != mechanism.tree_joints:
-        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 
 
 def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice, consecutive
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_names, as_slice, consecutive
 from masticator_dynamics.engine.evaluation.shown import of_mechanism
 from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
@@ -71,7 +71,8 @@ class Model:
     ):
         self.variable = variable
         self.description = description
-        self.driving = tuple(actuators) if actuators is not None else description.actuated
+        driving = description.actuated if actuators is None else actuators
+        self.driving = as_names(driving, 'actuators')
         for name in self.driving:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)

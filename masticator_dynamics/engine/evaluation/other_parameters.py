@@ -13,13 +13,13 @@ import numpy as np
 
 from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.engine.constraint import jacobian, residual
 from masticator_dynamics.engine.evaluation.model import Model, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.variable import Variable
-from masticator_dynamics.errors import InputError, ReachError, SingularityError
+from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
 
 _CLOSED = 1e-12  # m or rad, per size
 _FOLLOWS = 1e-8  # of a mechanism's size, or rad: gap of an equation that follows from others
@@ -50,6 +50,8 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     variable = mechanism.variable
     root: Model = variable.of if variable else mechanism
     known = naming.all_of(root.description, root.structure)
+    if not isinstance(values, Mapping):
+        raise InputError(f'values are {values!r:.60}; needed are numbers by name')
     naming.check_names(values, known, mechanism.name)
     given = dict(variable.code_of.values) if variable else {}
     given |= {name: check_value(name, x) for name, x in values.items()}
@@ -76,12 +78,7 @@ def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
 
 def check_value(name: str, value: object) -> float:
     """A parameter as a number, refused where no mechanism can have it."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputError(f'{name} is {value!r}, not a number') from None
-    if not math.isfinite(number):
-        raise InputError(f'{name} is {number}, not a finite number')
+    number = as_number(value, name)
     if not in_bounds(name, number):
         if name.endswith('.length'):
             raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
@@ -162,23 +159,23 @@ def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
         When an equation that followed from others no longer does.
     """
     old = naming.all_of(root.description, root.structure)
-    first: Exception | None = None
+    failed: list[MasticatorError] = []
     for steps in _STEPS:
-        found, why = _followed(root, old, values, steps)
-        first = first or why
-        if found is not None:
+        try:
+            found = _followed(root, old, values, steps)
+        except (ReachError, SingularityError) as error:
+            failed.append(error)
+        else:
             _check_others(root, found)
             return found
-    assert first is not None
-    raise first
+    raise failed[0]
 
 
 def _followed(
     root: Model, old: Mapping[str, float], values: Mapping[str, float], steps: int
-) -> tuple[Structure | None, Exception]:
-    """The structure after steps from the old numbers, or why one of them failed."""
+) -> Structure:
+    """The structure after steps from the old numbers; raises where one of them fails."""
     home, structure = root.structure.home, root.structure
-    failed: Exception = InputError('nothing was tried')
     signs = _block_signs(root.structure)
     for step in range(1, steps + 1):
         part = {name: old[name] + (x - old[name]) * step / steps for name, x in values.items()}
@@ -191,17 +188,14 @@ def _followed(
                 start[joint] = root.structure.home[joint] - part[f'{tree.name}.zero']
         structure = rebuilt(root.structure, description, part, start)
         closed = _closed(root, structure, start)
-        if isinstance(closed, Exception):
-            return None, closed
         jump = np.abs(closed - home) / _units(root)
         structure = dataclasses.replace(structure, home=closed)
         if jump.max(initial=0.0) > _LARGEST_JUMP or _block_signs(structure) != signs:
-            failed = SingularityError(
+            raise SingularityError(
                 f'{root.name}: these numbers cannot be reached without passing a singularity'
             )
-            return None, failed
         home = closed
-    return structure, failed
+    return structure
 
 
 def _units(root: Model) -> FloatArray:
@@ -219,37 +213,37 @@ def _block_signs(structure: Structure) -> list[float]:
     return found
 
 
-def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray | Exception:
-    """Tree positions at which all loops are closed, independent joints held; or why not."""
+def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray:
+    """Tree positions at which all loops are closed, independent joints held.
+
+    Raises
+    ------
+    ReachError, SingularityError
+        As :func:`closed_structure`.
+    """
     dependent = [j for block in structure.blocks for j in block.joints]
     q, size = q.copy(), root.structure.extent()
-    gaps = np.zeros(0)
+    gaps, largest = np.zeros(0), np.inf
     for _ in range(30 if dependent else 0):
-        poses = structure.tree.poses(q)
-        parts = [residual(poses, c) for c, _ in structure.ordered()]
-        gaps, before = (
-            np.concatenate(parts),
-            np.abs(gaps).max(initial=np.inf if not len(gaps) else 0),
-        )
-        rates = structure.jacobian(q)[:, dependent]
-        if not np.isfinite(gaps).all():
+        poses, before = structure.tree.poses(q), largest
+        gaps = np.concatenate([residual(poses, c) for c, _ in structure.ordered()])
+        largest = float(np.abs(gaps).max())
+        if not np.isfinite(largest):
             break
+        rates = structure.jacobian(q)[:, dependent]
         scale = np.linalg.norm(rates, axis=0)
         if not np.linalg.cond(rates / np.where(scale > 0.0, scale, 1.0)) < 1e9:
-            return SingularityError(f'{root.name}: its loops do not determine all joints at home')
-        largest = np.abs(gaps).max()
+            raise SingularityError(f'{root.name}: its loops do not determine all joints at home')
         if largest < _CLOSED * size and not largest < 0.5 * before:
             return q
         step = np.linalg.solve(rates, gaps)
         longest = np.abs(step / _units(root)[dependent]).max()
         q[dependent] -= step * min(1.0, 0.3 / max(longest, 1e-300))
-    if not dependent:
-        return q
-    if len(gaps) and np.abs(gaps).max() < _CLOSED * size:
+    if not dependent or largest < _CLOSED * size:
         return q
     worst = max(structure.ordered(), key=lambda part: np.abs(gaps[part[1]]).max())
     name, gap = worst[0].name, float(np.abs(gaps[worst[1]]).max())
-    return ReachError(
+    raise ReachError(
         f'{root.name}: {name} cannot close at home with these numbers: {gap * 1e3:.6g} mm are '
         'missing'
     )
@@ -265,8 +259,9 @@ def _check_others(root: Model, structure: Structure) -> None:
     for start in starts[1:]:
         start[rows] += 0.02 * rng.uniform(-1.0, 1.0, len(rows)) * _units(root)[rows]
     for start in starts:
-        q = _closed(root, structure, start)
-        if isinstance(q, Exception):
+        try:
+            q = _closed(root, structure, start)
+        except (ReachError, SingularityError):
             continue
         poses = structure.tree.poses(q)
         for constraint, old in zip(structure.described, root.structure.described, strict=True):

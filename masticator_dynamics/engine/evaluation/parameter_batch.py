@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine import parameters as naming
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, consecutive
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
 from masticator_dynamics.engine.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.engine.evaluation.packing import pack_rows
@@ -154,11 +155,7 @@ class ParameterBatch:
         InputError
             For a wrong shape, and numbers that no mechanism can have, naming row and parameter.
         """
-        values = as_floats(parameters, 'parameters')
-        if values.ndim != 2 or values.shape[1] != len(self.names):
-            raise InputError(
-                f'parameters have shape {values.shape}, needed is (G, {len(self.names)})'
-            )
+        values = self._table(parameters)
         self._check(values)
         whole = np.tile(self._all, (len(values), 1))
         whole[:, self._columns] = values
@@ -192,22 +189,37 @@ class ParameterBatch:
         ----------
         parameters : array_like, shape (G, n_p)
         """
-        values = as_floats(parameters, 'parameters')
+        values = self._table(parameters)
         good: Bools = np.asarray(np.isfinite(values).all(axis=1))
-        for name, column in zip(self.names, values.T, strict=True):
-            good = good & in_bounds(name, column)
+        for k, name in enumerate(self.names):
+            if not in_bounds(name, -1.0):  # it has bounds
+                good = good & in_bounds(name, values[:, k])
         rows = np.flatnonzero(good)
-        of, known = self._variable, naming.inertial(self._variable.structure)
+        for usual, columns in self._bodies:
+            numbers = np.tile(usual, (len(rows), 1))
+            numbers[:, list(columns)] = values[rows][:, list(columns.values())]
+            good[rows] &= naming.consistent(numbers)
+        return good
+
+    @functools.cached_property
+    def _bodies(self) -> list[tuple[FloatArray, dict[int, int]]]:
+        """Of bodies of which moments of mass are parameters: the ten, and their columns."""
+        of, names = self._variable, list(self.names)
+        known, found = naming.inertial(of.structure) | dict(of.values), []
         for link in naming.bodies_with_mass(of.structure):
             keys = [f'{link}.{part}' for part in naming.INERTIAL]
-            if set(keys) & set(self.names):
-                numbers = np.empty((len(rows), len(keys)))
-                for k, key in enumerate(keys):
-                    numbers[:, k] = of.values.get(key, known[key])
-                    if key in self.names:
-                        numbers[:, k] = values[rows, self.names.index(key)]
-                good[rows] &= naming.consistent(numbers)
-        return good
+            columns = {k: names.index(key) for k, key in enumerate(keys) if key in names}
+            if columns:
+                found.append((np.array([known[key] for key in keys]), columns))
+        return found
+
+    def _table(self, parameters: npt.ArrayLike) -> FloatArray:
+        values = as_floats(parameters, 'parameters')
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise InputError(
+                f'parameters have shape {values.shape}, needed is (G, {len(self.names)})'
+            )
+        return values
 
     def _check(self, values: FloatArray) -> None:
         """Refuse rows that no mechanism can have, with the reason of the first."""
@@ -342,7 +354,7 @@ class ParameterBatch:
             check_rods(rods, faults[tuple(wrong[0])], where)
 
     def _check_quantities(self, names: Sequence[str], known: Mapping[str, object]) -> None:
-        for name in names:
+        for name in as_names(names, 'quantities'):
             if name not in known:
                 raise InputError(f'no quantity {name!r}; there are: {", ".join(known)}')
         if len(set(names)) < len(names):
@@ -422,6 +434,8 @@ class ParameterBatch:
         shape = len(constants), len(given)
         if weights.shape != (*shape, of.actuators):
             raise InputError(f'weights have shape {weights.shape}, needed {(*shape, of.actuators)}')
+        if not np.isfinite(weights).all():
+            raise InputError('a weight is not finite')
         code = _Codes(lambda at: of.parameter_gradient(places, at))
         found = [
             self._rows(code, given, constants[part], closed[part], weights[part])[0]
@@ -460,32 +474,42 @@ class ParameterBatch:
         found = code[False].of_tables(rows, constants)
         status = np.zeros(found.shape[:2], dtype=np.int64)
         status[~closed], found[~closed] = OUT_OF_REACH, 0.0
-        must = np.broadcast_to(needed, len(given))
-        lost = np.zeros(len(constants), dtype=np.int64)
-        for g, n in np.argwhere((found[..., 0] == 0.0) & closed[:, None]).tolist():
-            if must[n] and lost[g]:
+        left = np.argwhere((found[..., 0] == 0.0) & closed[:, None])
+        must = np.broadcast_to(needed, len(given))[left[:, 1]]
+
+        def follow(g: IntArray, n: IntArray) -> None:
+            extra = weights[g, n] if weights is not None else np.zeros((len(g), 0))
+            found[g, n], status[g, n] = self._from_home(code, given[n], extra, constants[g])
+
+        follow(*left[~must].T)
+        lost: dict[int, int] = {}
+        for g, n in left[must]:
+            if g in lost:
                 found[g, n], status[g, n] = 0.0, lost[g]
                 continue
-            extra = weights[g, n] if weights is not None else np.zeros(0)
-            found[g, n], status[g, n] = self._from_home(code, given[n], extra, constants[g])
-            if must[n]:
+            follow(*np.array([[g], [n]]))
+            if status[g, n]:
                 lost[g] = status[g, n]
         return found, status
 
     def _from_home(
         self, code: _Codes, given: FloatArray, extra: FloatArray, constants: FloatArray
-    ) -> tuple[FloatArray, int]:
-        """The same for a row whose loops are closed in as many steps as it takes."""
-        nothing = np.zeros(code[False].outputs)
-        motion = self._kernels.from_home.of_complete(np.concatenate([given, constants]))
-        whole = motion[1:]
-        if motion[0] != 1.0 or whole[0] != CLOSED:
-            return nothing, int(whole[0]) if motion[0] == 1.0 else OVERFLOW
-        q = whole[self.mechanism.slices['q']]
-        found = code[True].of_complete(np.concatenate([given, q, extra, constants]))
-        if found[0] == 0.0 or not np.isfinite(found).all():
-            return nothing, NOT_ACTUATED
-        return found, CLOSED
+    ) -> tuple[FloatArray, IntArray]:
+        """The same for rows (K, ...) whose loops are closed in as many steps as it takes."""
+        found = np.zeros((len(given), code[False].outputs))
+        if not len(given):
+            return found, np.zeros(0, dtype=np.int64)
+        of_home = self._kernels.from_home
+        motions = of_home.complete_one_by_one(np.hstack([given, constants]))
+        status = np.where(motions[:, 0] == 1.0, motions[:, 1], OVERFLOW).astype(np.int64)
+        rows = np.flatnonzero(status == CLOSED)
+        q = motions[rows, 1:][:, self.mechanism.slices['q']]
+        inputs = np.hstack([given[rows], q, extra[rows], constants[rows]])
+        answers = code[True].complete_one_by_one(inputs)
+        wrong = (answers[:, 0] == 0.0) | ~np.isfinite(answers).all(axis=1)
+        status[rows[wrong]] = NOT_ACTUATED
+        found[rows] = np.where(wrong[:, None], 0.0, answers)
+        return found, status
 
 
 class _Codes(dict[bool, RowCode]):

@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.engine.evaluation import shown
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.goals import RowKind
@@ -64,11 +64,13 @@ class Evaluator(Model):
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
-        """Actuated velocities per independent velocity (n_u, n_y)."""
-        return motion.tangent[self.actuated_rows]
+        """Actuated velocities per independent velocity (..., n_u, n_y)."""
+        check_motion(self, motion)
+        return motion.tangent[..., self.actuated_rows, :]
 
     def condition_number_loops(self, motion: Motion) -> float:
         """Condition number of the constraint Jacobian over the dependent joints."""
+        check_motion(self, motion)
         if not self.structure.constraints:
             return 1.0
         dependent = [i for i, j in enumerate(self.tree_joints) if j not in self.independent]
@@ -368,8 +370,8 @@ class Effort(_Answer):
 
         Base axes, about the origin of the second frame.
         """
-        wrenches = self._loops.wrenches(self.q, self._field('multipliers'))
-        return _read_only(wrenches[..., 3:])
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 3:6])
 
     @property
     def coupling_effort(self) -> FloatArray:
@@ -378,8 +380,8 @@ class Effort(_Answer):
         On the other joints of the coupling it acts with the negative slopes of their polynomials.
         0 for closures that are not couplings. Of least norm where not unique.
         """
-        efforts = self._loops.coupling_efforts(self.q, self._field('multipliers'))
-        return _read_only(efforts)
+        actions = self._loops.actions(self.q, self._field('multipliers'))
+        return _read_only(actions[..., 6])
 
     @property
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:
@@ -408,6 +410,26 @@ class Effort(_Answer):
             For a batch.
         """
         return self.mechanism.joint_reactions(self)
+
+
+def check_motion(mechanism: Evaluator, motion: object) -> None:
+    """Refuse what is not a result, or one of another mechanism."""
+    _check_result(mechanism, motion, _Answer, 'motion', 'solve or feedforward')
+
+
+def check_effort(mechanism: Evaluator, effort: object) -> None:
+    """The same for a result that has efforts."""
+    _check_result(mechanism, effort, Effort, 'effort', 'feedforward')
+
+
+def _check_result(
+    mechanism: Evaluator, motion: object, kind: type[_Answer], name: str, methods: str
+) -> None:
+    if not isinstance(motion, kind):
+        found = type(motion).__name__
+        raise InputError(f'{name} is a {found}; needed is what {methods} returns')
+    if motion.mechanism.tree_joints != mechanism.tree_joints:
+        raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 
 
 # What `Kernels.motion` returns, in this order.

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_finite_vector, as_flag
 from masticator_dynamics.engine.evaluation.goals import Goal, GoalKind, RowKind, goal_weights
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.status import CLOSED
@@ -54,7 +54,7 @@ class RowSolver:
     def distribution(self, goal: Goal, friction: bool) -> GoalKind:
         """Rows with the efforts for a goal, with or without friction; created once."""
         name, weights = goal_weights(goal)
-        key = name, friction
+        key = name, as_flag(friction, 'friction')
         if key not in self._distributions:
             self._distributions[key] = GoalKind(self._model, self._kernels, weights, friction)
         return self._distributions[key]
@@ -82,7 +82,7 @@ class RowSolver:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
         given = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
         positions = given[3 * self._freedoms + 6 :]
-        positions[:] = q
+        positions[:] = as_finite_vector(q, 'q', len(positions))
         given[: self._freedoms] = positions[self._model.independent_rows]
         if self._kernels.gap.covers(given):
             return float(self._kernels.gap(given)[0])

@@ -50,6 +50,15 @@ class Shown:
         return f'<table><caption>{html.escape(self.title)}</caption>{head}{body}</table>'
 
 
+class Arrays:
+    """Shows the names and shapes of the arrays that an object has."""
+
+    def __repr__(self) -> str:
+        """Class, names and shapes."""
+        found = {k: x for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return f'{type(self).__name__}: ' + ', '.join(f'{k} {x.shape}' for k, x in found.items())
+
+
 def of_mechanism(mechanism: Any) -> Shown:
     """Name, freedoms, motors and what closes it."""
     parts = [
@@ -81,6 +90,11 @@ def of_result(found: Any, kind: str) -> Shown:
         contacts = np.atleast_2d(found.contact)
         for name, values in zip(mechanism.contacts, contacts.T, strict=True):
             rows.append([f'contact {name}', '', '', '', f'{_largest(values):.6g} N'])
+    gap = f'{np.max(found.closure_residual, initial=0.0):.2g} m'
+    rows.append(['closure residual', gap, *[''] * (len(headings) - 2)])
+    if efforts is not None:
+        left = np.max(found.balance_residual, initial=0.0)
+        rows.append(['balance residual', '', '', '', f'{left:.2g} N or N m'])
     return Shown(title, headings, rows)
 
 

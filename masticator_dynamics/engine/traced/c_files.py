@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
@@ -21,11 +21,12 @@ from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, 
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import (
     Graph,
-    Number,
     Scalar,
     TooLargeError,
+    arguments,
     lesser,
     reachable,
+    slots,
 )
 from masticator_dynamics.errors import InputError
 
@@ -33,13 +34,32 @@ _OPERATORS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
 _FUNCTIONS = {'sqrt': 'sqrt', 'abs': 'fabs', 'round': 'rint', 'copysign': 'copysign'}
 
 
+class Statements(NamedTuple):
+    """The arithmetic of a function.
+
+    Attributes
+    ----------
+    parts : list of str
+        C lines; what a part needs of earlier ones is in the array ``kept``.
+    values : list of str
+        Expressions for what is wanted.
+    kept : int
+        Length of that array.
+    """
+
+    parts: list[str]
+    values: list[str]
+    kept: int
+
+
 def statements(
     graph: Graph,
     wanted: Sequence[Scalar],
     inputs: Sequence[str],
     comments: Mapping[int, str],
-) -> tuple[list[str], list[str]]:
-    """C lines that compute numbers, and the expressions for their values.
+    split: bool = True,
+) -> Statements:
+    """C that computes numbers.
 
     Parameters
     ----------
@@ -47,22 +67,33 @@ def statements(
         Expressions of the graph's inputs.
     comments : mapping of int to str
         Comment on the section that begins at a node.
-
-    Returns
-    -------
-    lines, expressions : list of str
+    split : bool
+        In parts if it is long.
     """
-    numbers = [x for x in wanted if isinstance(x, Number)]
-    lines: list[str] = []
-    pending = sorted(comments)
-    for index in reachable(graph, numbers):
-        node = graph.nodes[index]
-        if node[0] in ('constant', 'input'):
-            continue
-        while pending and pending[0] <= index:
-            lines += ['', f'  /* {comments[pending.pop(0)]} */']
-        lines.append(f'  const double t{index} = {_expression(graph, node, inputs)};')
-    return lines, [_operand(graph, graph.lift(x), inputs) for x in wanted]
+    results, pending = [graph.lift(x) for x in wanted], sorted(comments)
+    leaves = ('constant', 'input')
+    needed = [i for i in reachable(graph, results) if graph.nodes[i][0] not in leaves]
+    size = PART if split and len(needed) > LONG else max(len(needed), 1)
+    parts = [needed[first : first + size] for first in range(0, len(needed), size)]
+
+    def on(index: int) -> Iterable[int]:
+        return arguments(graph.nodes[index])
+
+    places, count = slots(graph, parts, on, results) if len(parts) > 1 else ({}, 0)
+    texts = []
+    for part in parts:
+        before = {j for index in part for j in on(index) if j in places} - {*part}
+        lines = [f'  const double t{j} = kept[{places[j]}];' for j in sorted(before)]
+        for index in part:
+            while pending and pending[0] <= index:
+                lines += ['', f'  /* {comments[pending.pop(0)]} */']
+            value = _expression(graph, graph.nodes[index], inputs)
+            lines.append(f'  const double t{index} = {value};')
+            if index in places:
+                lines.append(f'  kept[{places[index]}] = t{index};')
+        texts.append('\n'.join(lines))
+    values = [f'kept[{places[i]}]' if i in places else _operand(graph, i, inputs) for i in results]
+    return Statements(texts, values, count)
 
 
 def _operand(graph: Graph, index: int, inputs: Sequence[str]) -> str:
@@ -91,6 +122,7 @@ def _expression(graph: Graph, node: tuple[Any, ...], inputs: Sequence[str]) -> s
 
 
 PRECISE_IN_C = 0.025  # see `Closing.require`; nothing else takes over the rest
+PART, LONG = 1000, 4000  # statements of a part, and of a function that has none
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
 
 
@@ -148,8 +180,8 @@ def _body(
     goal: str,
     friction: bool,
     derivatives: bool,
-) -> tuple[list[str], list[str]]:
-    """Statements, then expressions of the efforts, of the guard and of the ranges."""
+) -> Statements:
+    """Of the efforts, of their derivatives, of the guard and of the ranges."""
     largest = MOST_OPERATIONS * (2 if derivatives else 1)
     graph, count = Graph(largest), len(description.independent)
     given = graph.inputs(3 * count + 6)
@@ -254,10 +286,8 @@ int {name}_inverse_dynamics_derivatives(const double *y, const double *y_dot,
 """
 
 
-def _source(
-    name: str, description: MechanismDescription, bodies: list[tuple[list[str], list[str]]]
-) -> str:
-    functions = '\n'.join(_function(name, description, *body) for body in bodies)
+def _source(name: str, description: MechanismDescription, bodies: Sequence[Statements]) -> str:
+    functions = '\n'.join(_function(name, description, body) for body in bodies)
     return f"""\
 /* Inverse dynamics of {description.name}, generated by masticator export-c. See {name}.h.
  *
@@ -267,15 +297,23 @@ def _source(
 #include "{name}.h"
 
 #include <math.h>
-
+{_APART if any(body.kept for body in bodies) else ''}
 {functions}"""
 
 
-def _function(
-    name: str, description: MechanismDescription, lines: list[str], results: list[str]
-) -> str:
+# Compilers take minutes for one long function, and put together what is called once.
+_APART = """
+#ifdef __GNUC__
+#define APART __attribute__((noinline))
+#else
+#define APART
+#endif
+"""
+
+
+def _function(name: str, description: MechanismDescription, body: Statements) -> str:
     """One function; with more results than efforts, the others are their derivatives."""
-    *values, guard, within = results
+    *values, guard, within = body.values
     count = len(description.actuated)
     efforts, slopes = values[:count], values[count:]
     unused = ''.join(f'  (void){part};\n' for part in ('y', 'y_dot', 'y_ddot', 'wrench'))
@@ -284,9 +322,19 @@ def _function(
         for i, (value, joint) in enumerate(zip(efforts, description.actuated, strict=True))
     )
     stores += ''.join(f'  by_input[{i}] = {value};\n' for i, value in enumerate(slopes))
-    text = '\n'.join(lines)
     suffix, further = ('_derivatives', ', double *by_input') if slopes else ('', '')
-    return f"""\
+    given = 'const double *y, const double *y_dot, const double *y_ddot, const double *wrench'
+    text, before = '\n'.join(body.parts), ''
+    if body.kept:
+        before = ''.join(
+            f'static APART void part{suffix}_{i}({given}, double *kept)\n'
+            f'{{\n{unused}  (void)kept;\n{part}\n}}\n\n'
+            for i, part in enumerate(body.parts)
+        )
+        text = f'  double kept[{body.kept}];\n\n' + '\n'.join(
+            f'  part{suffix}_{i}(y, y_dot, y_ddot, wrench, kept);' for i in range(len(body.parts))
+        )
+    return f"""{before}\
 int {name}_inverse_dynamics{suffix}(const double *y, const double *y_dot, const double *y_ddot,
                             const double *wrench, double *effort{further})
 {{

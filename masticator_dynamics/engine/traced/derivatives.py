@@ -33,7 +33,7 @@ from masticator_dynamics.engine.traced.friction import (
     smoothness,
 )
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.engine.traced.load_cases import LoadCases, transmitted
+from masticator_dynamics.engine.traced.load_cases import LoadCases, bearing_forces
 from masticator_dynamics.engine.traced.matrices import solve_triangle
 from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pick
 from masticator_dynamics.engine.traced.sign_pattern import Goal, SignPattern, Terms, direction
@@ -71,7 +71,7 @@ def _solution_rules(run: Evaluation, rules: Rules) -> None:
     """How solutions of linear systems change with these: as solutions of the same systems."""
     for stage in run.plan.stages:
         for solved in stage.solved:
-            on = [*solved.right, *_flat(solved.matrix)]
+            on = [*solved.right, *vec.flat(solved.matrix)]
             for x, row in zip(solved.found, solved.inverse, strict=True):
                 rules.add_implicit(x, on, functools.partial(_solution, solved, row))
     forces = run.forces
@@ -94,7 +94,7 @@ def _solution_rules(run: Evaluation, rules: Rules) -> None:
             )
             return moved[i] + vec.dot([b[i] for b in forces.basis], along)
 
-        on = [*freedoms, *_flat(rates)]
+        on = [*freedoms, *vec.flat(rates)]
         for i, x in enumerate(efforts_):
             rules.add_implicit(x, on, functools.partial(least_norm, i))
 
@@ -165,11 +165,7 @@ def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
 def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
     """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
     rows = forward(wanted, range(inputs), motion_rules(run, inputs))
-    return [run.valid(), *wanted, *_flat(rows)]
-
-
-def _flat(rows: Sequence[Sequence[Any]]) -> list[Any]:
-    return [x for row in rows for x in row]
+    return [run.valid(), *wanted, *vec.flat(rows)]
 
 
 def efforts(run: InverseDynamics, inputs: int) -> list[Scalar]:
@@ -210,9 +206,7 @@ def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Sc
     left, smooth = [*balance.freedoms], []
     if rubs:
         found = balance.multipliers
-        bearing = [
-            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, found)) for m in motors
-        ]
+        bearing = bearing_forces(run, found)
         across = [direction(*force[:2])[0] for force in bearing]
         left += [amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(own)]
         loads = [lane_pick(found[c.stage][c.row], c.lane) for c in contacts]
@@ -220,7 +214,7 @@ def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Sc
         smooth = smoothness(run, contacts, per_newton, across)
     inputs = 3 * len(run.plan.independent) + 6
     wanted = [*range(inputs), *range(first, first + len(given))]
-    return [run.valid(), *smooth, *_flat(forward(left, wanted, motion_rules(run, inputs)))]
+    return [run.valid(), *smooth, *vec.flat(forward(left, wanted, motion_rules(run, inputs)))]
 
 
 def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
@@ -275,7 +269,7 @@ def by_parameters(run: InverseDynamics, inputs: Sequence[int]) -> list[Scalar]:
     """Efforts of least norm, and their derivatives by parameters."""
     efforts_ = LeastNorm(run).efforts()
     rows = forward(efforts_, inputs, parameter_rules(run, inputs))
-    return [run.valid(), *efforts_, *_flat(rows)]
+    return [run.valid(), *efforts_, *vec.flat(rows)]
 
 
 def gradient(run: InverseDynamics, weights: Sequence[Any], inputs: Sequence[int]) -> list[Scalar]:
@@ -337,5 +331,5 @@ class BestEfforts:
         for x in (*self._held, *self._signs):
             _of_result(rules, x, dict.fromkeys(range(inputs), 0.0))
         for wanted in (self._found.efforts(), [found[row] for row in rows]):
-            outputs += [*wanted, *_flat(forward(wanted, range(inputs), rules))]
+            outputs += [*wanted, *vec.flat(forward(wanted, range(inputs), rules))]
         return outputs

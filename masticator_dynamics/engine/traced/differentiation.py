@@ -10,8 +10,7 @@ of an independent joint have been recorded already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from masticator_dynamics.engine.traced.numbers import (
     is_known,
     lane_pick,
     lane_sum,
+    reachable,
     select,
     sign_of,
 )
@@ -113,25 +113,6 @@ def reverse(output: Scalar, inputs: Sequence[int], rules: Rules | None = None) -
     return list(found.values())
 
 
-def _needed(
-    graph: Graph,
-    outputs: Collection[int],
-    closed: Collection[int],
-    implicit: Mapping[int, tuple[list[int], Any]] = MappingProxyType({}),
-) -> list[int]:
-    """Nodes that outputs depend on, not looking behind those that are closed."""
-    needed: set[int] = set()
-    pending = list(outputs)
-    while pending:
-        i = pending.pop()
-        if i not in needed:
-            needed.add(i)
-            if i in closed:
-                continue
-            pending.extend(implicit[i][0] if i in implicit else arguments(graph.nodes[i]))
-    return sorted(needed)
-
-
 def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, Any]:
     """Derivatives of nodes by one input."""
     slopes: dict[int, Any] = {}
@@ -141,7 +122,12 @@ def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, 
     def of(x: Scalar) -> Any:
         return slopes[x.index] if isinstance(x, Number) else 0.0
 
-    for i in _needed(graph, outputs, closed, implicit):
+    def on(i: int) -> Iterable[int]:
+        if i in closed:
+            return ()
+        return implicit[i][0] if i in implicit else arguments(graph.nodes[i])
+
+    for i in reachable(graph, outputs, on):
         node = graph.nodes[i]
         if i in closed:
             slopes[i] = rules[i][k]
@@ -220,7 +206,12 @@ class _Reverse:
         wanted = set(self._found)
         closed = {i for i, known in self._rules.items() if wanted <= known.keys()}
         self._adjoints[output.index] = 1.0
-        for i in reversed(_needed(self._graph, [output.index], closed)):
+        nodes = self._graph.nodes
+
+        def on(i: int) -> Iterable[int]:
+            return () if i in closed else arguments(nodes[i])
+
+        for i in reversed(reachable(self._graph, [output.index], on)):
             if i in self._adjoints:
                 self._hand_on(i, self._adjoints[i], i in closed)
 
@@ -289,7 +280,7 @@ def evaluated(graph: Graph, outputs: Sequence[Scalar], given: Any) -> Any:
     values: dict[int, Any] = {}
     indices = [graph.lift(x) for x in outputs]
     with np.errstate(all='ignore'):
-        for i in _needed(graph, indices, ()):
+        for i in reachable(graph, indices):
             operation, *rest = graph.nodes[i]
             if operation == 'input':
                 values[i] = given[:, rest[0]]

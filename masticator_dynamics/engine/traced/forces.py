@@ -282,7 +282,8 @@ class Forces:
     @property
     def _known(self) -> bool:
         """Whether this is computed on floats, none of them in lanes."""
-        recorded = any(isinstance(x, Number) for x in self._wrench)
+        numbers = [*self._wrench, *(rate for m in self.motors for rate in m.rates)]
+        recorded = any(isinstance(x, Number) for x in numbers)
         return not recorded and all(m.lanes == 1 for m in self.motors)
 
     def _usual_rates(self) -> FloatArray:

@@ -212,14 +212,12 @@ def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
         Where on it, m.
     """
     ends_x, ends_y, table = (part.tolist() for part in surface.pieces())
-    cells = [_chosen(x, ends_x, [_flat(row[j]) for row in table]) for j in range(len(ends_y) - 1)]
+    cells = [
+        _chosen(x, ends_x, [vec.flat(row[j]) for row in table]) for j in range(len(ends_y) - 1)
+    ]
     coefficients, powers = _chosen(y, ends_y, cells), len(table[0][0][0])
     rows = [coefficients[k : k + powers] for k in range(0, len(coefficients), powers)]
     return polynomial_2(rows, _in_cell(x, ends_x), _in_cell(y, ends_y))
-
-
-def _flat(rows: list[list[float]]) -> list[float]:
-    return [x for row in rows for x in row]
 
 
 def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:

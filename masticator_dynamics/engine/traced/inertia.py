@@ -18,7 +18,7 @@ import numpy as np
 
 from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Twist
+from masticator_dynamics.engine.traced.bodies import Body, Twist, is_base
 from masticator_dynamics.engine.traced.numbers import is_known, stacked
 from masticator_dynamics.engine.traced.vectors import Matrix, Vector
 
@@ -88,25 +88,48 @@ class Spread:
         return force, moment
 
 
-def powers(swing: Swing, acceleration: Vector, twist: Twist) -> list[Any]:
-    """Power of what each unit of the ten inertial numbers needs, in a virtual motion.
+def powers(body: Body, rotation: Matrix) -> list[list[Any]]:
+    """Power of what each unit of the ten inertial numbers needs, per unit independent velocity.
 
-    In the order of ``engine.parameters.INERTIAL``, in body axes.
+    By Newton's and Euler's equations in axes of the body's own, where most of their terms vanish;
+    rows (n_y, 10) in the order of ``engine.parameters.INERTIAL``.
+
+    Parameters
+    ----------
+    rotation : matrix
+        From these axes to those of the body.
     """
-    velocity, turning = twist
-    axes = [vec.cross(turning, swing.axis(i)) for i in range(3)]
-    second = [swing.second(i) for i in range(3)]
-    first = [vec.dot(second[i], velocity) + vec.dot(acceleration, axes[i]) for i in range(3)]
-    x, y, z = (vec.dot(second[i], axes[i]) for i in range(3))
+    axes, joint = vec.product(body.rotation, rotation), body.joint
 
-    def mixed(i: int, j: int) -> Any:
-        return -(vec.dot(second[i], axes[j]) + vec.dot(second[j], axes[i]))
+    def own(twist: Twist, rate: Any) -> Twist:
+        if not is_base(joint.parent):
+            return vec.rotate_back(axes, twist[0]), vec.rotate_back(axes, twist[1])
+        along = vec.scale(rotation[2], rate)  # the joint's axis, of which the base has no motion
+        return (along, vec.ZERO) if joint.slides else (vec.ZERO, along)
 
+    _, turning = own(body.twist, joint.velocity)
+    _, change = own((vec.ZERO, body.angular_acceleration), joint.acceleration)
+    acceleration = vec.rotate_back(axes, body.acceleration)
+
+    def wrench(numbers: list[float]) -> tuple[Vector, Vector]:
+        """Force and moment about the origin that a body with these numbers needs."""
+        moments = Moments.from_numbers(numbers)
+        first, second = moments.first.tolist(), moments.second.tolist()
+        inward = vec.cross(turning, vec.cross(turning, first))
+        force = vec.add(vec.cross(change, first), inward)
+        gyroscopic = vec.cross(turning, vec.apply(second, turning))
+        moment = vec.add(vec.cross(first, acceleration), vec.apply(second, change))
+        return (
+            vec.add(vec.scale(acceleration, moments.mass), force),
+            vec.add(moment, gyroscopic),
+        )
+
+    needed = [wrench(unit) for unit in np.eye(10).tolist()]
+    rows = [own(*of) for of in zip(body.twists, joint.tangent, strict=True)]
     return [
-        vec.dot(acceleration, velocity), *first,
-        0.5 * (y + z - x), 0.5 * (z + x - y), 0.5 * (x + y - z),
-        mixed(0, 1), mixed(0, 2), mixed(1, 2),
-    ]  # fmt: skip
+        [vec.dot(force, velocity) + vec.dot(moment, turn) for force, moment in needed]
+        for velocity, turn in rows
+    ]
 
 
 def _numbers(inertia: Any) -> tuple[Any, bool]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
@@ -22,6 +22,24 @@ if TYPE_CHECKING:
 Function = Callable[[Any], list[Any]]  # output numbers of an evaluation, see `outputs.py`
 VALID, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
 MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
+_Given = ParamSpec('_Given')
+_Made = TypeVar('_Made')
+
+
+def _once(
+    make: Callable[Concatenate[Kernels, _Given], _Made],
+) -> Callable[Concatenate[Kernels, _Given], _Made]:
+    """A method whose result for the same arguments is made once, for as long as its object is."""
+
+    @functools.wraps(make)
+    def found(self: Kernels, /, *of: _Given.args, **named: _Given.kwargs) -> _Made:
+        key = f'{make.__name__} {of} {named}'
+        if key not in self.made:
+            self.made[key] = make(self, *of, **named)
+        made: _Made = self.made[key]
+        return made
+
+    return found
 
 
 class Kernels:
@@ -46,9 +64,9 @@ class Kernels:
         driving: Sequence[str],
         variable: Variable | None = None,
     ):
-        self.description, self._structure, self.variable = description, structure, variable
+        self.description, self.structure, self.variable = description, structure, variable
         self.constants = NONE if variable is None else variable.numbers
-        self._driving = tuple(driving)
+        self.driving, self.made = tuple(driving), dict[str, Any]()
         self.freedoms, self.actuators = len(description.independent), len(description.actuated)
         self.rows = sum(c.size for c in structure.constraints)
         self.outputs = EFFORT + self.actuators + self.rows
@@ -179,6 +197,7 @@ class Kernels:
             'efforts', self.actuators, lambda run: _derivatives().efforts(run, self.inputs)
         )
 
+    @_once
     def contact_derivatives(self, rows: Sequence[int]) -> Code:
         """The same for the multipliers of contacts."""
         return self._derived(
@@ -189,6 +208,7 @@ class Kernels:
         outputs = 1 + count * (1 + self.inputs)
         return Code(self, f'derivatives of {kind}', function, outputs)
 
+    @_once
     def best_derivatives(
         self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
     ) -> RowCode:
@@ -214,6 +234,7 @@ class Kernels:
             lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
+    @_once
     def imbalance_derivatives(self, friction: bool) -> RowCode:
         """Whether it is valid, and derivatives of what efforts leave unbalanced (m, k).
 
@@ -241,12 +262,12 @@ class Kernels:
         """Whether it is valid, and positions of all joints."""
         return Code(self, 'positions', lambda run: [run.valid(), *run.positions()], 1 + self.tree)
 
-    @functools.cache  # noqa: B019 - lives as long as the mechanism
+    @_once
     def parameter_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
         """Whether it is valid, efforts, and their derivatives by some of the constants."""
         return self._by_parameters('derivatives', places, at_positions, 0)
 
-    @functools.cache  # noqa: B019
+    @_once
     def parameter_gradient(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
         """Whether it is valid, and derivatives of a weighted sum of efforts by some constants.
 
@@ -254,7 +275,7 @@ class Kernels:
         """
         return self._by_parameters('gradient', places, at_positions, self.actuators)
 
-    @functools.cache  # noqa: B019
+    @_once
     def position_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
         """Whether it is valid, actuated positions, and their derivatives (n_u, n_y) and (n_u, n_p).
 
@@ -294,26 +315,6 @@ class Kernels:
             largest=3 * MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
-    def regressor(self, names: Sequence[str], friction: bool) -> RowCode:
-        """Whether it is valid, and columns of the regressor, see `traced/regressor.py`.
-
-        Inputs are followed by positions of all joints and, with friction, by loads.
-        """
-        first = self.inputs + self.tree
-        contacts = len(self.description.contacts)
-        inputs = first + (2 * self.actuators + contacts) * friction
-
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
-            from masticator_dynamics.engine.traced.regressor import columns
-
-            run = self.run(given[:first], False, True, given[inputs:])
-            return columns(run, names, given[first:inputs])
-
-        return RowCode(
-            'regressor', inputs, 1 + len(names) * self.freedoms, function,
-            lambda: [*self.identity, tuple(names)], constants=self.constants, streamed=True,
-        )  # fmt: skip
-
     # Machine code
 
     def _entry_text(self) -> str:
@@ -325,14 +326,14 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        of = self.variable.identity if self.variable else [self.description, self._structure]
-        return [*identity(*of[:2]), *of[2:], self._driving]
+        of = self.variable.identity if self.variable else [self.description, self.structure]
+        return [*identity(*of[:2]), *of[2:], self.driving]
 
     def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
         """Description and structure, with some numbers recorded where there are such."""
         if self.variable and any(isinstance(x, Number) for x in constants):
             return self.variable.recorded(constants)
-        return self.description, self._structure
+        return self.description, self.structure
 
     def run(
         self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
@@ -354,7 +355,7 @@ class Kernels:
 
         end, plain = len(given) - self.tree * at_positions, len(given) == self.inputs
         return InverseDynamics(
-            *self.recorded(constants), given[:end], self._driving,
+            *self.recorded(constants), given[:end], self.driving,
             share and plain and not self.variable, given[end:] if at_positions else None,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from masticator_dynamics.engine.traced.numbers import Graph, Number, Scalar, arguments, reachable
+from masticator_dynamics.engine.traced.numbers import Graph, Scalar, arguments, reachable
 
 # Contraction to fused multiply-add and reciprocals only: NaN and infinity keep their meaning.
 FLAGS = 'contract nsz arcp'
@@ -108,17 +108,23 @@ def loops(graph: Graph, needed: Sequence[int]) -> list[int]:
         if node[0] == 'carried':
             changing[index] = frozenset((node[1],))
             continue
-        found = frozenset().union(*(changing[i] for i in arguments(node)))
+        found = frozenset().union(*(changing.get(i, frozenset()) for i in arguments(node)))
         changing[index] = found - {node[1]} if node[0] == 'repeat' else found
     # Loops are numbered from the outer to the inner.
     return [max(changing[index], default=0) for index in needed]
 
 
 class Writer:
-    """Writes one function; a number with lanes is a vector, as wide as the next power of two."""
+    """Writes one function; a number with lanes is a vector, as wide as the next power of two.
 
-    def __init__(self, graph: Graph, name: str):
-        self._graph, self._name = graph, name
+    Parameters
+    ----------
+    first : int
+        Number of the input that ``given`` begins with.
+    """
+
+    def __init__(self, graph: Graph, name: str, first: int = 0):
+        self._graph, self._name, self._first = graph, name, first
         self._together = 1  # outputs written at once
         self._memory = ['given', 'out']  # addresses that the function takes
         self._lines: list[str] = []
@@ -147,7 +153,11 @@ class Writer:
         self._outputs = [self._graph.lift(x) for x in outputs]
         for first in range(0, len(outputs), self._together):
             self._ready[max(self._outputs[first : first + self._together])].append(first)
-        return reachable(self._graph, [Number(self._graph, i) for i in self._outputs])
+        return reachable(self._graph, self._outputs, self._on)
+
+    def _on(self, index: int) -> tuple[int, ...]:
+        """Nodes that are needed before this one."""
+        return arguments(self._graph.nodes[index])
 
     def _defined(self, name: str, nodes: Sequence[int]) -> str:
         """A function of these nodes, after the lines that it has already."""
@@ -275,7 +285,7 @@ class Writer:
         self._say(f'%t{index} = select {truth} %c{index}, {kind} {a}, {kind} {b}')
 
     def _input(self, index: int, node: tuple[Any, ...]) -> None:
-        self._load(index, '%given', node[1])
+        self._load(index, '%given', node[1] - self._first)
 
     def _load(self, index: int, memory: str, position: int) -> None:
         """A node from its place in memory."""

@@ -105,10 +105,7 @@ class LoadCases:
         self._load(inertial, friction)
         balance = self._balance(efforts, inertial)
         found = balance.multipliers
-        bearing = [
-            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, found))
-            for m in self._forces.motors
-        ]
+        bearing = bearing_forces(self._run, found)
         observed: list[Vector] = [
             [lane_pick(x, lane) for x in transmitted(joint, found)]
             for joint, lane in self._observed
@@ -176,3 +173,11 @@ def transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
             if joint.body in chain(wrench.body, stage):
                 force = vec.subtract(force, vec.scale(wrench.force, multiplier))
     return force
+
+
+def bearing_forces(run: InverseDynamics, multipliers: dict[Stage, list[Any]]) -> list[Vector]:
+    """The same of the actuated joints, per entry of ``Forces.motors``, in the joints' own axes."""
+    return [
+        vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, multipliers))
+        for m in run.forces.motors
+    ]

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.status import RefusedError
+from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
-from masticator_dynamics.engine.traced.load_cases import LoadCases
+from masticator_dynamics.engine.traced.load_cases import LoadCase, LoadCases
 from masticator_dynamics.engine.traced.numbers import Scalar
 from masticator_dynamics.engine.traced.reference import Reference
 
@@ -93,12 +94,15 @@ class Tables:
         cases = LoadCases(run, self._friction, observed_joints(run.plan.description, self._goals))
         goal = goal_of(run, self._goals, self._friction)
         columns = [cases.load, *cases.free, *cases.coulomb]
-        axes = range(3)
+
+        def bearing(case: LoadCase) -> Iterator[tuple[Any, ...]]:
+            of_axes = [run.per_actuator([force[x] for force in case.bearing]) for x in range(3)]
+            return zip(*of_axes, strict=True)
+
         tables: list[list[list[Any]]] = [
             [run.per_actuator(c.efforts) for c in columns],
-            [_flat(zip(*(run.per_actuator([b[x] for b in c.bearing]) for x in axes), strict=True))
-             for c in columns],
-            [_flat(c.observed) for c in columns],
+            [vec.flat(bearing(c)) for c in columns],
+            [vec.flat(c.observed) for c in columns],
             [run.in_block_order(c.multipliers) for c in columns],
             [c.rest for c in columns],
         ]  # fmt: skip
@@ -107,10 +111,6 @@ class Tables:
         return [
             run.valid(), 0.0, -1.0, 0.0,
             *(x for table in tables for row in zip(*table, strict=True) for x in row),
-            *_flat(c.coulomb for c in contacts), *_flat(c.viscous for c in contacts),
+            *vec.flat(c.coulomb for c in contacts), *vec.flat(c.viscous for c in contacts),
             *(x for part in (weights, goal.drag, goal.per_newton) for x in run.per_actuator(part)),
         ]  # fmt: skip
-
-
-def _flat(vectors: Any) -> list[Any]:
-    return [x for vector in vectors for x in vector]

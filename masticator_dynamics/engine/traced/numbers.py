@@ -361,17 +361,67 @@ def lane_pick(x: Scalar, lane: int) -> Any:
     return float(x.values[lane]) if isinstance(x, Lanes) else x
 
 
-def reachable(graph: Graph, outputs: Iterable[Number]) -> list[int]:
-    """Nodes that outputs depend on, in the order in which they can be computed."""
+def reachable(
+    graph: Graph, outputs: Iterable[int], on: Callable[[int], Iterable[int]] | None = None
+) -> list[int]:
+    """Nodes that some depend on, these included, in the order in which they can be computed.
+
+    Parameters
+    ----------
+    graph : Graph
+    outputs : iterable of int
+        Nodes.
+    on : callable, optional
+        Gives the nodes on which one depends, if not its arguments.
+    """
     needed: set[int] = set()
-    pending = [number.index for number in outputs]
+    pending = list(outputs)
     while pending:
         index = pending.pop()
-        if index in needed:
-            continue
-        needed.add(index)
-        pending.extend(arguments(graph.nodes[index]))
+        if index not in needed:
+            needed.add(index)
+            pending.extend(on(index) if on else arguments(graph.nodes[index]))
     return sorted(needed)
+
+
+def slots(
+    graph: Graph,
+    parts: Sequence[Sequence[int]],
+    on: Callable[[int], Iterable[int]],
+    results: Iterable[int] = (),
+) -> tuple[dict[int, int], int]:
+    """Places in memory for nodes that later parts need, and how many places there are.
+
+    Constants need none. A place serves another node after the last part that needs the first.
+
+    Parameters
+    ----------
+    graph : Graph
+    parts : sequence of sequence of int
+        Nodes in their order.
+    on : callable
+        Gives the nodes on which one depends.
+    results : iterable of int
+        Nodes that are needed after all parts.
+    """
+    last: dict[int, int] = {}
+    for i, part in enumerate(parts):
+        for index in part:
+            last.update(dict.fromkeys([index, *on(index)], i))
+    last.update(dict.fromkeys(results, len(parts)))
+    places: dict[int, int] = {}
+    size, free = 0, []
+    ends: list[list[int]] = [[] for _ in [*parts, None]]
+    for i, part in enumerate(parts):
+        free += ends[i - 1] if i else []
+        for index in part:
+            if last[index] > i and graph.nodes[index][0] != 'constant':
+                if not free:
+                    free.append(size)
+                    size += 1
+                places[index] = free.pop()
+                ends[last[index]].append(places[index])
+    return places, size
 
 
 def arguments(node: tuple[Any, ...]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.actuated_inertia import ActuatedInertia
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
-from masticator_dynamics.engine.traced.load_cases import transmitted
+from masticator_dynamics.engine.traced.load_cases import bearing_forces, transmitted
 from masticator_dynamics.engine.traced.matrices import singular_squares
 from masticator_dynamics.engine.traced.numbers import (
     absolute,
@@ -80,10 +80,7 @@ class Quantities:
 
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, the joint's axes."""
-        forces = [
-            vec.rotate_back(m.joint.body.rotation, transmitted(m.joint, self._forces.by_stage))
-            for m in self._run.forces.motors
-        ]
+        forces = bearing_forces(self._run, self._forces.by_stage)
         parts = [self._run.per_actuator([force[x] for force in forces]) for x in range(3)]
         return [x for force in zip(*parts, strict=True) for x in force]
 
@@ -133,11 +130,11 @@ class Quantities:
 
     def mass(self) -> list[Any]:
         """Mass matrix in independent coordinates."""
-        return [x for row in self._run.mass for x in row]
+        return vec.flat(self._run.mass)
 
     def actuated_inertia(self) -> list[Any]:
         """Inertia in actuated space (S0 Eq. 59)."""
-        return [x for row in self._inertia.matrix() for x in row]
+        return vec.flat(self._inertia.matrix())
 
     def load_inertia(self) -> list[Any]:
         """Its diagonal."""

@@ -12,50 +12,69 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
+from masticator_dynamics.engine.parameters import INERTIAL, bodies_with_mass
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Joint
 from masticator_dynamics.engine.traced.friction import Contact, friction_of_actuators, losses
 from masticator_dynamics.engine.traced.inertia import powers
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+from masticator_dynamics.engine.traced.kernels import Kernels
 from masticator_dynamics.engine.traced.numbers import Scalar, absolute, square_root, stacked
+from masticator_dynamics.engine.traced.row_code import RowCode
 
 Columns = dict[str, list[Any]]
 
 
-def columns(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -> list[Scalar]:
-    """Whether a row is valid, and the columns of some parameters, one after the other.
+def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> RowCode:
+    """Whether a row counts, efforts of least norm per generalised force, and the columns.
+
+    These efforts are (n_u, n_y), the columns (n_y, names). Inputs are y_dot, y_ddot, and positions
+    of all joints; with friction, then loads: force across the axis of each actuated joint (two
+    components each), and the multiplier of each contact.
 
     Parameters
     ----------
-    run : InverseDynamics
-        Without limbs in lanes.
+    kernels : Kernels
     names : sequence of str
         Of the parameters (``engine/parameters.py``).
-    loads : sequence of number
-        Force across the axis of each actuated joint (two components each), then the multiplier of
-        each contact; empty without friction.
+    friction : bool
     """
+    n, motors, contacts = kernels.freedoms, kernels.actuators, len(kernels.description.contacts)
+    first = 2 * n + kernels.tree
+    inputs = first + (2 * motors + contacts) * friction
+
+    def function(given: Sequence[Any], share: bool) -> list[Any]:
+        rates, q = given[: 2 * n], given[2 * n : first]
+        y = [q[kernels.structure.index(name)] for name in kernels.description.independent]
+        at = [*y, *rates, *[0.0] * 6, *q]
+        return _outputs(kernels.run(at, False, True, given[inputs:]), names, given[first:inputs])
+
+    return RowCode(
+        'regressor', inputs, 1 + n * (motors + len(names)), function,
+        lambda: [*kernels.identity, tuple(names)], constants=kernels.constants, streamed=True,
+    )  # fmt: skip
+
+
+def _outputs(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -> list[Scalar]:
     found = _inertial(run) | _of_joints(run)
     if loads:
         found |= _frictional(run, loads)
-    return [run.valid(), *(x for name in names for x in found[name])]
+    freedoms = range(len(run.plan.independent))
+    driven = [
+        run.per_actuator(run.forces.least_norm([float(j == k) for j in freedoms])) for k in freedoms
+    ]
+    by_motor = vec.flat(zip(*driven, strict=True))
+    return [run.valid(), *by_motor, *(found[name][k] for k in freedoms for name in names)]
 
 
 def _inertial(run: InverseDynamics) -> Columns:
     found: Columns = {}
-    tree, units = run.plan.tree, np.eye(len(INERTIAL))
+    frames = run.plan.tree.frames
     for link, k in bodies_with_mass(run.plan.structure.in_floats).items():
-        body = run.plan.body(k)
-        own = [powers(run.forces.swing(body), body.acceleration, twist) for twist in body.twists]
-        for name, unit in zip(INERTIAL, units, strict=True):
-            # In the axes of the link a unit of one number is several in those of the body.
-            turned = Moments.from_numbers(unit).turned(tree.frames[link].rotation)
-            weights = stacked([turned.numbers()])
-            found[f'{link}.{name}'] = [vec.dot(weights, column) for column in own]
+        own = powers(run.plan.body(k), stacked([frames[link].rotation]))
+        for name, column in zip(INERTIAL, zip(*own, strict=True), strict=True):
+            found[f'{link}.{name}'] = list(column)
     return found
 
 

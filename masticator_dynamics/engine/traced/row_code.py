@@ -20,7 +20,7 @@ from masticator_dynamics.engine.traced.machine_code import (
     this_processor,
 )
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
-from masticator_dynamics.engine.traced.rows_ir import rows_function, table_function
+from masticator_dynamics.engine.traced.rows_ir import LINE, rows_function, table_function
 from masticator_dynamics.files import kept
 
 NONE: FloatArray = np.empty(0)
@@ -138,7 +138,7 @@ class RowCode:
         assert len(found) == self.outputs, (self.kind, len(found), self.outputs)
         if not width:
             return row_function(graph, found, 'row')
-        filled = [*found, *[0.0] * (padded(self.outputs, width) - self.outputs)]
+        filled = [*found, *[0.0] * (self._length - self.outputs)]
         if table:
             constants = len(self._constants)
             return table_function(graph, filled, 'table', width, self.inputs, constants)
@@ -226,13 +226,13 @@ class RowCode:
         if code.rows is None:
             return code.complete_one_by_one(given)
         width = this_processor().rows
-        out = _aligned(len(given), padded(self.outputs, width), width)
+        out = _aligned(len(given), self._length)
         function, rest = code.rows.rows, len(given) % width
         function(len(given) - rest, address(given), address(out))
         if rest:
             group = np.repeat(given[-1:], width, axis=0)
             group[:rest] = given[-rest:]
-            last = _aligned(width, padded(self.outputs, width), width)
+            last = _aligned(width, self._length)
             function(width, address(group), address(last))
             out[-rest:] = last[:rest]
         return out[:, : self.outputs]
@@ -247,37 +247,29 @@ class RowCode:
             given = np.broadcast_to(given, (len(constants), *given.shape[-2:]))
             own = np.broadcast_to(constants[:, None], (*given.shape[:-1], constants.shape[-1]))
             rows = np.concatenate([given, own], axis=-1)
-            return self.of_complete(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:2], -1)
+            found = self.of_complete(rows.reshape(-1, rows.shape[-1]))
+            return found.reshape(*rows.shape[:2], self.outputs)
         missing = -count % width
         if missing:
             given = np.concatenate([given, np.repeat(given[..., -1:, :], missing, -2)], axis=-2)
         given, constants = np.ascontiguousarray(given), np.ascontiguousarray(constants)
-        length = padded(self.outputs, width)
-        out = _aligned(len(constants) * (count + missing), length, width)
+        out = _aligned(len(constants) * (count + missing), self._length)
         apart = given[0].size if given.ndim > 2 else 0
         self.table.table(
             len(constants), count + missing, address(given), apart, address(constants), address(out)
         )
-        return out.reshape(len(constants), -1, length)[:, :count, : self.outputs]
+        return out.reshape(len(constants), -1, self._length)[:, :count, : self.outputs]
+
+    @property
+    def _length(self) -> int:
+        """Length of an output row of many, padded to whole registers, or cache lines."""
+        return self.outputs + -self.outputs % (LINE if self._streamed else this_processor().rows)
 
 
-def padded(outputs: int, width: int) -> int:
-    """Length of an output row, padded to whole registers of this width."""
-    return outputs + -outputs % width
-
-
-def _aligned(count: int, length: int, width: int) -> FloatArray:
-    """Rows aligned to registers: stores across cache lines take twice as long.
-
-    Parameters
-    ----------
-    count, length : int
-        Of the rows, a multiple of ``width`` long.
-    width : int
-        Numbers in a register.
-    """
-    memory = np.empty(count * length + width)
-    start = -address(memory) // memory.itemsize % width
+def _aligned(count: int, length: int) -> FloatArray:
+    """Rows that begin at a cache line: stores across two of them take twice as long."""
+    memory = np.empty(count * length + LINE)
+    start = -address(memory) // memory.itemsize % LINE
     return memory[start : start + count * length].reshape(count, length)
 
 

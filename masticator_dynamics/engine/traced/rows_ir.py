@@ -9,11 +9,18 @@ neighbours. Rows are read and written as square blocks of numbers, transposed in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced.llvm_ir import PAST_CACHES, Writer, pointer, type_of
-from masticator_dynamics.engine.traced.numbers import Graph, Scalar, arguments
+from masticator_dynamics.engine.traced.numbers import (
+    Graph,
+    Number,
+    Scalar,
+    arguments,
+    reachable,
+    slots,
+)
 
 LINE = 8  # numbers in a cache line
 PART, LONG = 600, 5000  # operations of a part, and of a function that has none
@@ -45,10 +52,8 @@ def rows_function(
     inputs : int
         Numbers in a row of input.
     streamed : bool
-        Write rows past the caches, if registers are as long as a cache line; rows must begin at
-        one, and fill whole ones.
+        Write rows past the caches; they must begin at a cache line, and fill whole ones.
     """
-    streamed = streamed and width == LINE
     writer = _RowsWriter(graph, f'{name}_group', width, (inputs, len(outputs)), streamed)
     return writer.function(outputs) + _loop(name, width, inputs, len(outputs), streamed)
 
@@ -60,18 +65,23 @@ def table_function(
 
     For m tables of n rows each as :func:`rows_function`, with constants that all rows of a table
     share: they follow the inputs in the recording. What depends on these alone is computed once for
-    each group. Inputs of successive tables are ``apart`` numbers apart, 0 for the same ones.
+    each table. Inputs of successive tables are ``apart`` numbers apart, 0 for the same ones.
     """
-    writer = _RowsWriter(graph, f'{name}_rows_group', width, (inputs, len(outputs)), False, True)
+    shared = _same_for_all(graph, outputs, inputs)
+    sizes = inputs, len(outputs)
+    once = Writer(graph, f'{name}_once', inputs)
+    writer = _RowsWriter(graph, f'{name}_rows_group', width, sizes, False, shared)
     loop = _loop(f'{name}_rows', width, inputs, len(outputs), False, True)
     double = pointer('double')
     return (
-        writer.function(outputs)
+        once.function([Number(graph, index) for index in shared])
+        + writer.function(outputs)
         + loop
         + f"""
 define void @{name}(i64 %m, i64 %n, {double} %given, i64 %apart, {double} %constants, {double} %out)
 nounwind #0 {{
 entry:
+  %shared = alloca double, i64 {max(len(shared), 1)}
   %any = icmp sge i64 %m, 1
   %length = mul i64 %n, {len(outputs)}
   br i1 %any, label %loop, label %done
@@ -83,7 +93,8 @@ loop:
   %in_table = getelementptr inbounds double, {double} %given, i64 %from
   %own = getelementptr inbounds double, {double} %constants, i64 %of
   %out_table = getelementptr inbounds double, {double} %out, i64 %to
-  call void @{name}_rows(i64 %n, {double} %in_table, {double} %out_table, {double} %own)
+  call void @{name}_once({double} %own, {double} %shared)
+  call void @{name}_rows(i64 %n, {double} %in_table, {double} %out_table, {double} %shared)
   %next = add i64 %table, 1
   %more = icmp slt i64 %next, %m
   br i1 %more, label %loop, label %done
@@ -121,8 +132,8 @@ done:
 """
 
 
-def _same_for_all(graph: Graph, inputs: int) -> set[int]:
-    """Nodes that depend on inputs from this number on, and on no others."""
+def _same_for_all(graph: Graph, outputs: Sequence[Scalar], inputs: int) -> dict[int, int]:
+    """Nodes that depend on inputs from this number on alone, and are needed by others; numbered."""
     found: set[int] = set()
     for index, node in enumerate(graph.nodes):
         if node[0] == 'input':
@@ -132,7 +143,10 @@ def _same_for_all(graph: Graph, inputs: int) -> set[int]:
             alone = bool(on) and found.issuperset(on)
         if alone:
             found.add(index)
-    return found
+    wanted = [graph.lift(x) for x in outputs]
+    others = (i for i in reachable(graph, wanted) if i not in found)
+    needed = {*wanted, *(j for i in others for j in arguments(graph.nodes[i]))} & found
+    return {index: place for place, index in enumerate(sorted(needed))}
 
 
 class _RowsWriter(Writer):
@@ -142,8 +156,8 @@ class _RowsWriter(Writer):
     ----------
     strides : (int, int)
         Numbers in an input row and in an output row.
-    shared : bool
-        What the recording has as further inputs is the same for all rows.
+    shared : dict of int to int
+        Nodes that are the same for all rows, and their places in the memory ``shared``.
     """
 
     def __init__(
@@ -153,15 +167,16 @@ class _RowsWriter(Writer):
         width: int,
         strides: tuple[int, int],
         streamed: bool,
-        shared: bool = False,
+        shared: Mapping[int, int] | None = None,
     ):
         super().__init__(graph, name)
-        if shared:
+        if shared is not None:
             self._memory.append('shared')
-        self._same = _same_for_all(graph, strides[0] if shared else len(graph.nodes))
-        self._width = self._together = width
+        self._shared = shared or {}
+        # Halves of a line that go past the caches must follow each other.
+        self._width, self._together = width, max(width, LINE) if streamed else width
         self._strides = strides
-        self._how = f'align {8 * LINE}, {PAST_CACHES}' if streamed else 'align 8'
+        self._how = f'align {8 * width}, {PAST_CACHES}' if streamed else 'align 8'
         self._columns: dict[int, str] = {}  # of the inputs
         self._names = 0
         self._slots: dict[int, int] = {}  # of nodes that later parts need, in the memory `kept`
@@ -178,7 +193,8 @@ class _RowsWriter(Writer):
         needed = self._ordered(outputs)
         size = PART if len(needed) > LONG else LONG
         parts = [needed[first : first + size] for first in range(0, len(needed), size)]
-        slots, shared = self._reserve_slots(parts), list(self._memory)
+        self._slots, size = slots(self._graph, parts, self._read_with)
+        shared = list(self._memory)
         if len(parts) > 1:
             self._memory.append('kept')
         self._begin()
@@ -190,7 +206,7 @@ class _RowsWriter(Writer):
             for memory in (self._lines, self._spread, self._columns, self._here):
                 memory.clear()
         kind, double = type_of(self._width), pointer('double')
-        kept = self._new(f'alloca {kind}, i64 {slots}, align {8 * self._width}')
+        kept = self._new(f'alloca {kind}, i64 {size}, align {8 * self._width}')
         if double != pointer(kind):
             kept = self._new(f'bitcast {pointer(kind)} {kept} to {double}')
         given = ', '.join(f'{double} %{name}' for name in shared)
@@ -199,29 +215,16 @@ class _RowsWriter(Writer):
         self._memory = shared
         return ''.join(texts) + self._defined(self._name, [])
 
-    def _reserve_slots(self, parts: Sequence[Sequence[int]]) -> int:
-        """Slots for nodes from the part that computes them to the last that needs them."""
-        last: dict[int, int] = {}
-        for i, part in enumerate(parts):
-            for index in part:
-                blocks = (self._outputs[k : k + self._together] for k in self._ready.get(index, ()))
-                last.update(dict.fromkeys(itertools.chain([index], *blocks), i))
-                last.update(dict.fromkeys(arguments(self._graph.nodes[index]), i))
-        size, free = 0, []
-        ends: list[list[int]] = [[] for _ in parts]
-        for i, part in enumerate(parts):
-            free += ends[i - 1] if i else []
-            for index in part:
-                if last[index] > i and self._graph.nodes[index][0] != 'constant':
-                    if not free:
-                        free.append(size)
-                        size += 1
-                    self._slots[index] = free.pop()
-                    ends[last[index]].append(self._slots[index])
-        return size
+    def _read_with(self, index: int) -> list[int]:
+        """Nodes that are read when one is written, and outputs that are written then."""
+        blocks = (self._outputs[k : k + self._together] for k in self._ready.get(index, ()))
+        return [*self._on(index), *itertools.chain(*blocks)]
 
     def _write(self, index: int) -> None:
-        super()._write(index)
+        if index in self._shared:
+            self._load(index, '%shared', self._shared[index])
+        else:
+            super()._write(index)
         self._here.add(index)
         if index in self._slots:
             place, kind = self._slot(index)
@@ -234,11 +237,11 @@ class _RowsWriter(Writer):
         return self._place('kept', self._slots[index] * self._width, kind), kind
 
     def _wide(self, index: int) -> int:
-        return 0 if index in self._same else self._width
+        return 0 if index in self._shared else self._width
 
     def _value(self, index: int, width: int) -> str:
         operation, *rest = self._graph.nodes[index]
-        column = operation == 'input' and index not in self._same
+        column = operation == 'input' and index not in self._shared
         if index in self._slots and index not in self._here:
             self._here.add(index)
             place, kind = self._slot(index)
@@ -248,8 +251,10 @@ class _RowsWriter(Writer):
         return self._columns[rest[0]] if column else super()._value(index, width)
 
     def _input(self, index: int, node: tuple[Any, ...]) -> None:
-        if index in self._same:
-            self._load(index, '%shared', node[1] - self._strides[0])
+        """It is in a register already."""
+
+    def _on(self, index: int) -> tuple[int, ...]:
+        return () if index in self._shared else super()._on(index)
 
     def _begin(self) -> None:
         inputs, width = self._strides[0], self._width
@@ -266,14 +271,18 @@ class _RowsWriter(Writer):
                 self._columns[first + column] = vector
 
     def _store(self, first: int, block: list[int]) -> None:
-        width, size, outputs = self._width, len(block), self._strides[1]
-        columns = [self._value(index, width) for index in block] + ['undef'] * (width - size)
-        kind = type_of(size)
-        for row, vector in enumerate(self._turned_over(columns)):
-            if size < width:
-                vector = self._shuffled(vector, 'undef', list(range(size)))
-            place = self._place('out', row * outputs + first, kind)
-            self._say(f'store {kind} {vector}, {pointer(kind)} {place}, {self._how}')
+        width, outputs = self._width, self._strides[1]
+        columns = [self._value(index, width) for index in block]
+        columns += ['undef'] * (-len(block) % width)
+        parts = [self._turned_over(columns[i : i + width]) for i in range(0, len(block), width)]
+        for row, vectors in enumerate(zip(*parts, strict=True)):
+            for done, vector in zip(range(0, len(block), width), vectors, strict=True):
+                size = min(width, len(block) - done)
+                if size < width:
+                    vector = self._shuffled(vector, 'undef', list(range(size)))
+                kind = type_of(size)
+                place = self._place('out', row * outputs + first + done, kind)
+                self._say(f'store {kind} {vector}, {pointer(kind)} {place}, {self._how}')
 
     def _turned_over(self, rows: list[str]) -> list[str]:
         """Columns of a square of vectors, i.e. its transpose."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ class Variable:
         """Of the parameters."""
         return tuple(self.values)
 
-    @property
+    @functools.cached_property
     def dependent(self) -> list[int]:
         """Joints whose positions the loops determine."""
         return [j for block in self.structure.blocks for j in block.joints]

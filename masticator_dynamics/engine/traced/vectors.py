@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors and matrices (lists of rows) of any kind of number."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced.numbers import total
@@ -60,3 +60,8 @@ def column(matrix: Matrix, c: int) -> Vector:
 def product(a: Matrix, b: Matrix) -> Matrix:
     """Matrix times matrix."""
     return [[dot(row, column(b, c)) for c in range(3)] for row in a]
+
+
+def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
+    """Elements of a matrix, or of vectors, row by row."""
+    return [x for row in rows for x in row]

@@ -21,19 +21,12 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.exported_table import ExportedTable, read_exported
 from masticator_dynamics.files.yaml_file import checked
-from masticator_dynamics.robot.laboratory.units import SI, UNITS, check_possible, unit_value
+from masticator_dynamics.robot.laboratory.texture_profile import openings
+from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
 from masticator_dynamics.robot.twin.food import Food
 
 SUFFIXES = ('.csv', '.txt', '.tsv', '.tab', '.dat', '.asc')  # of curves in a folder
-# Words in the names of columns (lower case, without accents), or their ends, in English, German
-# and French.
-_WORDS = {
-    'displacement': 'displacement distance position extension travel deformation stroke crosshead '
-    'compression weg abstand verformung stauchung deplacement course traverse ecrasement',
-    'force': 'force load kraft last charge effort',
-    'time': 'time zeit temps',
-}
-_ENDS = {kind: tuple(words.split()) for kind, words in _WORDS.items()}
+_ENDS = {kind: tuple(words.split()) for kind, words in CURVES['words'].items()}
 _BRACKETED = re.compile(r'[(\[{<]([^)\]}>]*)[)\]}>]')
 _BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
 
@@ -223,6 +216,8 @@ def _towards(displacement: FloatArray, force: FloatArray) -> tuple[FloatArray, F
 _TOUCH = 0.02  # share of the peak at which the compression begins
 _RISE = (0.1, 0.6)  # shares of the peak between which stiffness is taken
 _FRACTURE = 0.3  # share of the force lost where a food counts as breaking
+_BEYOND_NOISE = 0.1  # share of the peak below which nothing counts as breaking
+_BENDS = 1.1  # line of the rise over the largest force, from where on that force is a yield
 _FEWEST = 10  # rows
 
 
@@ -235,27 +230,32 @@ class FoodFit:
     food : Food
     residual : float
         RMS of law minus curve while the sample is compressed, over the peak.
-    breaks : bool
-        Whether the curve shows a fracture.
+    yields, breaks : bool
+        Whether the curve bends off from its rise, and whether it shows a fracture. Without a
+        yield, the largest force of the rise stands for it.
     touch : float
         m, displacement at which the compression begins.
+    notes : tuple of str
+        What of the curve is not in the food.
     """
 
     food: Food
     residual: float
+    yields: bool
     breaks: bool
     touch: float
+    notes: tuple[str, ...]
 
 
 def fit_food(
     displacement: FloatArray, force: FloatArray, *, thickness: float, softening: float = 1.0
 ) -> FoodFit:
-    """Stiffness, yield force and fracture from a single compression.
+    """Stiffness, yield force and fracture from the first compression of a curve.
 
     Parameters
     ----------
     displacement : array, shape (N,)
-        m, increasing while the sample is compressed; rows after the largest are left out.
+        m, increasing while the sample is compressed; rows after that are left out.
     force : array, shape (N,)
         N, positive in compression.
     thickness : float
@@ -271,38 +271,58 @@ def fit_food(
         If no food has such a thickness or softening.
     """
     _check(displacement, force, thickness)
-    end = int(np.argmax(displacement)) + 1
+    end, bites = _first_compression(displacement)
     x, f = displacement[:end], force[:end]
     peak = float(f.max())
     first = int(np.argmax(f > _TOUCH * peak))
     x, f = x[first:], f[first:]
-    at_peak = int(np.argmax(f))
     fracture = _fracture(f)
-    rise_end = (at_peak if fracture is None else min(at_peak, fracture)) + 1
-    stiffness, zero = _line(x[:rise_end], f[:rise_end])
+    top = int(np.argmax(f if fracture is None else f[: fracture + 1]))
+    stiffness, zero = _line(x[: top + 1], f[: top + 1])
     depth = x - zero
     if depth[-1] > thickness:
         raise InputError(
             f'the sample is compressed by {1e3 * depth[-1]:.3g} mm, its thickness is said to be '
             f'{1e3 * thickness:.3g} mm'
         )
-    compression, rest = 2.0 * thickness, 1.0
+    notes = [f'only the first of {bites} compressions is fitted'] if bites > 1 else []
+    compression, rest, reached = 2.0 * thickness, 1.0, float(depth[-1])
     if fracture is not None:
+        reached, after = float(depth[fracture]), f[fracture + 1 :]
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
-        # What is left is the part that flows on, by the median force after the drop.
-        rest = float(np.clip(np.median(f[fracture + 1 :]) / f[fracture], 0.0, 1.0))
+        # What is left is the part that flows on, by the median force until the curve rises again.
+        higher = np.flatnonzero(after >= f[fracture])
+        rest = float(np.clip(np.median(after[: higher[0] if len(higher) else None]) / f[fracture],
+                             0.0, 1.0))  # fmt: skip
+        if len(higher):
+            notes.append(
+                f'after the fracture at {f[fracture]:.4g} N the force rises again, to '
+                f'{after.max():.4g} N; a food does not'
+            )
+    yields = bool(stiffness * reached > _BENDS * f[top])
+    if not yields:
+        notes.append(
+            f'no yield up to {f[top]:.4g} N, the largest force of the rise, which stands for it'
+        )
     fitted = dict(
         thickness=thickness,
         stiffness=stiffness,
-        yield_force=peak if fracture is None else float(f[: fracture + 1].max()),
+        yield_force=float(f[top]),
         break_compression=compression,
         broken_force=rest,
         renewal_gap=1.25 * thickness,
         softening=softening,
     )
     food = checked(Food, fitted, 'the fitted food')
-    error = predicted(food, depth) - f
-    return FoodFit(food, float(np.sqrt(np.mean(error**2)) / peak), fracture is not None, zero)
+    residual = float(np.sqrt(np.mean((predicted(food, depth) - f) ** 2)) / peak)
+    return FoodFit(food, residual, yields, fracture is not None, zero, tuple(notes))
+
+
+def _first_compression(displacement: FloatArray) -> tuple[int, int]:
+    """Row behind the deepest of the first compression, and how many there are."""
+    starts = openings(displacement.max() - displacement)
+    first = displacement[: starts[1]] if len(starts) > 1 else displacement
+    return int(np.argmax(first)) + 1, len(starts)
 
 
 def predicted(food: Food, depth: FloatArray) -> FloatArray:
@@ -315,7 +335,7 @@ def fit_figure(fit: FoodFit, displacement: FloatArray, force: FloatArray) -> Any
     """The measured compression, and the law that was fitted to it."""
     from matplotlib.figure import Figure
 
-    end = int(displacement.argmax()) + 1
+    end, _ = _first_compression(displacement)
     depth = displacement[:end] - fit.touch
     figure = Figure(figsize=(5.0, 3.4), layout='constrained')
     axes = figure.subplots()
@@ -343,7 +363,7 @@ def _fracture(force: FloatArray) -> int | None:
     """Last row before the first drop that loses a large share of the force within three rows."""
     for k in np.flatnonzero(np.diff(force) < 0.0).tolist():
         after = force[k + 1 : k + 4].min()
-        if force[k] - after > _FRACTURE * force[k] and force[k] > 0.25 * force.max():
+        if force[k] - after > _FRACTURE * force[k] and force[k] > _BEYOND_NOISE * force.max():
             return int(k)
     return None
 

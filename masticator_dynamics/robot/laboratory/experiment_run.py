@@ -12,7 +12,7 @@ import os
 import pathlib
 import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from masticator_dynamics import workers
@@ -182,15 +182,17 @@ class Experiment:
         model = _setting(self.protocol.sockets).model
         recording.write_recording(self.recording(mouthful), series, model, settings)
 
+    def recorded(self, order: Iterable[Mouthful] = ()) -> Iterator[tuple[Mouthful, Series]]:
+        """Yield the mouthfuls chewed so far, in this order or as planned, with their recordings."""
+        for mouthful in order or self.mouthfuls:
+            if (file := self.recording(mouthful)).exists():
+                yield mouthful, recording.read_recording(file)
+
     def results(self) -> list[Result]:
         """Figures of all existing recordings."""
         model = _setting(self.protocol.sockets).model
         found = []
-        for mouthful in self.mouthfuls:
-            file = self.recording(mouthful)
-            if not file.exists():
-                continue
-            series = recording.read_recording(file)
+        for mouthful, series in self.recorded():
             opened = bool(texture_profile.openings(series.gap))
             strokes = (
                 texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
@@ -265,7 +267,7 @@ def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
         'levels': dict(mouthful.levels),
         'repetition': mouthful.repetition,
         'motion': dict(mouthful.motion),
-        'food': {'name': mouthful.food_name, **dict(mouthful.food)},
+        'food': dict(mouthful.food),
         'strokes': mouthful.strokes,
         'rest': dict(mouthful.rest),
         'stop': dict(protocol.stop),

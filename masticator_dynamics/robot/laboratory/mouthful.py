@@ -20,7 +20,7 @@ from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.motion import MotionPath, chewing_stroke
+from masticator_dynamics.motion import MotionPath, chewing_stroke, opening_stroke
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
 from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.recording.script import recorded_script
@@ -139,7 +139,9 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
 def motion_path(
     mechanism: Mechanism, motion: MouthfulMotion, strokes: int, rest: Rest | None = None
 ) -> MotionPath:
-    """The subject's motion: from home to the jaw's rest position, then the strokes.
+    """The subject's motion: from home to the jaw's rest position, the strokes, an open mouth.
+
+    The mouth opens once more after the last stroke, so that this one, too, lets the food go.
 
     Parameters
     ----------
@@ -173,6 +175,10 @@ def motion_path(
         chewing = chewing_stroke(
             side=motion.side, strokes=strokes, period=motion.period, opening=motion.opening - closed
         )
+    opened = opening_stroke(
+        side=motion.side, start=chewing.end, period=motion.period, opening=motion.opening - closed
+    )
+    chewing = MotionPath.joined([chewing, opened])
     resting = opening_angle(mechanism, motion.side, rest.gap) if rest else 0.0
     stations = [(0.0, 0.0)]
     if resting:
@@ -264,7 +270,7 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
     if opened <= mouthful.food.renewal_gap:
         raise InputError(
             f'{name}: in stroke {stroke} the molars open {1e3 * opened:.4g} mm; '
-            f'{mouthful.food_name} is served beyond {1e3 * mouthful.food.renewal_gap:.4g} mm (its '
+            f'{mouthful.food.name} is served beyond {1e3 * mouthful.food.renewal_gap:.4g} mm (its '
             'renewal_gap)'
         )
 

@@ -25,6 +25,7 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
+from masticator_dynamics.motion.chewing import WIDEST
 from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.twin.food import Food, load_food
 
@@ -132,6 +133,7 @@ class Mouthful:
     food : Food
         Of this mouthful, its variation included.
     food_name : str
+        As the protocol has it: a shipped food, or a file.
     strokes : int
     rest : Rest
     duration : float
@@ -183,8 +185,15 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
         if getattr(protocol.variation, name) > _LARGEST_SPREAD:
             raise DescriptionError(file, f'variation.{name}', f'is above {_LARGEST_SPREAD}')
     runs = []
+    named: dict[str, str] = {}
     for levels in _conditions(protocol, file):
         chosen = _condition(protocol, levels, file)
+        source, name = chosen[1], chosen[2].name
+        if named.setdefault(name, source) != source:
+            raise DescriptionError(
+                file, 'factors.food', f'{named[name]} and {source} are both called {name!r}'
+            )
+        levels = {**levels, 'food': name} if 'food' in levels else levels
         for repetition in range(1, protocol.repetitions + 1):
             runs.append((levels, chosen, repetition))
     order = np.arange(len(runs))
@@ -254,11 +263,13 @@ def _condition(
         strokes = STROKES
     if not isinstance(strokes, int) or isinstance(strokes, bool) or strokes < 1:
         raise DescriptionError(file, 'factors.strokes', f'{strokes!r} is no number of strokes')
-    name = str(settings['food'])
-    food = load_food(food_source(name, file))
+    source = str(settings['food'])
+    food = load_food(food_source(source, file))
     # The food of a mouthful softens from its first bite to its last; nothing is served in between.
-    changed = {'side': checked_motion.side, 'bites': strokes + 1}
-    return checked_motion, name, Food(**{**dict(food), **changed}), strokes
+    changed = {
+        'name': food.name or source, 'side': checked_motion.side, 'bites': strokes + 1
+    }  # fmt: skip
+    return checked_motion, source, Food(**{**dict(food), **changed}), strokes
 
 
 def food_source(name: str, file: str | pathlib.Path) -> str | pathlib.Path:
@@ -292,8 +303,9 @@ def _recorded(name: str) -> tuple[int, float]:
 
 
 def _duration(motion: MouthfulMotion, strokes: int) -> float:
-    """Duration of a mouthful's strokes, s."""
-    return _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
+    """Duration of a mouthful's strokes and of the opening after them, s."""
+    chewed = _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
+    return chewed + WIDEST * motion.period
 
 
 def _varied(food: Food, variation: Variation, random: np.random.Generator, source: str) -> Food:
@@ -311,7 +323,7 @@ def _check_limits(
         if mouthful.food.renewal_gap <= mouthful.food.thickness:
             raise DescriptionError(
                 file, 'variation.thickness',
-                f'makes {mouthful.food_name} of mouthful {mouthful.number} '
+                f'makes {mouthful.food.name} of mouthful {mouthful.number} '
                 f'{1e3 * mouthful.food.thickness:.3g} mm thick, beyond the opening of '
                 f'{1e3 * mouthful.food.renewal_gap:.3g} mm that brings the next bite',
             )  # fmt: skip

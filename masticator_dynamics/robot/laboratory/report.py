@@ -23,7 +23,6 @@ from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.protocol import food_source
 from masticator_dynamics.robot.laboratory.report_parts import (
-    SHOWN,
     Formats,
     citation,
     figures_figure,
@@ -34,32 +33,19 @@ from masticator_dynamics.robot.laboratory.report_parts import (
 )
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
 from masticator_dynamics.robot.laboratory.units import (
+    SHOWN,
+    TEXTS,
     condition,
     decimals_for,
     fixed,
     interval,
     level,
     mean_and_deviation,
+    named_figure,
     named_term,
     plain,
     probability,
 )
-
-# By the law of the twin's foods (twin/food.py): figures, and what decides them.
-DECIDED_BY = {
-    'hardness': 'put in: the yield force, or stiffness times compression where the food does not '
-    'yield; the damping adds to it with the speed of the teeth',
-    'break force, break deformation, stiffness': 'put in: yield force, break '
-    'compression, stiffness',
-    'cohesiveness, springiness, decay per stroke': 'put in: the softening from bite to bite; every '
-    'bite has the whole thickness again',
-    'gumminess, chewiness': 'products of the above',
-    'adhesiveness': 'put in: these foods do not stick',
-    'work, resilience, contact time, force rate': 'computed from the law, its data and the motion',
-    'forces of the condyles, efforts and energy of the motors': "computed from the food's force by "
-    'the dynamics of the robot',
-    'wear': 'computed with an assumed wear rate',
-}
 
 
 def remarks(source: str | pathlib.Path) -> str:
@@ -77,44 +63,6 @@ def remarks(source: str | pathlib.Path) -> str:
 
 REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
-_FORCE = (
-    'First bite: mean force while the teeth close, and its standard deviation as a band. Peak of '
-    'every stroke: mean and standard deviation.'
-)
-_TEXTURE = 'Every mouthful (dots), and mean with 95 % confidence interval of each condition.'
-_TEXTURE_NOTE = """
-All figures are computed from the gap between the chewing teeth and the force of the food. Texture
-profile analysis (TPA) takes the first two strokes for the two compressions of a texture analyser,
-by work and deformation and, where "analyser" stands before it, by time and area of force over time
-as instruments do. A jaw is not a texture
-analyser: it closes along a curve, at a varying speed, and always to the same gap rather than to the
-same fraction of the sample's height. Use these figures to compare foods chewed with the same
-motion, not in place of an instrument's values. Wear is an estimate by Archard's law with an assumed
-wear rate.
-"""
-
-
-_NOT_RANDOM = """
-No p-values: nothing in this simulation is random (the protocol has no <code>variation</code>), so
-differences between conditions are exact, and repetitions are the same mouthful again.
-"""
-_TESTS = """
-Analysis of variance of all factors together (sums of squares of type II). p by Holm is corrected
-for all effects on the same figure, p by Tukey and Kramer for all pairs of levels; d is the
-difference over the standard deviation within conditions. Where an interaction counts, the effect of
-one factor depends on the level of the other: then look at the conditions.
-"""
-_VARIATION = """
-The spread between mouthfuls is what the protocol's <code>variation</code> puts in: p says whether
-an effect stands out of that spread, and with enough repetitions any effect does.
-"""
-_PUT_IN = """
-The food of the twin is a law with data. Figures that only return these data are no findings.
-"""
-_MEASURED = """
-Texture figures are measured by the robot's sensors. Forces of the condyles are computed from motion
-and bite force, wear with an assumed wear rate.
-"""
 
 
 def write_report(experiment: Experiment, formats: Formats | None = None) -> list[pathlib.Path]:
@@ -190,9 +138,9 @@ def _page(
     ]
     parts += _samples(experiment)
     if results:
-        parts += ['<h2>Force</h2>', _image(pictures, 'force', _FORCE)]
-        parts += ['<h2>Texture</h2>', f'<p>{_TEXTURE_NOTE}</p>']
-        parts += [_image(pictures, 'texture', _TEXTURE)]
+        parts += ['<h2>Force</h2>', _image(pictures, 'force')]
+        parts += ['<h2>Texture</h2>', _said('texture_note')]
+        parts += [_image(pictures, 'texture')]
         parts += [
             _conditions(experiment, results),
             '<h2>Effects of the factors</h2>',
@@ -219,14 +167,8 @@ def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
     for figure in SHOWN:
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
-            body.append([_named(figure), *cells])
+            body.append([named_figure(figure), *cells])
     return _html_table((header, body))
-
-
-def _named(figure: str) -> str:
-    """A figure and its unit."""
-    unit = SHOWN[figure][0]
-    return f'{figure.replace("_", " ")}{f", {unit}" if unit else ""}'
 
 
 def _interval(row: Sequence[Any] | None, scale: float) -> str:
@@ -249,13 +191,13 @@ def _samples(experiment: Experiment) -> list[str]:
 def effects_on_page(experiment: Experiment, found: Analyses) -> str:
     """Tests of all effects on the figures shown, pairs of levels, and what was not tested."""
     if not experiment.random:
-        return f'<p>{_NOT_RANDOM}</p>'
+        return _said('not_random')
     tests, pairs = [], []
     notes: dict[tuple[str, str], list[str]] = {}
     for figure, effects, comparisons in found:
         if figure not in SHOWN:
             continue
-        scale, name = SHOWN[figure][1], _named(figure)
+        scale, name = SHOWN[figure][1], named_figure(figure)
         for e in effects:
             if math.isfinite(e.p):
                 size = f'{e.partial_eta_squared:.2f} ({interval(e.low, e.high, 2)})'
@@ -281,7 +223,7 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
             pairs.append(
                 [name, named_term(c.factor), levels, reach, probability(c.p), fixed(c.d, 2)]
             )
-    parts = [f'<p>{_TESTS}{"" if experiment.where == ROBOT else _VARIATION}</p>']
+    parts = [_said('tests') if experiment.where == ROBOT else _said('tests', 'variation')]
     if tests:
         head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
         parts.append(_html_table((head, tests)))
@@ -298,17 +240,20 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
 
 def _sources(experiment: Experiment) -> str:
     if experiment.where == ROBOT:
-        return f'<p>{_MEASURED}</p>'
-    foods = {m.food_name: m.food for m in experiment.mouthfuls}
-    rows = [[figures, origin] for figures, origin in DECIDED_BY.items()]
+        return _said('measured')
+    foods = {m.food.name: m.food_name for m in experiment.mouthfuls}
+    rows = [[figures, origin] for figures, origin in TEXTS['decided_by'].items()]
     told = [
         f'<p><b>{html.escape(name)}</b>: '
-        f'{html.escape(remarks(food_source(name, experiment.protocol_file)))}</p>'
-        for name in foods
+        f'{html.escape(remarks(food_source(source, experiment.protocol_file)))}</p>'
+        for name, source in foods.items()
     ]
-    return '\n'.join(
-        [f'<p>{_PUT_IN}</p>', _html_table((['figures', 'origin'], rows), 'words'), *told]
-    )
+    return '\n'.join([_said('put_in'), _html_table((['figures', 'origin'], rows), 'words'), *told])
+
+
+def _said(*names: str) -> str:
+    """A paragraph of texts."""
+    return f'<p>{" ".join(TEXTS["said"][name] for name in names)}</p>'
 
 
 def _html_table(contents: Table, kind: str = 'wide') -> str:
@@ -316,8 +261,9 @@ def _html_table(contents: Table, kind: str = 'wide') -> str:
     return f'<div class="{kind}">{table(*contents)}</div>'
 
 
-def _image(pictures: Mapping[str, bytes], name: str, caption: str) -> str:
-    """A figure inside the page, and where its files are."""
+def _image(pictures: Mapping[str, bytes], name: str) -> str:
+    """A figure inside the page, its caption, and where its files are."""
+    caption = TEXTS['said'][name]
     content = base64.b64encode(pictures[name]).decode()
     files = ', '.join(
         f'<a href="{FIGURES}/{name}.{suffix}">{suffix.upper()}</a>' for suffix in ('svg', 'pdf')

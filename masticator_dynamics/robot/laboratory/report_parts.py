@@ -19,31 +19,11 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.protocol import Mouthful
 from masticator_dynamics.robot.laboratory.result_tables import Result, Table
 from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
-from masticator_dynamics.robot.laboratory.units import condition, level, named_term
+from masticator_dynamics.robot.laboratory.units import SHOWN, TEXTS, condition, level, named_term
 
-# Figures in the report, with their units and the factor to them from SI units.
-SHOWN = {
-    'hardness': ('N', 1.0),
-    'break_force': ('N', 1.0),
-    'break_deformation': ('mm', 1e3),
-    'mean_stiffness': ('N/mm', 1e-3),
-    'mean_work': ('mJ', 1e3),
-    'cohesiveness': ('', 1.0),
-    'springiness': ('', 1.0),
-    'chewiness': ('N', 1.0),
-    'resilience': ('', 1.0),
-    'decay_per_stroke': ('%', 1e2),
-    'analyser_cohesiveness': ('', 1.0),
-    'analyser_springiness': ('', 1.0),
-    'analyser_chewiness': ('N', 1.0),
-    'condyle_left_peak': ('N', 1.0),
-    'condyle_right_peak': ('N', 1.0),
-    'condyle_left_lifts': ('a mouthful', 1.0),
-    'condyle_right_lifts': ('a mouthful', 1.0),
-    'largest_effort_rms': ('N m', 1.0),
-}
 _ALONG = 300  # points of a mean curve
 _PANELS = 9
 
@@ -80,11 +60,8 @@ def force_figure(experiment: Experiment) -> Any:
 def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
     """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
     found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
-    for mouthful in sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())]):
-        file = experiment.recording(mouthful)
-        if not file.exists():
-            continue
-        series = recording.read_recording(file)
+    order = sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())])
+    for mouthful, series in experiment.recorded(order):
         if not texture_profile.openings(series.gap):
             continue
         strokes = texture_profile.strokes(series.time, series.gap, series.force)
@@ -162,15 +139,6 @@ def figures_figure(results: Sequence[Result], random: bool) -> Any:
 
 PACKAGE = 'masticator_dynamics'
 _YEAR = 2026
-_FIGURES = (
-    'Texture figures were computed from gap and force as in a texture profile analysis with two '
-    'bites (Friedman, Whitney and Szczesniak 1963; Bourne 1978), with contact above {touch} N.'
-)
-_TESTS = (
-    'Figures were compared by analysis of variance of all factors and their interactions (sums of '
-    'squares of type II; p corrected for all effects on a figure after Holm), levels by marginal '
-    'means (Tukey and Kramer), with statsmodels {version}; intervals are 95 % confidence intervals.'
-)
 
 
 def methods(experiment: Experiment) -> str:
@@ -201,9 +169,10 @@ def methods(experiment: Experiment) -> str:
             f'The simulated food varied from mouthful to mouthful (standard deviations of the '
             f'logarithm: {parts}).'
         )
-    sentences.append(_FIGURES.format(touch=TOUCH))
+    sentences.append(TEXTS['methods']['figures'].format(touch=TOUCH))
     if experiment.random:
-        sentences.append(_TESTS.format(version=importlib.metadata.version('statsmodels')))
+        version = importlib.metadata.version('statsmodels')
+        sentences.append(TEXTS['methods']['tests'].format(version=version))
     versions = kept['versions']
     chewed, now = versions[PACKAGE], importlib.metadata.version(PACKAGE)
     software = f'Software: {PACKAGE} {chewed}' + (f' (this report: {now})' if now != chewed else '')
@@ -318,12 +287,9 @@ def write_curves(experiment: Experiment, formats: Formats) -> list[pathlib.Path]
     return written
 
 
-def _curves(experiment: Experiment) -> Iterator[tuple[Any, np.ndarray]]:
-    for mouthful in experiment.mouthfuls:
-        file = experiment.recording(mouthful)
-        if file.exists():
-            series = recording.read_recording(file)
-            yield mouthful, np.column_stack([series.time, series.gap, series.force])
+def _curves(experiment: Experiment) -> Iterator[tuple[Mouthful, FloatArray]]:
+    for mouthful, series in experiment.recorded():
+        yield mouthful, np.column_stack([series.time, series.gap, series.force])
 
 
 def _write_parquet(file: pathlib.Path, columns: list[str], rows: list[list[Any]]) -> pathlib.Path:

@@ -132,8 +132,8 @@ def comparisons_table(found: Analyses) -> Table:
 
 
 def bounds(figure: str) -> tuple[float, float]:
-    """What a figure can be: energies anything, parts of a whole 0 to 1, all others at least 0."""
-    if figure in ('motor_energy', 'mean_work'):
+    """What a figure can be: motors take energy back; parts of a whole 0 to 1, others at least 0."""
+    if figure == 'motor_energy':
         return -math.inf, math.inf
     if figure == 'decay_per_stroke':  # strokes can also become harder
         return -math.inf, 1.0

@@ -155,15 +155,15 @@ class Robot(Recorder):
         """
         path = motion_path(self._mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
         self._stand_ready()
-        self._tell(f'{mouthful.name}: {mouthful.food_name} on the {mouthful.motion.side}')
-        self._spin(pause)
+        self._tell(f'{mouthful.name}: {mouthful.food.name} on the {mouthful.motion.side}')
+        self._pause(pause)
         times = np.linspace(path.start, path.end, max(2, round(path.end / _POINT_STEP) + 1))
         refused, lead = self._health.refused[0], LEAD + LEAD_PART * path.end
         sent = time.time_ns()
         self._send(times, path.sample(times), sent + round(1e9 * lead))
         end, last = 'done', sent + 1e9 * (lead + path.end + _TAIL)
         while end == 'done' and time.time_ns() < last:
-            self.spinner.spin_once(timeout_sec=_SPIN)
+            self.spin(_SPIN)
             if self._health.stopped:
                 end = f'the drives stopped: {self._health.stopped}'
             elif self._health.refused[0] != refused:
@@ -171,9 +171,9 @@ class Robot(Recorder):
             elif self._stop.force is not None and self._force > self._stop.force:
                 end = 'force'
         if end not in ('done', 'force'):
-            self._spin(_TAIL, keep=True)
+            self.spin(_TAIL)
         series = self._series(sent, mouthful, end)
-        if end == 'force':
+        if end in ('done', 'force'):  # the mouth is open
             self._go_home()
         return series
 
@@ -183,14 +183,14 @@ class Robot(Recorder):
         for _ in range(_ATTEMPTS):
             if self._health.stopped:
                 _, reason = self._call(topics.RESET)
-                self._spin(_DIAGNOSTICS)
+                self._pause(_DIAGNOSTICS)
             self._go_home()
             if self._health.phase == Phase.OFF.value:
                 _, reason = self._call(topics.ENABLE)
-                self._spin(_DIAGNOSTICS)
+                self._pause(_DIAGNOSTICS)
             if self._health.phase == Phase.HOLDING.value:  # too far from home to be followed
                 _, reason = self._call(APPROACH)
-                self._spin(_DIAGNOSTICS)
+                self._pause(_DIAGNOSTICS)
             if self._health.phase == Phase.FOLLOWING.value:
                 return
         phase = self._health.stopped or self._health.phase
@@ -200,7 +200,7 @@ class Robot(Recorder):
         """Make the node dynamics go home from wherever its motion is, and wait for it."""
         home = self._mechanism.home.y[None]
         self._send(np.array([_TO_HOME]), (home, 0.0 * home, 0.0 * home), 0)
-        self._spin(_TO_HOME + LEAD)
+        self._pause(_TO_HOME + LEAD)
 
     def _send(
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int
@@ -265,20 +265,13 @@ class Robot(Recorder):
         lacking += [name for name, c in self._requests.items() if not c.service_is_ready()]
         return ', '.join(lacking)
 
-    def _spin(self, seconds: float, keep: bool = False) -> None:
-        """Let time pass; messages are handled meanwhile, and recorded only if ``keep``."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.spinner.spin_once(timeout_sec=_SPIN)
-            if not keep:
-                self.events.clear()
+    def _pause(self, seconds: float) -> None:
+        """Let time pass; messages are handled meanwhile, but not kept."""
+        self.spin(seconds, self.events.clear)
 
     def _until(self, condition: Callable[[], bool], failure: Callable[[], str]) -> None:
-        end = time.monotonic() + _PATIENCE
-        while not condition():
-            if time.monotonic() > end:
-                raise InputError(f'the robot, after {_PATIENCE:.0f} s: {failure()}')
-            self.spinner.spin_once(timeout_sec=_SPIN)
+        if not self.spin(_PATIENCE, condition):
+            raise InputError(f'the robot, after {_PATIENCE:.0f} s: {failure()}')
 
     def _close(self) -> None:
         self.spinner.shutdown()

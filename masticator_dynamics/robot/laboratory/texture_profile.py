@@ -60,7 +60,7 @@ class Stroke:
     height : float
         Gap at the first touch, m: height of the food at the start of this stroke.
     adhesion_work : float
-        Of forces, J, that hold the teeth together while they part (negative forces).
+        Of forces, J, that hold the teeth together while they part: beyond the touch, negative.
     rise_time : float
         From the first touch to the peak, s.
     rise_impulse, fall_impulse : float
@@ -128,7 +128,7 @@ def strokes(
     force : array, shape (N,)
         N, of the food pushing the teeth apart; negative where it holds them together.
     touch : float
-        N, above which a force counts as contact.
+        N, above which a force counts as contact, and below its negative as adhesion.
 
     Raises
     ------
@@ -245,10 +245,9 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) 
     touched = force > touch
     step = -np.diff(gap)
     mean = 0.5 * (force[1:] + force[:-1])
-    closing, opening = step > 0.0, step < 0.0
     work = float(np.sum(np.maximum(mean, 0.0) * step))
-    loading = float(np.sum(np.maximum(mean, 0.0) * step * closing))
-    adhesion = float(np.sum(np.minimum(mean, 0.0) * step * opening))
+    loading = float(np.sum(np.maximum(mean, 0.0) * np.maximum(step, 0.0)))
+    adhesion = float(np.sum(_holding(mean, touch) * np.maximum(-step, 0.0)))
     seconds = np.diff(time)
     nothing = (float(time[0]), float(time[-1]), float(force.max(initial=0.0)), 0.0, work, loading)
     if not touched.any():
@@ -286,9 +285,14 @@ def _times(time: FloatArray, force: FloatArray, touch: float) -> tuple[float, fl
     def area(of: FloatArray, a: int, b: int) -> float:
         return float(trapezoid(of[a : b + 1], time[a : b + 1]))
 
-    push, pull = np.maximum(force, 0.0), np.maximum(-force, 0.0)
+    push, pull = np.maximum(force, 0.0), _holding(force, touch)
     rise_time = float(time[top] - time[first])
     return rise_time, area(push, first, top), area(push, top, let_go), area(pull, top, end)
+
+
+def _holding(force: FloatArray, touch: float) -> FloatArray:
+    """Forces (N) that hold the teeth together, positive; those within the touch are noise."""
+    return np.where(force < -touch, -force, 0.0)
 
 
 def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int]:

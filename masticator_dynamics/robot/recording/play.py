@@ -95,11 +95,12 @@ class Recorder(Node):
         self.spinner = GuardedExecutor()
         self.spinner.add_node(self)
 
-    def spin(self, seconds: float) -> None:
-        """Let time pass; messages are recorded meanwhile."""
+    def spin(self, seconds: float, done: Callable[[], object] = lambda: False) -> bool:
+        """Record while time passes, or until something is ``done``; return whether it is."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while not (met := bool(done())) and time.monotonic() < end:
             self.spinner.spin_once(timeout_sec=_PERIOD)
+        return met
 
     def send(self, topic: str, publisher: Any, message: Any) -> None:
         """Publish and record.

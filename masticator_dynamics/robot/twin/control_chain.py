@@ -272,11 +272,6 @@ def _servos(
     drives: Drives, simulation: SimulationSettings, plant: MechanismPlant, gains: Gains
 ) -> tuple[Axes, list[Servo]]:
     """Drives on the plant, in operation."""
-    if tuple(drives.drives) != plant.joints:
-        raise InputError(
-            f'the drives are of {", ".join(drives.drives)}; in this order there should be '
-            f'{", ".join(plant.joints)}'
-        )
     axes = Axes(drives, simulation, plant)
     servos = list(axes.servos.values())
     for servo in servos:

@@ -36,8 +36,15 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
     Part = float
+    Length = float
+    Force = float
+    Stiffness = float
 else:
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
+    # More is a mistake of units: no mouth is so wide, no analyser so strong, and steel no stiffer.
+    Length = pydantic.confloat(gt=0.0, le=0.2, allow_inf_nan=False)
+    Force = pydantic.confloat(gt=0.0, le=2e4, allow_inf_nan=False)
+    Stiffness = pydantic.confloat(gt=0.0, le=1e9, allow_inf_nan=False)
 
 # Packed: the numbers of `Bolus`, then its last results.
 BROKEN, HEIGHT, GAP, FORCE = 1, 7, Bolus.WIDTH, Bolus.WIDTH + 1
@@ -47,14 +54,15 @@ _POINT = slice(4, 7)
 class Food(Strict):
     """A bolus; distances are along base z, from the bitten tooth's place at home."""
 
+    name: str = pydantic.Field('', description='in reports; by default that of its file')
     side: Literal['left', 'right'] = pydantic.Field('left', description='acts at molar_<side>')
-    thickness: Positive = pydantic.Field(description='m, gap at which the teeth touch it')
-    stiffness: Positive = pydantic.Field(description='N/m')
+    thickness: Length = pydantic.Field(description='m, gap at which the teeth touch it')
+    stiffness: Stiffness = pydantic.Field(description='N/m')
     damping: NotNegative = pydantic.Field(0.0, description='N s/m')
     damping_depth: Positive = pydantic.Field(
         1e-4, description='m of compression over which damping grows to its full value'
     )
-    yield_force: Positive = pydantic.Field(description='N, at which it flows')
+    yield_force: Force = pydantic.Field(description='N, at which it flows')
     break_compression: Positive = pydantic.Field(
         description='m of compression at which it breaks; above the thickness: never'
     )

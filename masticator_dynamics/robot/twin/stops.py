@@ -32,7 +32,6 @@ from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
 if TYPE_CHECKING:
     from masticator_dynamics.description.data import Contact
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
-    from masticator_dynamics.mechanism import Mechanism
 
 
 TEETH = ('incisor', 'molar_left', 'molar_right')

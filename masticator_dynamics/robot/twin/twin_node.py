@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from typing import Annotated
 
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import String
@@ -34,12 +33,12 @@ from masticator_dynamics.ros.common.diagnostics import (
 )
 from masticator_dynamics.ros.common.direct_subscription import Outgoing, joint_topic
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    Declaration,
-    FramePrefix,
+    AUTOSTART,
+    FRAME_PREFIX,
+    MECHANISM_NAME,
     ManagedNode,
-    MechanismName,
     Runtime,
+    parameter,
 )
 from masticator_dynamics.ros.common.status_reporter import NodeClock, StatusReporter, both_clocks
 
@@ -55,30 +54,25 @@ _BURST = 20  # lines in the log at once: answers to faults, and what the drives 
 class TwinSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    drives: Annotated[
-        str,
-        Declaration(
-            'Drives and their bus: a path, or a file in config/. The bus must be one that other '
-            'processes reach, such as udp_multicast.'
-        ),
-    ] = 'drives.yaml'
-    simulation: Annotated[
-        str, Declaration('What the motors are made of: a path, or a file in config/.')
-    ] = 'simulated_drives.yaml'
-    food: Annotated[
-        str,
-        Declaration('Between the molars: a shipped food, or path to a food YAML; empty: nothing.'),
-    ] = ''
-    friction: Annotated[bool, Declaration('Friction in contacts and actuated joints.')] = True
-    fixture: Annotated[
-        bool, Declaration('The mechanism is held at home until the drives give their first effort.')
-    ] = True
-    rate: Annotated[
-        float, Declaration('Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
-    ] = 500.0
-    frame_prefix: FramePrefix = ''
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    drives: str = parameter(
+        'drives.yaml',
+        'Drives and their bus: a path, or a file in config/. The bus must be one that other '
+        'processes reach, such as udp_multicast.',
+    )
+    simulation: str = parameter(
+        'simulated_drives.yaml', 'What the motors are made of: a path, or a file in config/.'
+    )
+    food: str = parameter(
+        '', 'Between the molars: a shipped food, or path to a food YAML; empty: nothing.'
+    )
+    friction: bool = parameter(True, 'Friction in contacts and actuated joints.')
+    fixture: bool = parameter(
+        True, 'The mechanism is held at home until the drives give their first effort.'
+    )
+    rate: float = parameter(500.0, 'Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
+    frame_prefix: str = FRAME_PREFIX
+    autostart: bool = AUTOSTART
 
 
 class Twin(Runtime):
@@ -87,11 +81,6 @@ class Twin(Runtime):
     Publishes ``~/joint_states``, the true motion of all joints, which no encoder sees, and if there
     is food ``bite_force``, its wrench on the mandible at the bitten tooth, in the tooth's axes.
     Faults are injected by topic ``~/fault``.
-
-    Parameters
-    ----------
-    node : ManagedNode
-    settings : TwinSettings
 
     Raises
     ------

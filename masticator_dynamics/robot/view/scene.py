@@ -265,7 +265,8 @@ class Scene:
         # Start and direction move at once, as links do; new points appear some frames later.
         length = float(np.linalg.norm(vector))
         ends = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, length]]])
-        turn = _from_z(vector / length) if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
+        turned = rod_pose(np.zeros(3), vector)[1] if length > 0.0 else np.eye(3)
+        turn = self._rotation.from_matrix(turned).wxyz
         if name in self._arrows:
             arrow = self._arrows[name]
             arrow.position, arrow.wxyz, arrow.points = start, turn, ends
@@ -280,13 +281,6 @@ class Scene:
         """Draw a line through points (N, 3), m, base axes."""
         segments = np.stack([points[:-1], points[1:]], axis=1)
         self._scene.add_line_segments(f'/{self._name}/paths/{name}', segments, PATH)
-
-
-def _from_z(direction: FloatArray) -> FloatArray:
-    """Quaternion (w, x, y, z) of the shortest rotation from z to a unit vector (3,)."""
-    x, y, z = direction.tolist()
-    found = np.array([1.0 + z, -y, x, 0.0]) if z > -1.0 + 1e-9 else np.array([0.0, 1.0, 0.0, 0.0])
-    return found / np.linalg.norm(found)
 
 
 _STEPS = 150  # of a slider over its range, at least

@@ -94,13 +94,7 @@ LONGEST = 600.0  # s, of a page, which takes minutes to make
 
 
 class ScenePlayer:
-    """Runs side by side in one scene, moved together.
-
-    Parameters
-    ----------
-    server : viser.ViserServer
-    runs : sequence of PlayedRun
-    """
+    """Runs side by side in one scene, moved together."""
 
     def __init__(self, server: viser.ViserServer, runs: Sequence[PlayedRun]):
         self.runs = tuple(runs)

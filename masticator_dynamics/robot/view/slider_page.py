@@ -12,6 +12,7 @@ import base64
 import html
 import importlib.util
 import json
+import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,16 +70,12 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
             for rod in rods
         ],
     }
-    name = html.escape(mechanism.name)
-    data = json.dumps(content, separators=(',', ':')).replace('</', '<\\/')
-    page = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
-        f'<style>{view_text("slider_page.css")}</style></head><body><canvas id="scene"></canvas>'
-        f'<div id="panel"><h1>{name}</h1><div id="sliders"></div><p id="state"></p>'
-        '<table id="efforts"></table><button id="home">home</button>'
-        '<p class="hint">drag: turn; wheel: nearer</p></div>'
-        f'<script type="application/json" id="mechanism">{data}</script>\n'
-        f'<script>{_solver(mechanism)}</script>\n<script>{view_text("slider_page.js")}</script></body></html>\n'
+    page = string.Template(view_text('slider_page.html')).substitute(
+        name=html.escape(mechanism.name),
+        style=view_text('slider_page.css'),
+        data=json.dumps(content, separators=(',', ':')).replace('</', '<\\/'),
+        solver=_solver(mechanism),
+        script=view_text('slider_page.js'),
     )
     return page, missing
 
@@ -102,17 +99,9 @@ def _solver(mechanism: Mechanism) -> str:
     each = _POSE + _WRENCH
     poses = [bodies[k + i] for k in range(0, len(bodies), each) for i in range(_POSE)]
     wanted = [run.valid(), run.within_ranges(), *efforts, *poses]
-    lines, results = statements(graph, wanted, names, {})
-    body = '\n'.join(line.replace('const double', 'const', 1) for line in lines)
-    return f"""
-const {{sqrt, abs: fabs}} = Math;
-const rint = x => Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
-const copysign = (x, y) => Math.abs(x) * (y < 0 || Object.is(y, -0) ? -1 : 1);
-function solve(y) {{
-{body}
-  return [{', '.join(results)}];
-}}
-"""
+    parts, results, _ = statements(graph, wanted, names, {}, split=False)
+    body = '\n'.join(parts).replace('const double', 'const')
+    return f'function solve(y) {{\n{body}\n  return [{", ".join(results)}];\n}}'
 
 
 def _triangles(solid: Solid) -> dict[str, Any]:

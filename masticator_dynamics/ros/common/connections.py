@@ -33,10 +33,6 @@ class Connections:
 
     A second publisher on a topic that the node publishes is a mistake, and so is an end that
     receives or reaches nothing because its quality of service or its type does not fit.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
     """
 
     def __init__(self, node: Node):

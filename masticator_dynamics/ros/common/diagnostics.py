@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 import time
@@ -17,6 +18,7 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 STALE = DiagnosticStatus.STALE
 
 _SHOWN = 2.0  # s
+_TOGETHER = 4  # reasons that a status has, at most
 _SPACED = 1.0  # s between two lines in the log, after the first few
 _LONGEST = 400  # characters of a reason
 
@@ -113,6 +115,7 @@ class Rejections:
         self._limit = LogLimit(burst)
         self._pending = False
         self._time = -math.inf
+        self._latest: collections.deque[tuple[float, str]] = collections.deque(maxlen=_TOGETHER)
 
     def accept(self) -> None:
         """Count a good message."""
@@ -124,6 +127,7 @@ class Rejections:
         self.rejected += 1
         self.last = shortened(reason)
         self._time = time.monotonic()
+        self._latest.append((self._time, self.last))
         self._pending = True
         if self._limit.allows():
             self._log(f'{prefix}{self.last}{self._limit.note()}')
@@ -139,11 +143,14 @@ class Rejections:
         return time.monotonic() - self._time < _SHOWN
 
     def values(self) -> dict[str, object]:
-        """Entries for a status."""
+        """Entries for a status; of several messages refused just now, each reason."""
+        now = time.monotonic()
+        recent = [reason for at, reason in tuple(self._latest) if now - at < _SHOWN]
+        reasons = '; before it: '.join(dict.fromkeys(reversed(recent)))
         return {
             'accepted': self.accepted,
             'rejected': self.rejected,
-            'last rejected': self.last or 'none',
+            'last rejected': reasons or self.last or 'none',
         }
 
     def status(

@@ -4,8 +4,8 @@
 
 Parameters of a node: the fields of its settings, each defined once.
 
-A node's settings are a frozen dataclass whose fields are ``Annotated[type, Declaration(...)]``
-with the default as their value; what is declared, read and documented comes from there.
+A node's settings are a frozen dataclass whose fields are made by `parameter`; what is declared,
+read and documented comes from there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import functools
 import gc
 import logging
 import sys
-import typing
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
@@ -36,54 +35,73 @@ Settings = TypeVar('Settings')
 
 @dataclasses.dataclass(frozen=True)
 class Declaration:
-    """A parameter; without ``interval`` it has no range.
+    """A parameter, as :func:`parameter` describes it; ``field`` is that of the settings."""
 
-    ``constraints`` says in words what no interval can; ``name`` defaults to the field's name. The
-    rest comes from the field: the type of its default is the parameter's.
-    """
-
+    name: str
+    field: str
+    default: Any
     description: str
-    read_only: bool = True
-    interval: tuple[float, float] | None = None
-    constraints: str = ''
-    name: str = ''
-    field: str = ''
-    default: Any = None
+    interval: tuple[float, float] | None
+    constraints: str
+    read_only: bool
 
 
-MechanismName = Annotated[
-    str, Declaration('Name of a shipped mechanism, or path to a mechanism YAML.')
-]
-FramePrefix = Annotated[
-    str,
-    Declaration(
-        'Goes before every frame_id on topics, as in robot_state_publisher: several robots on one '
-        'TF.',
-        constraints="such as 'left/'",
-    ),
-]
-ClosureTolerance = Annotated[
-    float,
-    Declaration(
-        'Largest gap of a loop that measured actuated joints may leave, m.',
-        read_only=False,
-        interval=(1e-9, 1e-1),
-    ),
-]
-Autostart = Annotated[
-    bool, Declaration('Configure and activate at the start, without a lifecycle manager.')
-]
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    interval: tuple[float, float] | None = None,
+    constraints: str = '',
+    read_only: bool = True,
+    name: str = '',
+) -> Any:
+    """A field of settings that is a parameter; the type of its default is the parameter's.
+
+    Parameters
+    ----------
+    default, description
+        What ROS shows of it.
+    interval : tuple of float, optional
+        Its range.
+    constraints : str
+        What no interval can say, in words.
+    read_only : bool
+        Whether it may not change while the node runs.
+    name : str
+        By default the field's.
+    """
+    declared = {
+        'description': description, 'interval': interval, 'constraints': constraints,
+        'read_only': read_only, 'name': name,
+    }  # fmt: skip
+    return dataclasses.field(default=default, metadata=declared)
+
+
+# Of several nodes, under the same names.
+MECHANISM_NAME = parameter(
+    'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML.'
+)
+FRAME_PREFIX = parameter(
+    '',
+    'Goes before every frame_id on topics, as in robot_state_publisher: several robots on one TF.',
+    constraints="such as 'left/'",
+)
+CLOSURE_TOLERANCE = parameter(
+    1e-3,
+    'Largest gap of a loop that measured actuated joints may leave, m.',
+    read_only=False,
+    interval=(1e-9, 1e-1),
+)
+AUTOSTART = parameter(True, 'Configure and activate at the start, without a lifecycle manager.')
 
 
 def declarations(settings: type) -> list[Declaration]:
     """Parameters that the fields of a settings class stand for."""
-    hints = typing.get_type_hints(settings, include_extras=True)
     found = []
     for field in dataclasses.fields(settings):
-        (declared,) = hints[field.name].__metadata__
         default = list(field.default) if isinstance(field.default, tuple) else field.default
-        name = declared.name or field.name
-        found.append(dataclasses.replace(declared, name=name, field=field.name, default=default))
+        declared = {**field.metadata, 'name': field.metadata['name'] or field.name}
+        found.append(Declaration(field=field.name, default=default, **declared))
     return found
 
 
@@ -269,19 +287,11 @@ class ManagedNode(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the mechanism."""
+        """Stop, and forget the mechanism and everything that was managed."""
         self.stop()
         return super().on_cleanup(state)
 
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop and forget."""
-        self.stop()
-        return super().on_shutdown(state)
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop and forget after a transition that failed half-way."""
-        self.stop()
-        return super().on_error(state)
+    on_shutdown = on_error = on_cleanup
 
     def _change_state(
         self, change: Callable[..., Any], request: ChangeState.Request, response: Any

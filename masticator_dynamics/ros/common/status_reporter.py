@@ -39,10 +39,6 @@ class NodeClock:
     """Time of a node's clock, ns; 0 while a simulated one has not started.
 
     rclpy takes 10 µs to return what the system's clock returns in a tenth of a microsecond.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
     """
 
     def __init__(self, node: Node):

@@ -230,7 +230,7 @@ class FeedforwardCycle:
         self._external = external or MeasuredWrenches(mechanism)
         # Default arguments are left out: the compiled code then does everything by itself.
         plain = goal == 'torque' and not friction
-        self._asked: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
+        self._options: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
         self._watch = watch
         self._mechanism = mechanism
         self._motion = motion
@@ -364,7 +364,7 @@ class FeedforwardCycle:
             effort = self._evaluate(state, loads)
         else:
             wrench = self._bite.on_platform(loads.bite, free.effort, ahead.transport)
-            effort = self._mechanism.feedforward(*state, wrench, **self._asked)
+            effort = self._mechanism.feedforward(*state, wrench, **self._options)
         sent = self._clamp(effort.actuated)
         if free is None:
             return Answer(effort, sent, effort.position, effort.velocity, loaded)
@@ -400,10 +400,10 @@ class FeedforwardCycle:
     def _effort(self, state: State, loads: Loads | None, **limited: Any) -> Effort:
         y, y_dot, y_ddot = state
         if loads is None:
-            return self._mechanism.feedforward(y, y_dot, y_ddot, **self._asked, **limited)
+            return self._mechanism.feedforward(y, y_dot, y_ddot, **self._options, **limited)
         motion = self._mechanism.solve(y, y_dot, y_ddot)
         wrench = self._bite.on_platform(loads.bite, motion) if loads.bite else None
         links = self._external.on_links(loads.others, motion.q)
         return self._mechanism.inverse_dynamics(
-            motion, wrench, link_wrenches=links, **self._asked, **limited
+            motion, wrench, link_wrenches=links, **self._options, **limited
         )

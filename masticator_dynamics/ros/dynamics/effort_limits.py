@@ -19,10 +19,6 @@ from masticator_dynamics.limits.ranges import LIMITS_KEPT, RangeViolation
 class EffortClamp:
     """Efforts cut to the limits of motors (of URDF and description), with a record of what was cut.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-
     Attributes
     ----------
     units : tuple of str
@@ -119,10 +115,6 @@ class LoadWatch:
     """Limits of the loads, with a record of the cycles in which they mattered.
 
     Written by the control cycle, read by another thread.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
 
     Attributes
     ----------

@@ -46,12 +46,7 @@ class Transport:
 
 
 class MeasuredWrenches:
-    """The newest measured wrench on the link of each frame.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    """
+    """The newest measured wrench on the link of each frame."""
 
     def __init__(self, mechanism: Mechanism):
         self._mechanism = mechanism

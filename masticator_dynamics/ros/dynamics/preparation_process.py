@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
-from masticator_dynamics.errors import LimitError, MasticatorError, in_words
+from masticator_dynamics.errors import LimitError, MasticatorError, RangeWarning, in_words
 from masticator_dynamics.ros.dynamics.cycle import State
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
@@ -301,6 +302,7 @@ def _answer(work: Callable[[], Any]) -> Any:
 def main(file: int) -> None:
     """Answer until the node has gone; ``file``: number of this end of the link."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter('ignore', RangeWarning)  # trajectories are refused for that
     link = socket.socket(fileno=file)
     with contextlib.suppress(EOFError, OSError):
         desk = _answer(functools.partial(_Desk, *_receive(link)))

@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
 
 from masticator_dynamics.engine.evaluation.goals import GOALS
 from masticator_dynamics.ros.common.managed_node import (
-    Autostart,
-    Declaration,
-    FramePrefix,
-    MechanismName,
+    AUTOSTART,
+    FRAME_PREFIX,
+    MECHANISM_NAME,
+    parameter,
 )
 
 
@@ -20,84 +19,61 @@ from masticator_dynamics.ros.common.managed_node import (
 class DynamicsSettings:
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: MechanismName = 'masticator'
-    drives: Annotated[
-        str,
-        Declaration(
-            'Drives file, by path or name in config/, whose rotors the efforts accelerate, too; '
-            'empty: efforts of the mechanism alone.'
-        ),
-    ] = ''
-    rate: Annotated[
-        float, Declaration('Control cycles per second, Hz.', interval=(1.0, 2000.0))
-    ] = 500.0
-    goal: Annotated[
-        str, Declaration('How redundant actuators share the load.', constraints=', '.join(GOALS))
-    ] = 'torque'
-    friction: Annotated[
-        bool, Declaration('Efforts overcome the friction in joints and contacts, too.')
-    ] = False
-    limits: Annotated[
-        bool,
-        Declaration(
-            "Efforts are chosen within the description's limits of efforts, powers, bearing and "
-            'contact forces; where none keep them, for the nearest acceleration.'
-        ),
-    ] = False
-    bite_force_timeout: Annotated[
-        float,
-        Declaration(
-            'Age beyond which a bite force or an external wrench counts as zero, s.',
-            read_only=False,
-            interval=(0.001, 60.0),
-            name='bite_force.timeout',
-        ),
-    ] = 0.1
-    bite_force_point_frame: Annotated[
-        str,
-        Declaration(
-            'URDF frame at whose origin the bite force acts; empty: the frame of the message.',
-            read_only=False,
-            constraints='a link of the URDF, or empty',
-            name='bite_force.point_frame',
-        ),
-    ] = ''
-    effort_limit_scale: Annotated[
-        float,
-        Declaration(
-            "Part of the URDF's effort limits that may be used.",
-            read_only=False,
-            interval=(0.001, 1.0),
-        ),
-    ] = 1.0
-    closure_tolerance: Annotated[
-        float,
-        Declaration(
-            'Largest gap of a loop in trajectories of actuated joints, m.',
-            read_only=False,
-            interval=(1e-9, 1e-2),
-        ),
-    ] = 1e-4
-    start_horizon: Annotated[
-        float,
-        Declaration(
-            'How far ahead of the clock of this node a trajectory may start, s.',
-            read_only=False,
-            interval=(0.1, 86400.0),
-        ),
-    ] = 60.0
-    publish_joint_states: Annotated[
-        bool,
-        Declaration(
-            "Publish all joints; switch off when a robot's measured states are completed instead.",
-            read_only=False,
-        ),
-    ] = True
-    visual_rate: Annotated[
-        float,
-        Declaration(
-            'Rate of joint_states, contact_force and joint_force, Hz.', interval=(0.1, 200.0)
-        ),
-    ] = 50.0
-    frame_prefix: FramePrefix = ''
-    autostart: Autostart = True
+    mechanism: str = MECHANISM_NAME
+    drives: str = parameter(
+        '',
+        'Drives file, by path or name in config/, whose rotors the efforts accelerate, too; '
+        'empty: efforts of the mechanism alone.',
+    )
+    rate: float = parameter(500.0, 'Control cycles per second, Hz.', interval=(1.0, 2000.0))
+    goal: str = parameter(
+        'torque', 'How redundant actuators share the load.', constraints=', '.join(GOALS)
+    )
+    friction: bool = parameter(False, 'Efforts overcome the friction in joints and contacts, too.')
+    limits: bool = parameter(
+        False,
+        "Efforts are chosen within the description's limits of efforts, powers, bearing and "
+        'contact forces; where none keep them, for the nearest acceleration.',
+    )
+    bite_force_timeout: float = parameter(
+        0.1,
+        'Age beyond which a bite force or an external wrench counts as zero, s.',
+        interval=(0.001, 60.0),
+        read_only=False,
+        name='bite_force.timeout',
+    )
+    bite_force_point_frame: str = parameter(
+        '',
+        'URDF frame at whose origin the bite force acts; empty: the frame of the message.',
+        constraints='a link of the URDF, or empty',
+        read_only=False,
+        name='bite_force.point_frame',
+    )
+    effort_limit_scale: float = parameter(
+        1.0,
+        "Part of the URDF's effort limits that may be used.",
+        interval=(0.001, 1.0),
+        read_only=False,
+    )
+    closure_tolerance: float = parameter(
+        1e-4,
+        'Largest gap of a loop in trajectories of actuated joints, m.',
+        interval=(1e-9, 1e-2),
+        read_only=False,
+    )
+    start_horizon: float = parameter(
+        60.0,
+        'How far ahead of the clock of this node a trajectory may start, s.',
+        interval=(0.1, 86400.0),
+        read_only=False,
+    )
+    publish_joint_states: bool = parameter(
+        True,
+        "Publish all joints; switch off when a robot's measured states are completed instead.",
+        read_only=False,
+    )
+    visual_rate: float = parameter(
+        50.0, 'Rate of joint_states, contact_force and joint_force, Hz.', interval=(0.1, 200.0)
+    )
+    frame_prefix: str = FRAME_PREFIX
+    autostart: bool = AUTOSTART

@@ -156,7 +156,7 @@ class _Goal:
         self.stamp, self.points = read_points(request.trajectory, mechanism)
         self.outcome: Outcome | None = None
         self.stop: Outcome | None = None
-        self.stop_asked = False
+        self.stop_requested = False
 
 
 class _Server(ActionServer):
@@ -281,7 +281,7 @@ class TrajectoryAction:
         if outcome is None:
             return False
         piece, failure = self._followed(outcome), self._failure()
-        if goal.handle.is_cancel_requested and (piece is not None or goal.stop_asked):
+        if goal.handle.is_cancel_requested and (piece is not None or goal.stop_requested):
             done = self._look_at_stop(goal, piece)
             if done is not None:
                 return done
@@ -293,11 +293,11 @@ class TrajectoryAction:
 
     def _look_at_stop(self, goal: _Goal, piece: Piece | None) -> bool | None:
         """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""
-        if not goal.stop_asked and piece is not None:
+        if not goal.stop_requested and piece is not None:
             later = self._goals[self._goals.index(goal) + 1 :]
             if any(other.outcome is None for other in later):
                 return False  # a stop now would take that one's place
-            goal.stop_asked = True
+            goal.stop_requested = True
             reply = functools.partial(setattr, goal, 'stop')
             self._queue.put(Request(None, f'cancel of {ACTION}', reply, stamp=piece.start))
         if goal.stop is None or isinstance(goal.stop, Exception):

@@ -44,6 +44,7 @@ _LOOK = 0.2  # s between two looks at a process that has nothing to do
 _SECOND = 1_000_000_000  # ns
 
 
+_STARTS = 'the process that checks it is starting, which takes seconds, or a minute to compile'
 _STOP = 0.02  # s that the checks of a stop are expected to take
 Outcome = PreparedTrajectory | Exception
 
@@ -142,6 +143,8 @@ class TrajectoryInput:
             text = f'the message has {request.size} bytes; at most {_LARGEST} are read'
             self.reject(request, InputError(text))
             return
+        if self.preparer.state == 'starts' and self._log_limit.allows():
+            self._node.get_logger().info(f'{request.source} waits: {_STARTS}')
         dropped = []
         with self._changed:
             waiting = self._waiting

@@ -312,7 +312,7 @@ def prepare(
             names=names,
         )
         path, ramp = with_rest_ramp(path)
-        times, told = _sample_times(path)
+        times, in_message = _sample_times(path)
         batch = _evaluated(
             mechanism,
             path,
@@ -323,9 +323,9 @@ def prepare(
         )
         # Efforts chosen within limits already keep to them, up to numerical error.
         refuse_outside(mechanism, times, batch, None if limits else effort_limit_scale)
-    after = times[told] - times[0]
-    message = _message(mechanism.actuated, start, after, batch, told)
-    joints = JointMotion(after, batch.q[told], batch.v[told]) if sampled else None
+    after = times[in_message] - times[0]
+    message = _message(mechanism.actuated, start, after, batch, in_message)
+    joints = JointMotion(after, batch.q[in_message], batch.v[in_message]) if sampled else None
     return PreparedTrajectory(Piece(start, path), ramp, message, joints)
 
 
@@ -338,14 +338,14 @@ def _evaluated(mechanism: Mechanism, path: MotionPath, times: FloatArray, **want
 
 
 def _message(
-    joints: Sequence[str], start: int, after: FloatArray, batch: Effort, told: IntArray
+    joints: Sequence[str], start: int, after: FloatArray, batch: Effort, in_message: IntArray
 ) -> bytes:
     """Serialised message of some rows of a batch, which begins at ``start`` (ns)."""
     message = JointTrajectory(joint_names=list(joints))
     message.header.stamp = Time(**_parts(start))
     fields = ('positions', 'velocities', 'accelerations', 'effort')
     rows = (batch.position, batch.velocity, batch.acceleration, batch.actuated)
-    for time, *values in zip(after, *(row[told] for row in rows), strict=True):
+    for time, *values in zip(after, *(row[in_message] for row in rows), strict=True):
         point = JointTrajectoryPoint(time_from_start=Duration(**_parts(round(time * 1e9))))
         for field, row in zip(fields, values, strict=True):
             setattr(point, field, array.array('d', row.tobytes()))

@@ -195,9 +195,9 @@ class DriveDiagnostics:
         }
         if drives.bus.interface == 'udp_multicast':
             values['packets that were no frames'] = self._exchange.no_frames
-        values |= microseconds('jitter', statistics.lateness)
-        values |= microseconds('answer', statistics.answer)
-        values |= microseconds('cycle', statistics.duration)
+        values |= microseconds('jitter', statistics.lateness.spread())
+        values |= microseconds('answer', statistics.answer.spread())
+        values |= microseconds('cycle', statistics.duration.spread())
         error = report.feedback.bus_error if report.feedback is not None else ''
         if error:
             return Status('bus', ERROR, error, values)

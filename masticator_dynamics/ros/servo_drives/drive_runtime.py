@@ -27,7 +27,7 @@ from masticator_dynamics.ros.common.managed_node import Runtime
 from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests
 from masticator_dynamics.ros.servo_drives.drive_topics import AddedEffort, DriveTopics
-from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration, ZeroSettings
+from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration
 
 _AGAIN = 0.2  # s between two attempts to find missing drives
 _OFF = 0.05  # rad or m, by which joints are off so that loops do not close
@@ -80,7 +80,7 @@ class DriveRuntime(Runtime):
             node, self._supervisor, drives.mode, forward_effort=settings.forward_effort, added=added
         )
         self._zeros = ZeroCalibration(
-            Mechanism(mechanism.description), drives, self._supervisor, _zero_settings(settings)
+            Mechanism(mechanism.description), drives, self._supervisor, settings
         )
         self._requests = DriveRequests(
             node, self._supervisor, self._network, self._exchange, mechanism.home.position,
@@ -159,7 +159,7 @@ class DriveRuntime(Runtime):
         """Apply the parameters that may change."""
         self._settings = settings
         self._requests.approach_velocity = settings.approach_velocity
-        self._zeros.settings = _zero_settings(settings)
+        self._zeros.settings = settings
         if self._topics.added is not None:
             self._topics.added.timeout = settings.added_effort_timeout
 
@@ -216,12 +216,6 @@ class DriveRuntime(Runtime):
             self._network.watch(False)
         except DriveError as error:
             logger.warning(f'will be in fault when the node is active again: {error}')
-
-
-def _zero_settings(settings: Any) -> ZeroSettings:
-    return ZeroSettings(
-        settings.zeros_duration, settings.zeros_tolerance, settings.zeros_largest_error
-    )
 
 
 def with_bus(drives: Drives, settings: Any) -> Drives:

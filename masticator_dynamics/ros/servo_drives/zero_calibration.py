@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -24,25 +24,6 @@ _CONFIDENT = 1.96  # standard deviations on both sides of 95 % of a normal distr
 _MISFIT = 2.0  # times what counts and tolerance explain
 
 
-@dataclasses.dataclass
-class ZeroSettings:
-    """How long the mechanism may be moved, and how well zeros must be known.
-
-    Attributes
-    ----------
-    duration : float
-        s.
-    tolerance : float
-        Standard deviation of each coordinate of the parts, m.
-    largest_error : float
-        Half of the 95 % interval of each zero, rad or m.
-    """
-
-    duration: float
-    tolerance: float
-    largest_error: float
-
-
 class ZeroCalibration:
     """Records positions of torque-free drives until their zeros are known.
 
@@ -53,13 +34,11 @@ class ZeroCalibration:
     drives : Drives
         In the mechanism's actuated order.
     supervisor : Supervisor
-    settings : ZeroSettings
-        May be replaced.
+    settings : ServoDrivesSettings
+        Its fields ``zeros_...``; may be replaced.
     """
 
-    def __init__(
-        self, mechanism: Mechanism, drives: Drives, supervisor: Supervisor, settings: ZeroSettings
-    ):
+    def __init__(self, mechanism: Mechanism, drives: Drives, supervisor: Supervisor, settings: Any):
         self._mechanism, self._supervisor, self.settings = mechanism, supervisor, settings
         motors = [drive.motor for drive in drives.drives.values()]
         counts = np.array([motor.counts_per_turn * motor.gear_ratio for motor in motors])
@@ -83,7 +62,7 @@ class ZeroCalibration:
         begun = looked = time.monotonic()
         readings: list[FloatArray] = []
         reason = 'the mechanism was not moved'
-        while (now := time.monotonic()) < begun + self.settings.duration and go_on():
+        while (now := time.monotonic()) < begun + self.settings.zeros_duration and go_on():
             report = self._supervisor.report()
             if report.phase is not Phase.OFF:
                 return Outcome(False, f'drives are {report.phase.value}; they must be torque-free')
@@ -102,21 +81,20 @@ class ZeroCalibration:
     def _judged(self, readings: list[FloatArray]) -> tuple[Calibration | None, str]:
         """Zeros that can be relied on, or None, and a sentence."""
         table = np.array(readings).reshape(-1, len(self._noise))
+        tolerance = self.settings.zeros_tolerance
         try:
-            found = calibrate(
-                self._mechanism, table, self._noise, tolerance=self.settings.tolerance
-            )
+            found = calibrate(self._mechanism, table, self._noise, tolerance=tolerance)
         except InputError as error:
             return None, str(error)
         half = _CONFIDENT * found.sd
-        worst, limit = int(np.argmax(half)), self.settings.largest_error
+        worst, limit = int(np.argmax(half)), self.settings.zeros_largest_error
         joint = self._mechanism.actuated[worst]
         if found.unseen:
             return None, f'not seen: {found.unseen[0].text}; {found.unseen[0].remedy} would show it'
         if found.misfit > _MISFIT:
             return None, (
                 f'redundant encoders disagree by {found.misfit:.2g} times what counts and a '
-                f'tolerance of {self.settings.tolerance * 1e3:g} mm explain: a part, or an encoder '
+                f'tolerance of {tolerance * 1e3:g} mm explain: a part, or an encoder '
                 'that slips, is off'
             )
         known = f'{joint} is known within {half[worst]:.2g} {found.units[worst]} (95 %)'

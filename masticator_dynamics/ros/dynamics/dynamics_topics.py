@@ -1,0 +1,199 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of node ``dynamics``: measured wrenches in, efforts and forces out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.exceptions import InvalidHandle
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.ros.common.diagnostics import Rejections
+from masticator_dynamics.ros.common.direct_subscription import (
+    Outgoing,
+    ReadTopic,
+    joint_topic,
+    publisher,
+)
+from masticator_dynamics.ros.dynamics.cycle import Answer, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
+from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
+
+
+class Publishers:
+    """What the node publishes of a motion.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+    frame_prefix : str
+        Put before the frames of contacts and joints.
+    cycle : FeedforwardCycle
+        Computes forces when somebody wants them.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        frame_prefix: str,
+        cycle: FeedforwardCycle,
+    ):
+        def wrench(topic: str, frame: str, *parts: str) -> Outgoing:
+            message = WrenchStamped()
+            message.header.frame_id = frame_prefix + frame
+            return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
+
+        self._node, self._mechanism, self._cycle = node, mechanism, cycle
+        names = mechanism.actuated
+        self._effort = Outgoing(node, 'feedforward_effort', Float64MultiArray(), 'data')
+        self._state = joint_topic(
+            node, 'feedforward_state', names, 'position', 'velocity', 'effort'
+        )
+        self._trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
+        self._joint_states: Outgoing | None = None
+        self._multipliers = joint_topic(node, 'contact_multipliers', mechanism.contacts, 'effort')
+        self._external = joint_topic(node, 'external_effort', names, 'effort')
+        self._contacts = [
+            wrench(f'contact_force/{contact.name}', contact.frame, 'force')
+            for contact in mechanism.description.contacts
+        ]
+        self._joint_forces = [
+            wrench(f'joint_force/{joint}', frame, 'force', 'torque')
+            for joint, frame in zip(names, cycle.joint_frames, strict=True)
+        ]
+        self._of_cycles = self._effort, self._state, self._multipliers, self._external
+        self._wanted = dict.fromkeys(self._of_cycles, True)
+        self._ready: tuple[Answer | None, dict[Outgoing, Any]] = None, {}
+
+    def destroy(self, node: LifecycleNode) -> None:
+        """Destroy the topics."""
+        node.destroy_lifecycle_publisher(self._trajectory)
+        for topic in (
+            *self._of_cycles, *self._contacts, *self._joint_forces
+        ):  # fmt: skip
+            topic.destroy()
+        self.show_joints(False, active=False)
+
+    def show_joints(self, wanted: bool, *, active: bool) -> None:
+        """Publish all joints or not; a topic that is silent would be taken for a second source."""
+        topic = self._joint_states
+        if topic is None and wanted:
+            joints = self._mechanism.tree_joints
+            topic = joint_topic(self._node, 'joint_states', joints, 'position', 'velocity')
+            if active:
+                topic.publisher.on_activate(None)
+            self._joint_states = topic
+        elif topic is not None and not wanted:
+            self._joint_states = None
+            topic.destroy()
+
+    def prepare(self, time: int, answer: Answer | None) -> None:
+        """Make messages for a time (ns), in case the answer stays the same.
+
+        Also note who is subscribed: new subscribers get the next cycle but one.
+        """
+        self._wanted = {topic: topic.wanted for topic in self._of_cycles}
+        self._ready = answer, self._messages(time, answer) if answer else {}
+
+    def publish(self, time: int, answer: Answer) -> None:
+        """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
+        known, messages = self._ready
+        if known is not answer:
+            messages = self._messages(time, answer)
+        for topic, message in messages.items():
+            topic.publisher.publish(message)
+        if self._wanted[self._external]:
+            self._external.publish(time, self._cycle.external_effort(answer))
+
+    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, Any]:
+        """Messages by topic, where there are subscribers."""
+        rows = {
+            self._effort: (answer.actuated,),
+            self._state: (answer.position, answer.velocity, answer.actuated),
+            self._multipliers: (answer.effort.contact,),
+        }
+        return {
+            topic: topic.filled(time, *blocks)
+            for topic, blocks in rows.items()
+            if self._wanted[topic]
+        }
+
+    def visual(self, time: int, effort: Effort) -> None:
+        """What people look at, at a time (ns): forces, where anybody does, and all joints."""
+        for topics, forces in (
+            (self._contacts, self._cycle.contact_forces),
+            (self._joint_forces, self._cycle.joint_forces),
+        ):
+            if any(topic.wanted for topic in topics):
+                for topic, force in zip(topics, forces(effort), strict=True):
+                    topic.publish(time, *force.reshape(-1, 3))
+        joint_states = self._joint_states
+        if joint_states is not None:
+            with contextlib.suppress(InvalidHandle):  # it may have been switched off just now
+                joint_states.publish(time, effort.q, effort.v)
+
+    def trajectory(self, prepared: PreparedTrajectory) -> None:
+        """The motion of the actuated joints with its efforts, as for a trajectory controller."""
+        self._trajectory.publish(prepared.message)
+
+
+_LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
+# Only the newest wrench counts; best effort accepts reliable and best-effort publishers alike.
+_NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class WrenchInput:
+    """A topic of wrenches.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    topic : str
+    kept : MeasuredWrenches
+        Gets what passes the checks, in that thread.
+    now : callable
+        The node's clock, ns.
+    frame_prefix : str
+        Removed from the frames of messages that have it.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        topic: str,
+        kept: MeasuredWrenches,
+        now: Callable[[], int],
+        frame_prefix: str,
+    ):
+        self._prefix = frame_prefix
+        self.rejections = Rejections(node.get_logger().error)
+        self.topic, self.kept, self._now = topic, kept, now
+        self._messages = ReadTopic(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
+
+    def destroy(self) -> None:
+        """Destroy the topic."""
+        self._messages.destroy()
+
+    def _read(self, message: WrenchStamped) -> None:
+        header, force, torque = message.header, message.wrench.force, message.wrench.torque
+        stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+        try:
+            self.kept.take(header.frame_id.removeprefix(self._prefix), stamp, self._now(), wrench)
+        except MasticatorError as error:
+            self.rejections.reject(f'{self.topic} rejected: ', str(error))
+        else:
+            self.rejections.accept()
