@@ -59,7 +59,7 @@ def number_option(
     name: str, low: float, high: float | None, default: float, text: str, unit: str | None = None
 ) -> Option:
     """A number within bounds, whole where the lower one is; its unit stands in the help."""
-    within = click.IntRange if isinstance(low, int) else click.FloatRange
+    within: Any = click.IntRange if isinstance(low, int) else click.FloatRange
     return click.option(
         name, type=within(low, high), metavar=unit, default=default, show_default=True, help=text,
         callback=_finite,

@@ -143,7 +143,7 @@ class _Search:
         matrix = weights @ found @ unknowns.spread[: found.shape[-1]] / _NOISE
         return np.asarray(matrix.reshape(-1, matrix.shape[-1]))
 
-    def internal(self, time: FloatArray, motion: Motion) -> FloatArray:
+    def internal(self, time: FloatArray, motion: Motion | Effort) -> FloatArray:
         """Efforts (N, n_u) that move nothing, smooth, and from zero to zero, N m or N."""
         by_motor = powers(self.mechanism, motion)
         count = by_motor.shape[-1]

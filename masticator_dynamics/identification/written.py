@@ -61,15 +61,15 @@ def description_files(
             _set(content, 'joints', joint, {k: v for k, v in parts.items() if v})
     for joint, motor in new.actuators.items():
         _set(content, 'actuators', joint, {'rotor_inertia': motor.rotor_inertia})
+    laws = [
+        *(motor.friction for motor in new.actuators.values()),
+        *(contact.friction for contact in new.contacts),
+    ]
     entries = [content['actuators'][joint] for joint in new.actuators]
-    for entry, part in zip(
-        [*entries, *content.get('contacts', [])],
-        [*new.actuators.values(), *new.contacts],
-        strict=True,
-    ):
-        law = {'coulomb': part.friction.coulomb, 'viscous': part.friction.viscous}
-        if any(law.values()):
-            entry['friction'] = {**entry.get('friction', {}), **law}
+    for entry, law in zip([*entries, *content.get('contacts', [])], laws, strict=True):
+        if law.coulomb or law.viscous:
+            known = {'coulomb': law.coulomb, 'viscous': law.viscous}
+            entry['friction'] = {**entry.get('friction', {}), **known}
     urdf = with_tree(old.urdf_xml, old.tree, new.tree)
     return {f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf}
 
