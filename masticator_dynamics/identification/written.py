@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.description.data import ContactFriction, JointFriction
 from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.drives.configuration import Drives, find_file, load_drives
 from masticator_dynamics.engine.parameters import changed, with_inertia
@@ -61,17 +62,18 @@ def description_files(
             _set(content, 'joints', joint, {k: v for k, v in parts.items() if v})
     for joint, motor in new.actuators.items():
         _set(content, 'actuators', joint, {'rotor_inertia': motor.rotor_inertia})
-    laws = [
-        *(motor.friction for motor in new.actuators.values()),
-        *(contact.friction for contact in new.contacts),
-    ]
-    entries = [content['actuators'][joint] for joint in new.actuators]
-    for entry, law in zip([*entries, *content.get('contacts', [])], laws, strict=True):
-        if law.coulomb or law.viscous:
-            known = {'coulomb': law.coulomb, 'viscous': law.viscous}
-            entry['friction'] = {**entry.get('friction', {}), **known}
+    for joint, motor in new.actuators.items():
+        _set_law(content['actuators'][joint], motor.friction)
+    for entry, contact in zip(content.get('contacts', []), new.contacts, strict=True):
+        _set_law(entry, contact.friction)
     urdf = with_tree(old.urdf_xml, old.tree, new.tree)
     return {f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf}
+
+
+def _set_law(entry: dict[str, Any], law: ContactFriction | JointFriction) -> None:
+    if law.coulomb or law.viscous:
+        known = {'coulomb': law.coulomb, 'viscous': law.viscous}
+        entry['friction'] = {**entry.get('friction', {}), **known}
 
 
 def _set(content: dict[str, Any], part: str, joint: str, values: dict[str, Any]) -> None:
