@@ -3,6 +3,7 @@
 """How the documentation becomes a site: ``make docs``."""
 
 import pathlib
+import re
 from xml.etree import ElementTree
 
 manifest = ElementTree.parse(pathlib.Path(__file__).parents[1] / 'package.xml').getroot()
@@ -55,3 +56,17 @@ autodoc_default_options = {'members': True, 'inherited-members': 'ValueError'}
 napoleon_google_docstring = False
 # Attributes stand in the class's own table; autodoc would list them a second time.
 napoleon_use_ivar = True
+
+
+def attributes_one_by_one(app, what, name, thing, options, lines):
+    """Give attributes that share a line of a docstring a line each, as napoleon wants them."""
+    for k in reversed(range(len(lines))):
+        found = re.fullmatch(r'(\w+(?:, \w+)+)( : .*)', lines[k])
+        heads = [j for j in range(k) if set(lines[j + 1]) == {'-'}] if found else []
+        if heads and lines[heads[-1]] == 'Attributes':
+            lines[k : k + 1] = [own + found[2] for own in found[1].split(', ')]
+
+
+def setup(app):
+    """Run before napoleon, whose priority is 500."""
+    app.connect('autodoc-process-docstring', attributes_one_by_one, priority=400)

@@ -17,6 +17,7 @@ from masticator_dynamics.commands.options import (
     goal_option,
     mechanism_argument,
     motion_option,
+    number_option,
     output_option,
     strict_option,
 )
@@ -201,7 +202,8 @@ def inverse_dynamics(
         if frame is not None:
             check_frame(loaded, frame)
     motion = read_motion(motion_file, loaded, at_rest)
-    _tell_moving_ends(motion, loaded.independent)
+    if not (motion.rates or at_rest):
+        _tell_moving_ends(motion, loaded.independent)
     values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
     choice = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
@@ -225,7 +227,7 @@ def _tell_moving_ends(motion: MotionFile, names: Sequence[str]) -> None:
             for name, rate, most in zip(names, motion.y_dot[row], fastest, strict=True)
             if abs(rate) > _AT_REST * most
         ]
-        if rates and not motion.rates:
+        if rates:
             warn(
                 f'{motion.table.source}: the spline through it {word} with {", ".join(rates)} '
                 '(m/s or rad/s); --at-rest, or columns for rates, would change that'
@@ -306,14 +308,7 @@ _POSES = 50  # rows; about a fifth of a second of work
     help='Positions of the actuated joints (CSV).',
 )
 @output_option
-@click.option(
-    '--tolerance',
-    type=click.FloatRange(min=0.0),
-    metavar='M',
-    default=1e-4,
-    show_default=True,
-    help='Largest gap in the loops that is accepted, m.',
-)
+@number_option('--tolerance', 0.0, None, 1e-4, 'Largest gap in the loops that is accepted, m.', 'M')
 def forward_kinematics(
     mechanism: str, joints_file: str, output_file: str, tolerance: float
 ) -> None:

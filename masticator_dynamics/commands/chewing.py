@@ -12,7 +12,10 @@ import click
 
 from masticator_dynamics.commands.options import (
     check_matplotlib,
+    folder_option,
     incisor_option,
+    number_option,
+    processes_option,
     scheduler_option,
     write_plot,
 )
@@ -29,14 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument('mechanism', default='masticator')
-@click.option(
-    '--output',
-    type=click.Path(file_okay=False, path_type=pathlib.Path),
-    metavar='DIR',
-    default='masticator_demo',
-    show_default=True,
-    help='Folder for what the demo writes.',
-)
+@folder_option('Folder for what the demo writes.', 'masticator_demo')
 @incisor_option
 @click.option(
     '--closed-loop',
@@ -87,18 +83,8 @@ def demo(
 
 @click.command()
 @click.argument('protocol', type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path))
-@click.option(
-    '--output',
-    type=click.Path(file_okay=False, path_type=pathlib.Path),
-    metavar='FOLDER',
-    required=True,
-    help='New folder, or that of an interrupted run of the same protocol.',
-)
-@click.option(
-    '--processes',
-    type=click.IntRange(min=1),
-    help='Mouthfuls to simulate at once. Default: one for each processor.',
-)
+@folder_option('New folder, or that of an interrupted run of the same protocol.')
+@processes_option
 @scheduler_option
 @click.option('--robot', is_flag=True, help='Chew with the robot, through its running nodes.')
 @click.option('--parquet', is_flag=True, help='Write tables as Parquet, too (extra "parquet").')
@@ -171,18 +157,10 @@ def _on_the_robot(asked: Experiment, progress: Progress) -> None:
 
 
 _MOST_STROKES = 3600  # of a second each
-_MOST_FRICTION = 10.0  # times the drives' own
 
 
 @click.command('study-feedforward')
-@click.option(
-    '--output',
-    type=click.Path(file_okay=False, path_type=pathlib.Path),
-    metavar='DIR',
-    default='feedforward_study',
-    show_default=True,
-    help='Folder for table, time series and plot.',
-)
+@folder_option('Folder for table, time series and plot.', 'feedforward_study')
 @click.option('--rate', type=float, help='Cycle rate of the drives, Hz. Default: of drives.yaml.')
 @click.option(
     '--food', default='soft', show_default=True, help='A shipped food, or the path of a YAML file.'
@@ -197,13 +175,10 @@ _MOST_FRICTION = 10.0  # times the drives' own
     help='Of all drives, N m/rad and N m s/rad at the joint. Default: of drives.yaml.',
 )
 @click.option('--tune', is_flag=True, help='Find the best gains for PD alone, and use them.')
-@click.option(
-    '--known-friction',
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="Part of the drives' own friction that the drive layer knows of.",
-)
+@number_option(
+    '--known-friction', 0.0, 10.0, 1.0,
+    "Part of the drives' own friction that the drive layer knows of.",
+)  # fmt: skip
 def study_feedforward(
     output: pathlib.Path,
     rate: float | None,
@@ -223,8 +198,6 @@ def study_feedforward(
     _check('--rate', 'cycle_rate', rate)
     _check('--gains', 'gains.position', position)
     _check('--gains', 'gains.velocity', velocity)
-    if not 0.0 <= known_friction <= _MOST_FRICTION:
-        raise InputError(f'--known-friction {known_friction:g} is not from 0 to {_MOST_FRICTION:g}')
     if gains is not None and tune:
         raise InputError('--gains are given: nothing to --tune')
     check_matplotlib('the report', '')

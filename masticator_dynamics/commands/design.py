@@ -8,20 +8,19 @@ import pathlib
 
 import click
 
-from masticator_dynamics.commands.options import check_matplotlib, scheduler_option
+from masticator_dynamics.commands.options import (
+    check_matplotlib,
+    folder_option,
+    processes_option,
+    scheduler_option,
+)
 from masticator_dynamics.commands.terminal import Stages
 
 
 @click.command()
 @click.argument('study', type=click.Path(exists=True, dir_okay=False, path_type=pathlib.Path))
-@click.option(
-    '--output', type=click.Path(file_okay=False, path_type=pathlib.Path), metavar='FOLDER',
-    required=True, help='New folder, or that of an interrupted run of the same study.',
-)  # fmt: skip
-@click.option(
-    '--processes', type=click.IntRange(min=1),
-    help='How many judge at once. Default: one for each processor.',
-)  # fmt: skip
+@folder_option('New folder, or that of an interrupted run of the same study.')
+@processes_option
 @scheduler_option
 def design(
     study: pathlib.Path, output: pathlib.Path, processes: int | None, scheduler: str | None

@@ -8,7 +8,12 @@ import pathlib
 
 import click
 
-from masticator_dynamics.commands.options import friction_option, goal_option, mechanism_argument
+from masticator_dynamics.commands.options import (
+    file_option,
+    friction_option,
+    goal_option,
+    mechanism_argument,
+)
 from masticator_dynamics.commands.terminal import warn
 from masticator_dynamics.engine.evaluation.goals import check_goals
 from masticator_dynamics.engine.traced.c_files import c_files
@@ -46,9 +51,7 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives
 
 @click.command('export-mjcf')
 @mechanism_argument
-@click.option(
-    '--output', 'output_file', metavar='FILE', required=True, help='File to write (MJCF).'
-)
+@file_option('File to write (MJCF).')
 def export_mjcf(mechanism: str, output_file: str) -> None:
     """Write a mechanism as MJCF, for MuJoCo: a second simulator and an outside check.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from masticator_dynamics.commands.options import check_matplotlib
+from masticator_dynamics.commands.options import check_matplotlib, file_option, number_option
 from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
 
 _ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
@@ -75,24 +75,21 @@ units_option = click.option(
 
 @click.command('fit-food')
 @click.argument('curve', metavar='CURVE')
-@click.option('--output', required=True, metavar='FILE', help="Food (YAML); '-': standard output.")
+@file_option("Food (YAML); '-': standard output.")
 @click.option(
     '--thickness', required=True, callback=size_of('displacement'),
     help='Of the sample: 8mm, or 0.008 (m).',
 )  # fmt: skip
-@click.option(
-    '--softening',
-    type=click.FloatRange(0.0, 1.0),
-    default=1.0,
-    show_default=True,
-    help='Force of a bite over that of the bite before; one compression does not determine it.',
-)
+@number_option(
+    '--softening', 0.0, 1.0, 1.0,
+    'Force of a bite over that of the bite before; one compression does not determine it.',
+)  # fmt: skip
 @click.option('--plot', metavar='FILE', help='Picture of curve and fit: PNG, SVG or PDF.')
 @columns_option
 @units_option
 def fit_food(
     curve: str,
-    output: str,
+    output_file: str,
     thickness: float,
     softening: float,
     plot: str | None,
@@ -115,10 +112,10 @@ def fit_food(
     from masticator_dynamics.robot.laboratory.curves import fit_food as fit
     from masticator_dynamics.robot.laboratory.units import check_possible
 
-    check_writable(output, curve)
+    check_writable(output_file, curve)
     if plot is not None:
         check_matplotlib('--plot', '')
-        check_writable(plot, curve, output)
+        check_writable(plot, curve, output_file)
         kind = pathlib.Path(plot).suffix.lstrip('.').lower()
         if kind not in ('png', 'svg', 'pdf'):
             raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
@@ -138,7 +135,7 @@ def fit_food(
         *found.notes,
     ]
     note = ''.join(f'# {" ".join(text.split())}\n' for text in notes)
-    write_text(output, note + yaml.safe_dump(kept, sort_keys=False))
+    write_text(output_file, note + yaml.safe_dump(kept, sort_keys=False))
     if plot is not None:
         picture = io.BytesIO()
         figure = fit_figure(found, read.displacement, read.force)
@@ -155,7 +152,7 @@ def fit_food(
 
 @click.command()
 @click.argument('curves', metavar='CURVE...', nargs=-1, required=True)
-@click.option('--output', required=True, metavar='FILE', help="Table (CSV); '-': standard output.")
+@file_option("Table (CSV); '-': standard output.")
 @click.option(
     '--touch', default='0.1N', show_default=True, callback=size_of('force'),
     help='Force above which the plunger touches the sample.',
@@ -164,7 +161,7 @@ def fit_food(
 @units_option
 def texture(
     curves: tuple[str, ...],
-    output: str,
+    output_file: str,
     touch: float,
     columns: dict[str, str],
     units: dict[str, str],
@@ -192,7 +189,7 @@ def texture(
     if not 0.0 < touch < math.inf:
         raise InputError(f'--touch is {touch:g} N, expected a positive number')
     files = curve_files(curves)
-    check_writable(output, *files)
+    check_writable(output_file, *files)
     rows, readings = [], []
     for file in files:
         curve = read_curve(file, columns, units, timed=True)
@@ -206,7 +203,7 @@ def texture(
         told = '' if len(bites) == 2 else f'; bites above {touch:g} N: {len(bites)}, not two'
         readings.append(curve.reading + told)
     names = list(rows[0])
-    write_table(output, names, np.array([list(row.values()) for row in rows], dtype=object))
+    write_table(output_file, names, np.array([list(row.values()) for row in rows], dtype=object))
     click.echo('\n'.join(readings), err=True)
     for figure in SHOWN:
         values = np.array([row.get(figure, math.nan) for row in rows], dtype=float)

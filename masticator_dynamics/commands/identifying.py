@@ -5,15 +5,23 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterator
 
 import click
 import numpy as np
 
-from masticator_dynamics.commands.options import check_matplotlib, mechanism_argument, split_names
+from masticator_dynamics.commands.options import (
+    check_matplotlib,
+    file_option,
+    mechanism_argument,
+    number_option,
+    split_names,
+)
 from masticator_dynamics.commands.terminal import progress_bar
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.scaling import with_rotors
+from masticator_dynamics.drives.joint_limits import in_order
+from masticator_dynamics.drives.scaling import Scaling, with_rotors
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
@@ -61,17 +69,17 @@ _HELD_OUT = 0.25  # of the recording, its end
     'with the new numbers is written, too.',
 )  # fmt: skip
 @click.option('--topic', help='Of joint states in an MCAP file. Default: the one that fits.')
-@click.option(
-    '--cutoff', type=click.FloatRange(1.0, 200.0), default=15.0, show_default=True,
-    help='Of the filter, Hz: above what the motion holds, below what only shakes.',
+@number_option(
+    '--cutoff', 1.0, 200.0, 15.0,
+    'Of the filter, Hz: above what the motion holds, below what only shakes.', 'HZ',
 )  # fmt: skip
-@click.option(
-    '--torque-constants', type=click.FloatRange(0.0, 1.0), default=0.0, show_default=True,
-    help='How far measured efforts may err by a factor (standard deviation).',
+@number_option(
+    '--torque-constants', 0.0, 1.0, 0.0,
+    'How far measured efforts may err by a factor (standard deviation).',
 )  # fmt: skip
-@click.option(
-    '--sensor', type=click.FloatRange(0.0, 1.0), default=0.0, show_default=True,
-    help='How far the force sensor may err, in scale and offset (standard deviation).',
+@number_option(
+    '--sensor', 0.0, 1.0, 0.0,
+    'How far the force sensor may err, in scale and offset (standard deviation).',
 )  # fmt: skip
 def identify(
     mechanism: str,
@@ -91,11 +99,11 @@ def identify(
     """
     files = _files(output, drives_file)
     check_matplotlib()
-    description = load_description(mechanism)
+    description, motors = load_description(mechanism), None
     if drives_file is not None:
-        description = with_rotors(description, load_drives(drives_file))
-        description = with_motor_friction(description)
-        description = with_drive_friction(description, load_drives(drives_file))
+        drives = in_order(load_drives(drives_file), Mechanism(description))
+        motors = Scaling([drive.motor for drive in drives.drives.values()])
+        description = with_drive_friction(with_rotors(description, drives), drives)
     beliefs = Beliefs(effort=torque_constants, sensor=sensor)
     loaded = Mechanism(description)
     log = checked(loaded, read_log(log_file, loaded, topic))
@@ -105,7 +113,7 @@ def identify(
     else:
         other = checked(loaded, read_log(held_out, loaded, topic))
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
-        found = identified(description, log, other, beliefs, cutoff, bar.update)
+        found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
@@ -116,10 +124,25 @@ def identify(
         f'error of efforts, held out: {100.0 * before:.2f} % with the file, '
         f'{100.0 * after:.2f} % now'
     )
+    for line in _scales(found):
+        click.echo(line)
     if found.kept:
         click.echo(f'not determined, as in the file: {", ".join(found.kept)}')
     if len(loaded.actuated) == len(loaded.independent):
         click.echo('no redundant motors: encoders and torque constants cannot be checked')
+
+
+def _scales(found: Identified) -> Iterator[str]:
+    """By how much motors and a force sensor err."""
+    for name, scale in found.values.items():
+        joint, _, kind = name.rpartition('.')
+        sure = f'(standard deviation {found.deviations[name]:.2g})'
+        if kind == 'effort_scale':
+            yield f'{joint} gives {scale:.4g} times the efforts that are measured {sure}'
+        elif name == 'sensor.scale':
+            yield f'force sensor: forces are {scale:.4g} times what it shows {sure}'
+        elif joint == 'sensor':
+            yield f'force sensor: {scale:.3g} is to be added to {kind} {sure}'
 
 
 def _files(output: pathlib.Path, drives_file: pathlib.Path | None) -> list[str]:
@@ -155,38 +178,29 @@ def _texts(
     if drives_file is not None:
         values = without_drive_friction(mechanism, original, values)
         mechanism = Mechanism(with_motor_friction(original))
-    written = description_files(mechanism, values, stem, comment)
-    check_loads(written, stem)
-    judged = held_out or f'the end of {log_file}'
-    texts = {**written.texts, files[2]: report(found, log_file, judged)}
+    texts = description_files(mechanism, values, stem, comment)
     if drives_file is not None:
         texts[files[3]] = drives_text(drives_file, found.values, comment)
-    return texts
+    check_loads(texts, stem)
+    judged = held_out or f'the end of {log_file}'
+    return {**texts, files[2]: report(found, log_file, judged)}
 
 
 @click.command('excite')
 @mechanism_argument
-@click.option(
-    '--output', 'output_file', metavar='FILE', required=True,
-    help="Motion with derivatives (CSV); '-': standard output.",
-)  # fmt: skip
-@click.option(
-    '--duration', type=click.FloatRange(1.0, 3600.0), metavar='S', default=20.0, show_default=True,
-    help='How long the motion takes, s.',
-)  # fmt: skip
-@click.option(
-    '--highest', type=click.FloatRange(0.01, 100.0), metavar='HZ', default=2.0, show_default=True,
-    help='Highest frequency, Hz; the lowest is a sixth of it.',
-)  # fmt: skip
-@click.option(
-    '--rate', type=click.FloatRange(1.0, 10000.0), metavar='HZ', default=250.0, show_default=True,
-    help='Rows of the motion per second.',
-)  # fmt: skip
-@click.option(
-    '--tries', type=click.IntRange(2, 100_000), default=100, show_default=True,
-    help='Motions to compare.',
-)  # fmt: skip
+@file_option("Motion with derivatives (CSV); '-': standard output.")
+@number_option('--duration', 1.0, 3600.0, 20.0, 'How long the motion takes, s.', 'S')
+@number_option(
+    '--highest', 0.01, 100.0, 2.0, 'Highest frequency, Hz; the lowest is a sixth of it.', 'HZ'
+)
+@number_option('--rate', 1.0, 1e4, 250.0, 'Rows of the motion per second.', 'HZ')
+@number_option('--tries', 2, 100_000, 100, 'Motions to compare.')
 @click.option('--seed', type=int, default=0, show_default=True, help='Same seed, same motion.')
+@number_option(
+    '--internal', 0.0, None, 0.0,
+    'Largest effort that redundant motors give against one another, N m or N; columns internal_J '
+    'tell it for every motor J.', 'EFFORT',
+)  # fmt: skip
 def excite(
     mechanism: str,
     output_file: str,
@@ -195,6 +209,7 @@ def excite(
     rate: float,
     tries: int,
     seed: int,
+    internal: float,
 ) -> None:
     """A motion from which `masticator identify` learns much.
 
@@ -205,10 +220,14 @@ def excite(
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
     with progress_bar('excite', tries) as bar:
-        found = exciting_motion(loaded, duration, highest, rate, tries, seed, bar.update)
+        found = exciting_motion(loaded, duration, highest, rate, tries, seed, bar.update, internal)
     # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
     values = np.swapaxes(found.rows, 1, 2).reshape(len(found.time), -1)
-    write_table(output_file, motion_columns(loaded), np.column_stack([found.time, values]))
+    names, values = motion_columns(loaded), np.column_stack([found.time, values])
+    if internal:
+        names = [*names, *(f'internal_{joint}' for joint in loaded.actuated)]
+        values = np.column_stack([values, found.internal])
+    write_table(output_file, names, values)
     before, after = found.condition
     click.echo(
         f'{len(found.time)} rows; condition of the equations {before:.3g} at first, {after:.3g} '
@@ -228,17 +247,14 @@ _NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that so
     '--joints', 'joints_file', metavar='FILE', required=True,
     help='Positions of the actuated joints while the mechanism moved through its range (CSV).',
 )  # fmt: skip
-@click.option(
-    '--output', 'output_file', metavar='FILE', required=True,
-    help="Parameters found (YAML); '-': standard output.",
-)  # fmt: skip
+@file_option("Parameters found (YAML); '-': standard output.")
 @click.option(
     '--parameters', 'names', metavar='LIST', callback=split_names,
     help='What is unknown: crank_1.zero,coupler_1_tip_fixed.z, ... (default: all zeros).',
 )  # fmt: skip
-@click.option(
-    '--tolerance', type=click.FloatRange(min=0.0), metavar='M', default=1e-5, show_default=True,
-    help='Standard deviation of each coordinate of all other parts, m.',
+@number_option(
+    '--tolerance', 0.0, None, 1e-5,
+    'Standard deviation of each coordinate of all other parts, m.', 'M',
 )  # fmt: skip
 @click.option(
     '--resolution', type=click.FloatRange(min=0.0, min_open=True), metavar='RAD',

@@ -24,12 +24,15 @@ from masticator_dynamics.analysis.load_inertia.sampling import (
 from masticator_dynamics.analysis.load_inertia.sampling import load_inertia as along
 from masticator_dynamics.analysis.load_inertia.storage import as_text
 from masticator_dynamics.commands.options import (
+    Option,
     axis_option,
     check_matplotlib,
     check_targets,
+    file_option,
     fix_option,
     mechanism_argument,
     named_values,
+    number_option,
     plot_option,
     write_plot,
 )
@@ -141,19 +144,14 @@ def _range(interval: str) -> tuple[float, float]:
     return low, high
 
 
-def _number(name: str, low: int, high: int, text: str) -> Callable[[Any], Any]:
-    return click.option(
-        f'--{name.replace("_", "-")}', type=click.IntRange(low, high),
-        default=getattr(DEFAULTS, name), show_default=True, help=text,
-    )  # fmt: skip
+def _number(name: str, low: int, high: int, text: str) -> Option:
+    return number_option(f'--{name.replace("_", "-")}', low, high, getattr(DEFAULTS, name), text)
 
 
 @click.command('build-estimator')
 @mechanism_argument
 @click.option('--kind', type=click.Choice(list(FITTED)), required=True, help='Kind of estimator.')
-@click.option(
-    '--output', 'output_file', metavar='FILE', required=True, help='File to write (JSON).'
-)
+@file_option('File to write (JSON).')
 @click.option(
     '--range',
     'ranges',

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import math
 import pathlib
 from collections.abc import Callable, Sequence
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.analysis.grid import Axis
 
 Value = TypeVar('Value')
+Option = Callable[[Any], Any]  # decorates a command
 
 mechanism_argument = click.argument('mechanism')
 motion_option = click.option(
@@ -40,10 +42,38 @@ def _no_description(context: click.Context, parameter: click.Parameter, value: s
     return value
 
 
-output_option = click.option(
-    '--output', 'output_file', metavar='FILE', required=True, callback=_no_description,
-    help='File to write (CSV).',
-)  # fmt: skip
+def file_option(text: str, **more: Any) -> Option:
+    """``--output``, the file that a command writes."""
+    return click.option('--output', 'output_file', metavar='FILE', required=True, help=text, **more)
+
+
+def folder_option(text: str, default: str | None = None) -> Option:
+    """``--output``, the folder that a command writes to; without a default it must be given."""
+    return click.option(
+        '--output', type=click.Path(file_okay=False, path_type=pathlib.Path), metavar='FOLDER',
+        default=default, required=default is None, show_default=default is not None, help=text,
+    )  # fmt: skip
+
+
+def number_option(
+    name: str, low: float, high: float | None, default: float, text: str, unit: str | None = None
+) -> Option:
+    """A number within bounds, whole where the lower one is; its unit stands in the help."""
+    within: Any = click.IntRange if isinstance(low, int) else click.FloatRange
+    return click.option(
+        name, type=within(low, high), metavar=unit, default=default, show_default=True, help=text,
+        callback=_finite,
+    )  # fmt: skip
+
+
+def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    """Refuse NaN, which is within all bounds, and infinity (a callback for click)."""
+    if not math.isfinite(value):
+        raise click.BadParameter(f'{value} is not a finite number', context, parameter)
+    return value
+
+
+output_option = file_option('File to write (CSV).', callback=_no_description)
 goal_option = click.option(
     '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
     help='What redundant actuators minimise.',
@@ -59,6 +89,10 @@ incisor_option = click.option(
 strict_option = click.option(
     '--strict', is_flag=True, help='Refuse motions that leave a range of a joint, socket or motor.'
 )
+processes_option = click.option(
+    '--processes', type=click.IntRange(min=1),
+    help='How many at once. Default: one for each processor.',
+)  # fmt: skip
 scheduler_option = click.option(
     '--scheduler', metavar='ADDRESS',
     help='Dask scheduler, such as tcp://host:8786, whose workers compute instead of this machine.',

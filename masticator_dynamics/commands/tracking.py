@@ -7,7 +7,7 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from masticator_dynamics.commands.options import mechanism_argument, output_option
+from masticator_dynamics.commands.options import mechanism_argument, number_option, output_option
 from masticator_dynamics.commands.terminal import chunks, warn
 from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import LimitError, MasticatorError
@@ -37,15 +37,11 @@ from masticator_dynamics.motion.tool import ToolKinematics
     metavar='FRAME',
     help='URDF link whose origin follows; the columns are called FRAME_x FRAME_y FRAME_z.',
 )
-@click.option(
-    '--tolerance',
-    type=click.FloatRange(min=0.0),
-    metavar='M',
-    default=RECORDING_STEP,
-    show_default=True,
-    help='How far smoothing may move a recorded coordinate, m; the recording is also left by up to '
-    'this, or 0.2 mm, where ranges or speeds of joints ask for it.',
-)
+@number_option(
+    '--tolerance', 0.0, None, RECORDING_STEP,
+    'How far smoothing may move a recorded coordinate, m; the recording is also left by up to '
+    'this, or 0.2 mm, where ranges or speeds of joints ask for it.', 'M',
+)  # fmt: skip
 @click.option(
     '--criterion',
     type=click.Choice(list(CRITERIA)),

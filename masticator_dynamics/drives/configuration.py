@@ -148,6 +148,10 @@ class Drive(Strict):
     node_id: NodeId
     eds: str = pydantic.Field('cia402_servo.eds', description='beside the drives file, or shipped')
     motor: Motor
+    measured_torque: Literal['instant', 'mean'] = pydantic.Field(
+        'instant',
+        description='what 0x6077 tells: the torque at SYNC, or its mean since the SYNC before',
+    )
     gains: Gains | None = pydantic.Field(None, description='null: the drive keeps its own')
     limits: DriveLimits
 

@@ -72,6 +72,21 @@ class Scaling:
         moving = np.clip(velocity / _TURNING, -1.0, 1.0)
         return self._coulomb * moving + self._viscous * velocity
 
+    def effort_behind_friction(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+        """What reaches the joints, N m, of efforts that `effort_from_per_mille` tells.
+
+        Friction takes its part at the motor, before the gear does; joint velocities in rad/s.
+        """
+        left = self.per_mille_from_effort(effort, velocity) - self.per_mille_of_friction(velocity)
+        return self.effort_from_per_mille(left, velocity)
+
+    def friction_felt(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+        """Friction of the motors, times gear ratio, that is felt at the joints, as a part of it.
+
+        With efforts as :meth:`effort_from_per_mille` tells them, N m; joint velocities in rad/s.
+        """
+        return self._passed_on(self.effort_behind_friction(effort, velocity), velocity)
+
     def _passed_on(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Joint effort per motor effort times ratio: e driving, 1/e driven."""
         driving = np.clip(np.sign(effort) * velocity / _TURNING, -1.0, 1.0)

@@ -3,6 +3,7 @@
 """Where the files that ship with the package are, found without ROS."""
 
 import difflib
+import os
 import pathlib
 
 from masticator_dynamics.errors import DescriptionError
@@ -56,7 +57,7 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
     """
     path = pathlib.Path(name_or_path)
     if path.suffix in ('.yaml', '.yml') or len(path.parts) > 1:
-        if path.is_dir():
+        if os.path.isdir(path):  # False for a name that no file can have
             raise DescriptionError(path, '', f'no {what}{_inside(path) or " but a folder"}')
         return path
     for folder in folders:
@@ -75,7 +76,7 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
 def _inside(path: pathlib.Path) -> str:
     """The file that is meant by a folder, if any, as a question."""
     inside = path / f'{path.name}.yaml'
-    return f' but a folder; is {str(inside)!r} meant?' if inside.is_file() else ''
+    return f' but a folder; is {str(inside)!r} meant?' if os.path.isfile(inside) else ''
 
 
 def _share_directory_of(package: pathlib.Path) -> pathlib.Path:

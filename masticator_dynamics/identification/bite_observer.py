@@ -12,11 +12,11 @@ the moment included, is the engine's forward dynamics.
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
 
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.engine.evaluation.results import Motion
@@ -27,10 +27,9 @@ from masticator_dynamics.mechanism import Mechanism
 _LONGEST = 0.05  # s between samples, after which the observer begins anew
 _POSES = 24  # that fitting one sample may solve
 _FORGET = 2.0  # s, of the self-check
-_SURE = 3.0  # standard deviations of the self-check
+_SURE = 3.0  # standard deviations of the model's errors
 _LAW = Regularisation()  # velocities from counts are noisy
-_TURNING = 0.05  # rad/s, as in drives/scaling.py
-_NEAR = 1.5  # samples, within which the sign of a velocity is not sure
+_NEAR = 3.0  # samples, within which the sign of a velocity is not sure
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
 
 
@@ -42,6 +41,8 @@ class ObserverSettings:
     ----------
     count, torque_step : float
         Steps of positions (rad or m) and efforts (N m or N) of the actuated joints.
+    averaged : bool
+        Whether efforts are means since the sample before, and not those of the instant.
     cutoff : float
         Hz, of the two poles of the filter.
     friction_error, inertia_error : float
@@ -49,11 +50,13 @@ class ObserverSettings:
     least_force : float
         N, of what counts as contact.
     sure : float
-        Standard deviations of what counts as contact.
+        Standard deviations of noise and reversals of friction beyond which there is contact; of the
+        model's errors, which are not new in every sample, three count.
     """
 
     count: float = 2.0 * np.pi / (4096 * 4.8)
     torque_step: float = 4.2e-4
+    averaged: bool = False
     cutoff: float = 80.0
     friction_error: float = 0.1
     inertia_error: float = 0.02
@@ -61,27 +64,14 @@ class ObserverSettings:
     sure: float = 6.0
 
 
-class MotorFriction(NamedTuple):
-    """What motors and gears take of measured efforts, at the joints (n_u,): N m, N m s/rad."""
-
-    coulomb: FloatArray
-    viscous: FloatArray
-
-    def taken(self, velocity: FloatArray) -> FloatArray:
-        """At velocities of the actuated joints (n_u,), rad/s; a ramp through rest."""
-        moving = np.clip(velocity / _TURNING, -1.0, 1.0)
-        return self.coulomb * moving + self.viscous * velocity
-
-
-def measured_by(drives: Drives) -> tuple[ObserverSettings, MotorFriction]:
-    """Steps of what drives measure, and what their motors take."""
+def measured_by(drives: Drives) -> tuple[ObserverSettings, Scaling]:
+    """Steps of what drives measure, and what their motors and gears take of it."""
     motors = [drive.motor for drive in drives.drives.values()]
+    averaged = all(drive.measured_torque == 'mean' for drive in drives.drives.values())
     counts = [2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio) for motor in motors]
     steps = [1e-3 * motor.rated_torque * motor.gear_ratio for motor in motors]
-    coulomb = [motor.friction.coulomb * motor.gear_ratio for motor in motors]
-    viscous = [motor.friction.viscous * motor.gear_ratio**2 for motor in motors]
-    settings = ObserverSettings(count=max(counts), torque_step=max(steps))
-    return settings, MotorFriction(np.array(coulomb), np.array(viscous))
+    settings = ObserverSettings(count=max(counts), torque_step=max(steps), averaged=averaged)
+    return settings, Scaling(motors)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,8 +153,8 @@ class BiteObserver:
     point : str
         URDF link of the platform at whose origin the force acts.
     settings : ObserverSettings
-    motors : MotorFriction, optional
-        What motors and gears take of the efforts.
+    motors : Scaling, optional
+        Of the motors, whose friction takes a part of the efforts that they measure.
 
     Raises
     ------
@@ -177,7 +167,7 @@ class BiteObserver:
         mechanism: Mechanism,
         point: str,
         settings: ObserverSettings | None = None,
-        motors: MotorFriction | None = None,
+        motors: Scaling | None = None,
     ):
         self._mechanism = mechanism
         self.settings = settings or ObserverSettings()
@@ -195,8 +185,7 @@ class BiteObserver:
         self._fit, self._platform = ActuatedFit(mechanism), mechanism.frame_chain(platform)
         at, axes = self._platform.poses(mechanism.home.q)
         self._offset = axes.T @ (mechanism.frame_chain(point).poses(mechanism.home.q)[0] - at)
-        none = np.zeros(len(mechanism.actuated))
-        self._motors = MotorFriction(none, none) if motors is None else motors
+        self._motors = motors
         self.reset()
 
     def reset(self) -> None:
@@ -204,7 +193,8 @@ class BiteObserver:
         n = self._freedoms
         self._samples: list[tuple[float, Motion, FloatArray]] = []
         self._stages = np.zeros((2, n))
-        self._expected, self._velocity, self._late = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        self._expected = np.zeros((2, n, n))  # by noise and reversals, and by the model
+        self._velocity, self._late = np.zeros(n), np.zeros(n)
         self._friction = np.zeros(n)
         self._wrench, self._contact = np.zeros(6), False
         self._sums = np.zeros(4)  # g g, r g, squared rest over expected, weight
@@ -252,7 +242,9 @@ class BiteObserver:
         return self._estimate(gap)
 
     def _estimate(self, gap: float) -> BiteEstimate:
-        (t0, before, _), (t1, now, effort), (t2, after, _) = self._samples
+        (t0, before, _), (t1, now, effort), (t2, after, last) = self._samples
+        if self.settings.averaged:
+            effort = ((t1 - t0) * effort + (t2 - t1) * last) / (t2 - t0)
         slow, fast = (now.y - before.y) / (t1 - t0), (after.y - now.y) / (t2 - t1)
         period = 0.5 * (t2 - t0)
         share = -np.expm1(-2.0 * np.pi * self.settings.cutoff * period)
@@ -264,48 +256,41 @@ class BiteObserver:
         twist, arm = mechanism.frame_jacobian(now, mechanism.description.platform), self._arm(now)
         # Friction now, and where velocities are some samples before and after.
         near = self._velocity + _NEAR * (fast - slow) * np.array([[0.0], [-1.0], [1.0]])
-        taken = self._motors.taken(near @ tangent.T)
-        state = np.tile(now.y, (3, 1)), near, effort - taken, np.tile(self._wrench, (3, 1))
+        given = np.tile(effort, (3, 1))
+        if self._motors is not None:
+            given = self._motors.effort_behind_friction(given, near @ tangent.T)
+        state = np.tile(now.y, (3, 1)), near, given, np.tile(self._wrench, (3, 1))
         free = mechanism.forward_dynamics_batch(*state)
         caused = mechanism.forward_dynamics_batch(*state, friction=_LAW)
-        friction, *others = (caused - free) @ mass - taken @ tangent
+        friction, *others = (caused - free) @ mass - (effort - given) @ tangent
         external = mass @ (acceleration - caused[0]) + twist.T @ self._wrench
         self._stages[0] += share * (external - self._stages[0])
         self._stages[1] += share * (self._stages[0] - self._stages[1])
-        noise = self._noise(mass, tangent, period, share, mass @ acceleration, friction)
+        of = self.settings
+        doubts = [of.inertia_error * (mass @ acceleration), of.friction_error * friction]
+        # Of friction, every coordinate may also be off by itself.
+        doubts += [*np.diag(doubts[1])]
+        model = sum(np.outer(x, x) for x in doubts)
+        noise = self._noise(mass, tangent, period, share)
         # Where a velocity changes its sign dry friction may be what it was or what it will be.
         noise += sum(np.outer(x, x) for x in others - friction)
-        self._expected += share * (noise - self._expected)
+        self._expected += share * (np.stack([noise, model]) - self._expected)
         # The two poles are behind a force that changes by twice as much as they differ.
         self._late = 2.0 * (self._stages[0] - self._stages[1])
         self._friction += share * (friction - self._friction)
         return self._told(t1, twist, arm, period, gap)
 
     def _noise(
-        self,
-        mass: FloatArray,
-        tangent: FloatArray,
-        period: float,
-        share: float,
-        inertial: FloatArray,
-        friction: FloatArray,
+        self, mass: FloatArray, tangent: FloatArray, period: float, share: float
     ) -> FloatArray:
-        """Covariance (n_y, n_y) of the filtered generalised force."""
+        """Covariance (n_y, n_y) of the filtered generalised force by steps of measurements."""
         of = self.settings
         steps = np.arange(60)  # of the first pole twice, less the second
         impulse = share * (2.0 - share * (steps + 1)) * (1.0 - share) ** steps
         second = np.convolve(impulse, [1.0, -2.0, 1.0]) / period**2
         by_count = mass @ np.linalg.solve(tangent.T @ tangent, mass) * of.count**2 / 12.0
         by_torque = tangent.T @ tangent * of.torque_step**2 / 12.0
-        shares = (of.inertia_error * inertial, of.friction_error * friction)
-        # Of friction, every coordinate may also be off by itself.
-        apart = np.diag((of.friction_error * friction) ** 2)
-        return np.asarray(
-            by_count * (second @ second)
-            + by_torque * (impulse @ impulse)
-            + sum(np.outer(x, x) for x in shares)
-            + apart
-        )
+        return np.asarray(by_count * (second @ second) + by_torque * (impulse @ impulse))
 
     def _told(
         self, time: float, twist: FloatArray, arm: FloatArray, period: float, gap: float
@@ -313,21 +298,29 @@ class BiteObserver:
         """The force that explains what is left, and what none does."""
         found, friction = self._stages[1] + self._late, self._friction
         chain = twist[:3] - _cross(arm) @ twist[3:]  # velocity of the point per y_dot
-        weight = np.linalg.inv(self._expected + 0.25 * np.outer(self._late, self._late))
+        late = 0.25 * np.outer(self._late, self._late)
+        weight = np.linalg.inv(self._expected.sum(axis=0) + late)
         covariance: FloatArray = np.linalg.inv(chain @ weight @ chain.T).astype(np.float64)
-        force = covariance @ chain @ weight @ found
+        to_force = covariance @ chain @ weight
+        force = to_force @ found
         excess, sd, unexplained = self._self_check(chain, found, friction, period)
         # Friction that seems to be more wrong than stated is no bite, nor is what no force causes.
-        wrong = (abs(excess) - sd) / max(self.settings.friction_error, _TELLING)
-        self._contact = self._touches(force, covariance * max(unexplained, wrong, 1.0) ** 2)
+        of = self.settings
+        wrong = (abs(excess) - sd) / max(of.friction_error, _TELLING)
+        noise, model = to_force @ (self._expected + [0.0 * late, late]) @ to_force.T
+        beyond = of.sure**2 * noise + (_SURE * max(unexplained, wrong, 1.0)) ** 2 * model
+        self._contact = self._touches(force, beyond)
         self._wrench = np.concatenate([force, _cross(arm) @ force]) * self._contact
         return BiteEstimate(time, force, covariance, self._contact, excess, sd, unexplained, gap)
 
-    def _touches(self, force: FloatArray, covariance: FloatArray) -> bool:
-        """Whether there is contact; it ends at half of what it begins with."""
-        of, ease = self.settings, 0.5 if self._contact else 1.0
-        size = float(np.sqrt(force @ np.linalg.solve(covariance, force)))
-        return bool(np.linalg.norm(force) > ease * of.least_force and size > ease * of.sure)
+    def _touches(self, force: FloatArray, beyond: FloatArray) -> bool:
+        """Whether a force is contact, by squares of forces (3, 3) that may be none.
+
+        It ends at half of what it begins with.
+        """
+        ease = 0.5 if self._contact else 1.0
+        size = float(np.sqrt(force @ np.linalg.solve(beyond, force)))
+        return bool(np.linalg.norm(force) > ease * self.settings.least_force and size > ease)
 
     def _arm(self, now: Motion) -> FloatArray:
         """From the platform's origin to the point, m, base axes."""
@@ -341,7 +334,7 @@ class BiteObserver:
         if not len(across):
             return 0.0, float('inf'), 0.0
         rest, rubbed = across @ found, across @ friction
-        expected = across @ self._expected @ across.T
+        expected = across @ self._expected.sum(axis=0) @ across.T
         scaled = np.linalg.solve(expected, rest)
         kept = np.exp(-period / _FORGET)
         self._sums = kept * self._sums + [

@@ -158,7 +158,11 @@ def _columns(
     motion = mechanism.solve_batch(whole.y[part], whole.y_dot[part], whole.y_ddot[part])
     effort = measured.effort[part]
     wrench = None if measured.wrench is None else measured.wrench[part]
-    found = regressor(mechanism, motion, True, effort, wrench).generalized
+    columns = regressor(mechanism, motion, True, effort, wrench)
+    names, found = columns.names, columns.generalized
+    for k, joint in enumerate(mechanism.actuated):
+        own = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
+        found[..., own] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
     more = []

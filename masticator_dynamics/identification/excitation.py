@@ -6,6 +6,8 @@ Sums of sines of a few frequencies, as Swevers et al. (1997) use them, begin and
 middle of the ranges of joints and sockets, and stay inside these and the limits of the motors.
 Their coefficients are searched for the most information about the unknowns of `masticator
 identify`: half the logarithm of the determinant of the information matrix, beliefs included.
+Redundant motors may also work against one another, which moves nothing: it loads their bearings,
+and so shows friction that grows with loads.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
-from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError, MasticatorError, RangeWarning
 from masticator_dynamics.identification.identify import with_motor_friction
 from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, Usual, unknowns_of
@@ -35,6 +37,7 @@ _SWEEPS = 4  # over all coordinates, to find the middle
 _LARGEST = np.pi  # rad or m; of a coordinate that nothing limits
 _MOST = 10.0  # times the reach of each coordinate alone
 _SAMPLES = 8.0  # per period of the highest frequency, while searching
+_TINY = 1e-12  # of efforts: none
 _SMALLEST = 1e-8  # part of the largest singular value: what is below is rounding
 
 
@@ -48,6 +51,8 @@ class ExcitingMotion:
         s.
     rows : array, shape (N, 3, n_y)
         Independent coordinates with their first and second derivatives.
+    internal : array, shape (N, n_u)
+        Efforts of motors against one another, to be given on top of the motion's, N m or N.
     condition : tuple of float
         Condition number of the equations for the unknowns, over as many directions as both
         motions determine: of the first motion that was tried, and of this one.
@@ -57,6 +62,7 @@ class ExcitingMotion:
 
     time: FloatArray
     rows: FloatArray
+    internal: FloatArray
     condition: tuple[float, float]
     learnt: tuple[int, int]
 
@@ -81,10 +87,10 @@ class _Series:
         f = sine @ a + cosine @ b
         df = (cosine * rates) @ a - (sine * rates) @ b
         ddf = -(sine * rates**2) @ a - (cosine * rates**2) @ b
-        w, dw, ddw = (part[:, None] for part in self._window(time))
+        w, dw, ddw = (part[:, None] for part in self.window(time))
         return np.stack([w * f, dw * f + w * df, ddw * f + 2.0 * dw * df + w * ddf], axis=1)
 
-    def _window(self, time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def window(self, time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """From 0 to 1 and back, in a period of the lowest frequency each, with two derivatives."""
         ramp = min(_HARMONICS / self.highest, 0.5 * self.duration)
         nearer = np.minimum(time, self.duration - time)
@@ -98,8 +104,9 @@ class _Series:
 class _Search:
     """Largest motions of given shapes, and what they tell."""
 
-    def __init__(self, mechanism: Mechanism, series: _Series, beliefs: Beliefs):
+    def __init__(self, mechanism: Mechanism, series: _Series, beliefs: Beliefs, internal: float):
         self.mechanism, self.series, self._beliefs = mechanism, series, beliefs
+        self._internal = internal
         self._limits = mechanism.load_limits
         self.shape = (len(mechanism.independent), _HARMONICS, 2)
         count = int(np.ceil(series.duration * series.highest * _SAMPLES))
@@ -129,11 +136,22 @@ class _Search:
             return np.zeros((1, 1))
         usual, unknowns = self._sized(effort)
         motion = self.mechanism.solve_batch(*np.moveaxis(rows, 1, 0))
-        found = regressor(self.mechanism, motion, True).generalized
+        given = effort.actuated + self.internal(self.time, motion) if self._internal else None
+        found = regressor(self.mechanism, motion, True, given).generalized
         sized = powers(self.mechanism, motion) * usual.effort
         weights = np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2)))
         matrix = weights @ found @ unknowns.spread[: found.shape[-1]] / _NOISE
         return np.asarray(matrix.reshape(-1, matrix.shape[-1]))
+
+    def internal(self, time: FloatArray, motion: Motion | Effort) -> FloatArray:
+        """Efforts (N, n_u) that move nothing, smooth, and from zero to zero, N m or N."""
+        by_motor = powers(self.mechanism, motion)
+        count = by_motor.shape[-1]
+        rates = self.series.highest * (1.0 + np.arange(count) / count) / _HARMONICS
+        wanted = self.series.window(time)[0][:, None] * np.sin(2.0 * np.pi * np.outer(time, rates))
+        moving = np.linalg.pinv(by_motor) @ (by_motor @ wanted[..., None])
+        against = wanted - moving[..., 0]
+        return np.asarray(self._internal * against / max(float(np.abs(against).max()), _TINY))
 
     def _sized(self, effort: Effort) -> tuple[Usual, Unknowns]:
         """Usual sizes and unknowns, by the first motion, so that motions can be compared."""
@@ -209,6 +227,7 @@ def exciting_motion(
     tries: int = 100,
     seed: int = 0,
     progress: Callable[[int], None] = lambda tries: None,
+    internal: float = 0.0,
 ) -> ExcitingMotion:
     """A motion from which the unknowns of a robot can be found.
 
@@ -228,12 +247,18 @@ def exciting_motion(
         The same seed gives the same motion.
     progress : callable
         Called with the number of tries made since it was called.
+    internal : float
+        Largest effort of motors against one another, N m or N.
 
     Raises
     ------
     InputError
-        For a motion that is too short, and for a mechanism without room in its ranges.
+        For a motion that is too short, a mechanism without room in its ranges, and internal efforts
+        that are more than motors may give, or of motors none of which is redundant.
     """
+    redundant = len(mechanism.driving) > len(mechanism.independent)
+    if internal and not redundant:
+        raise InputError(f'{mechanism.name} has no redundant motors to work against one another')
     if duration < 2.0 * _HARMONICS / highest:
         raise InputError(
             f'{duration:g} s are too short for {highest:g} Hz; needed are '
@@ -242,7 +267,7 @@ def exciting_motion(
     known = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
-        search = _Search(known, _Series(duration, highest), Beliefs())
+        search = _Search(known, _Series(duration, highest), Beliefs(), internal)
         for name, reach in zip(known.independent, search.reach, strict=True):
             if reach < 1e-6:
                 raise InputError(f'{mechanism.name} has no room to move along {name}')
@@ -252,11 +277,18 @@ def exciting_motion(
         factor = search.largest(best, search.time)
         factor = search.largest(best, time, factor)  # between those samples, too
         equations = [search.equations(shape) for shape in (first, best)]
+        rows = search.rows(time, best, factor)
+        effort = known.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
+        against = search.internal(time, effort)
+        total, (low, high) = effort.actuated + against, known.load_limits.effort_range
+        if internal and not ((total >= low) & (total <= high)).all():
+            motor = known.actuated[int((np.abs(total) / high).max(axis=0).argmax())]
+            raise InputError(f'internal efforts of {internal:g} are too much for {motor}')
     sizes = [np.linalg.svd(matrix, compute_uv=False) for matrix in equations]
     count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)
     before, after = (float(s[0] / s[count - 1]) for s in sizes)
     learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
-    return ExcitingMotion(time, search.rows(time, best, factor), (before, after), learnt)
+    return ExcitingMotion(time, rows, against, (before, after), learnt)
 
 
 def _searched(

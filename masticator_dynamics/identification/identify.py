@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description.data import JointPhysics, MechanismDescription
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
@@ -223,6 +224,7 @@ def identify(
     beliefs: Beliefs | None = None,
     cutoff: float = 15.0,
     progress: Progress = lambda rows: None,
+    motors: Scaling | None = None,
 ) -> Identified:
     """Numbers of the robot that made a recording.
 
@@ -240,6 +242,8 @@ def identify(
         Of the filter, Hz: above what moves, below what only shakes.
     progress : callable
         Called with numbers of rows that have been evaluated.
+    motors : Scaling, optional
+        Of drives that measured the efforts: behind them a gear passes on what friction leaves.
 
     Raises
     ------
@@ -248,7 +252,8 @@ def identify(
     """
     mechanism = Mechanism(with_motor_friction(description))
     measured, judged = (
-        measured_motion(mechanism, checked(mechanism, part), cutoff) for part in (log, held_out)
+        measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
+        for part in (log, held_out)
     )
     usual = usual_sizes(mechanism, measured)
     unknowns = unknowns_of(mechanism, beliefs or Beliefs(), usual)

@@ -13,6 +13,7 @@ import dataclasses
 
 import numpy as np
 
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.engine.evaluation.effort_regressor import powers
@@ -60,6 +61,8 @@ class MeasuredMotion:
         Filtered positions with their derivatives, N rows.
     effort : array, shape (N, n_u)
         As measured, not filtered.
+    felt : array, shape (N, n_u)
+        Friction of a motor that is felt at its joint, as a part of it: other than 1 behind a gear.
     wrench : array, shape (N, 6), or None
         On the platform, as measured.
     misfit : array, shape (N, n_u)
@@ -71,17 +74,15 @@ class MeasuredMotion:
     time: FloatArray
     motion: Motion
     effort: FloatArray
+    felt: FloatArray
     wrench: FloatArray | None
     misfit: FloatArray
     smooth: Filter
 
-    @property
-    def rate(self) -> float:
-        """Rows per second."""
-        return self.smooth.rate
 
-
-def measured_motion(mechanism: Mechanism, log: RobotLog, cutoff: float) -> MeasuredMotion:
+def measured_motion(
+    mechanism: Mechanism, log: RobotLog, cutoff: float, motors: Scaling | None = None
+) -> MeasuredMotion:
     """The motion of a log with even steps in time.
 
     Parameters
@@ -92,6 +93,8 @@ def measured_motion(mechanism: Mechanism, log: RobotLog, cutoff: float) -> Measu
         Positions and efforts of its motors.
     cutoff : float
         Of the filter, Hz.
+    motors : Scaling, optional
+        Of drives that measured the efforts.
 
     Raises
     ------
@@ -101,7 +104,10 @@ def measured_motion(mechanism: Mechanism, log: RobotLog, cutoff: float) -> Measu
     smooth = Filter(cutoff, log.rate)
     y, misfit = _independent(mechanism, log)
     motion = mechanism.solve_batch(*_with_derivatives(smooth(y), log.rate))
-    return MeasuredMotion(log.time, motion, log.effort, log.wrench, misfit, smooth)
+    felt = np.ones_like(log.effort)
+    if motors is not None:
+        felt = motors.friction_felt(log.effort, motion.v[:, mechanism.actuated_rows])
+    return MeasuredMotion(log.time, motion, log.effort, felt, log.wrench, misfit, smooth)
 
 
 def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:

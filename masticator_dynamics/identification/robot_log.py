@@ -106,8 +106,19 @@ def _of_mcap(file: pathlib.Path, mechanism: Mechanism, topic: str | None) -> Rob
     (states,) = found.values()
     stamps = np.array([s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states])
     columns = [[list(s.name).index(j) for j in mechanism.actuated] for s in states]
-    position = np.array([np.asarray(s.position)[c] for s, c in zip(states, columns, strict=True)])
-    effort = np.array([np.asarray(s.effort)[c] for s, c in zip(states, columns, strict=True)])
+    position, effort = (
+        np.array([np.asarray(getattr(s, part))[c] for s, c in zip(states, columns, strict=True)])
+        for part in ('position', 'effort')
+    )
+    missing = np.argwhere(~np.isfinite(position + effort))
+    if len(missing):
+        row, motor = missing[0]
+        raise InputError(
+            f'{file}: {len(np.unique(missing[:, 0]))} of {len(states)} messages lack numbers, the '
+            f'first after {stamps[row] - stamps[0]:.3f} s those of {mechanism.actuated[motor]}'
+        )
+    if not stamps.any():
+        raise InputError(f'{file}: its messages have no time in their headers')
     return RobotLog(str(file), stamps - stamps[0], position, effort, None)
 
 
@@ -116,6 +127,7 @@ _SLOWEST = 60.0  # Hz
 _GAP = 3.0  # usual steps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
+_AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
 _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
 _POSES = 40
@@ -197,13 +209,15 @@ def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:
 
 def _refuse_clipped(mechanism: Mechanism, log: RobotLog) -> None:
     for name, effort in zip(mechanism.actuated, log.effort.T, strict=True):
-        for end in (float(effort.max()), float(effort.min())):
-            at = effort == end
+        levels, counts = np.unique(effort, return_counts=True)
+        for end, near in ((0, 1), (-1, -2)):
+            at = effort == levels[end]
             share, runs = at.mean(), (at[1:] & at[:-1]).mean()
-            distinct = len(np.unique(effort))
-            if share > _CLIPPED and runs > 0.5 * share and distinct > 8:
+            # A smooth peak in steps of torque is at its last step for a while, too.
+            most = counts[end] > _AT_THE_END * counts[near]
+            if share > _CLIPPED and runs > 0.5 * share and len(levels) > 8 and most:
                 raise InputError(
-                    f'{log.source}: the effort of {name} is clipped at {end:.6g} in '
+                    f'{log.source}: the effort of {name} is clipped at {levels[end]:.6g} in '
                     f'{100.0 * share:.1f} % of the rows: what the motor gave there is not known'
                 )
 

@@ -13,27 +13,22 @@ from typing import Any
 import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
+from masticator_dynamics.description.data import ContactFriction, JointFriction
 from masticator_dynamics.description.urdf_text import with_tree
-from masticator_dynamics.drives.configuration import Drives, load_drives
+from masticator_dynamics.drives.configuration import Drives, find_file, load_drives
 from masticator_dynamics.engine.parameters import changed, with_inertia
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.yaml_file import read_mapping
+from masticator_dynamics.identification.identify import with_motor_friction
 from masticator_dynamics.mechanism import Mechanism
 
 _WIDTH = 96
 
 
-@dataclasses.dataclass(frozen=True)
-class Written:
-    """Texts of files by their names, which load together."""
-
-    texts: dict[str, str]
-
-
 def description_files(
     mechanism: Mechanism, values: Mapping[str, float], name: str, comment: str
-) -> Written:
-    """A description with other numbers: NAME.yaml and NAME.urdf.
+) -> dict[str, str]:
+    """Texts of a description with other numbers, by the files' names: NAME.yaml and NAME.urdf.
 
     Parameters
     ----------
@@ -67,17 +62,18 @@ def description_files(
             _set(content, 'joints', joint, {k: v for k, v in parts.items() if v})
     for joint, motor in new.actuators.items():
         _set(content, 'actuators', joint, {'rotor_inertia': motor.rotor_inertia})
-        law = {'coulomb': motor.friction.coulomb, 'viscous': motor.friction.viscous}
-        if any(law.values()):
-            entry = content['actuators'][joint]
-            entry['friction'] = {**entry.get('friction', {}), **law}
+    for joint, motor in new.actuators.items():
+        _set_law(content['actuators'][joint], motor.friction)
     for entry, contact in zip(content.get('contacts', []), new.contacts, strict=True):
-        friction = contact.friction
-        law = {'coulomb': friction.coulomb, 'viscous': friction.viscous}
-        if any(law.values()):
-            entry['friction'] = {**entry.get('friction', {}), **law}
+        _set_law(entry, contact.friction)
     urdf = with_tree(old.urdf_xml, old.tree, new.tree)
-    return Written({f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf})
+    return {f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf}
+
+
+def _set_law(entry: dict[str, Any], law: ContactFriction | JointFriction) -> None:
+    if law.coulomb or law.viscous:
+        known = {'coulomb': law.coulomb, 'viscous': law.viscous}
+        entry['friction'] = {**entry.get('friction', {}), **known}
 
 
 def _set(content: dict[str, Any], part: str, joint: str, values: dict[str, Any]) -> None:
@@ -92,21 +88,26 @@ def _text(content: Any) -> str:
 
 
 def drives_text(drives_file: pathlib.Path, values: Mapping[str, float], comment: str) -> str:
-    """A drives file whose friction is the motors' own, moved there from the description.
+    """A drives file with the motors' own friction, moved there from the description.
+
+    A motor that gives other torques than its drive tells has other units of torque.
 
     Parameters
     ----------
     drives_file : pathlib.Path
         To change.
     values : mapping
-        Parameters ``JOINT.friction`` and ``JOINT.damping``, at the joint; rotors.
+        Parameters ``JOINT.friction`` and ``JOINT.damping``, at the joint; ``JOINT.effort_scale``.
     comment : str
         Stands at the top.
     """
-    content = read_mapping(drives_file)
-    for joint, drive in load_drives(drives_file).drives.items():
-        motor = content['drives'][joint] = dict(content['drives'][joint])
-        motor = motor['motor'] = dict(motor['motor'])
+    source = find_file(drives_file)
+    content = read_mapping(source)
+    for joint, drive in load_drives(source).drives.items():
+        entry = content['drives'][joint] = dict(content['drives'][joint])
+        if (source.parent / drive.eds).is_file():  # the new file may stand elsewhere
+            entry['eds'] = str((source.parent / drive.eds).resolve())
+        motor = entry['motor'] = dict(entry['motor'])
         ratio = drive.motor.gear_ratio
         law = dict(motor.get('friction') or {})
         if f'{joint}.friction' in values:
@@ -114,22 +115,28 @@ def drives_text(drives_file: pathlib.Path, values: Mapping[str, float], comment:
         if f'{joint}.damping' in values:
             law['viscous'] = values[f'{joint}.damping'] / ratio**2
         motor['friction'] = law
+        scale = values.get(f'{joint}.effort_scale', 1.0)
+        for unit in ('rated_torque', 'rated_torque_unit', 'peak_torque'):
+            if scale != 1.0:
+                motor[unit] = scale * getattr(drive.motor, unit)
     return f'# {comment}\n{_text(content)}'
 
 
-def check_loads(written: Written, name: str) -> MechanismDescription:
+def check_loads(texts: Mapping[str, str], name: str) -> MechanismDescription:
     """Load the files from a folder of their own, so that nothing is written that does not."""
     with tempfile.TemporaryDirectory() as folder:
-        for file, text in written.texts.items():
+        for file, text in texts.items():
             pathlib.Path(folder, file).write_text(text, encoding='utf-8')
         found = load_description(pathlib.Path(folder, f'{name}.yaml'))
         Mechanism(found)
+        if f'{name}_drives.yaml' in texts:
+            load_drives(pathlib.Path(folder, f'{name}_drives.yaml'))
         return found
 
 
 def with_drive_friction(description: MechanismDescription, drives: Drives) -> MechanismDescription:
     """A description whose motors have the friction of their drives, at the joints."""
-    joints = dict(description.joints)
+    joints = dict(with_motor_friction(description).joints)
     for joint, drive in drives.drives.items():
         ratio, law = drive.motor.gear_ratio, drive.motor.friction
         joints[joint] = dataclasses.replace(

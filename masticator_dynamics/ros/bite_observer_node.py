@@ -101,7 +101,7 @@ class BiteObserving(JointStateRuntime):
         self._point = settings.point or mechanism.description.platform
         self._observer = BiteObserver(mechanism, self._point, of, motors)
         self._newest: BiteEstimate | None = None
-        self._taken = 0.0
+        self._taken, self._efforts = 0.0, list[FloatArray]()
         frame = settings.frame_prefix + self._point
         message, self._fed = WrenchStamped(), WrenchStamped()
         message.header.frame_id = self._fed.header.frame_id = frame
@@ -132,10 +132,14 @@ class BiteObserving(JointStateRuntime):
         if reading.effort is None or reading.measured is None:
             raise InputError('efforts of the actuated joints are missing, or not finite')
         now = header.stamp.sec + header.stamp.nanosec * 1e-9
+        self._efforts.append(reading.effort)
         if 0.0 <= now - self._taken < _SOON / self._settings.rate:
             return False
-        self._taken = now
-        found = self._observer.step(now, reading.measured, reading.effort, reading.motion)
+        # Means since the sample before have those of states between them in them.
+        averaged = self._observer.settings.averaged
+        effort = np.mean(self._efforts, axis=0) if averaged else reading.effort
+        self._taken, self._efforts = now, []
+        found = self._observer.step(now, reading.measured, effort, reading.motion)
         if found is None:
             return False
         self._newest = found

@@ -15,6 +15,19 @@ def test_the_motion_is_read_by_others(run, tmp_path) -> None:
     assert len(read_table(str(efforts)).times()) == 1501
 
 
+def test_internal_efforts_have_columns(run, tmp_path) -> None:
+    motion, efforts = tmp_path / 'motion.csv', tmp_path / 'efforts.csv'
+    answer = run(
+        'excite', 'masticator', '--output', motion, '--duration', 6, '--tries', 2,
+        '--internal', 0.1,
+    )  # fmt: skip
+    assert answer.status == 0, answer.err
+    table = read_table(str(motion)).numbers([f'internal_crank_{k}' for k in range(1, 7)])
+    assert abs(table).max() == 0.1
+    answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', efforts)
+    assert answer.status == 0, answer.err
+
+
 def test_what_is_too_short_is_refused(run, tmp_path) -> None:
     answer = run('excite', 'five_bar', '--output', tmp_path / 'x.csv', '--duration', 3)
     assert answer.status == 2 and '3 s are too short for 2 Hz; needed are 6 s' in answer.err

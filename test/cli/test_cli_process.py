@@ -27,7 +27,8 @@ PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
 PAPERS = [sys.executable, '-m', 'papers']
 PATIENCE = 240  # s; a busy computer may have to compile first
 MOTION = 'time,x,y,alpha,beta\n0,0,0,0,0\n1,0,0,0,0.01\n'
-INVERSE = ['inverse-dynamics', 'masticator', '--motion']
+# A spline that begins or ends moving is told of, on standard error.
+INVERSE = ['inverse-dynamics', 'masticator', '--at-rest', '--motion']
 
 
 def start(*words: object, program: Sequence[str] = PROGRAM, **options: object) -> subprocess.Popen:
@@ -108,7 +109,9 @@ def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
         (['study-feedforward', '--rate', 'inf'], '--rate inf is not from 20 to 2000: '),
         (['study-feedforward', '--strokes', '1000000000'], 'at most 3600 are chewed'),
         (['study-feedforward', '--gains', 'nan', '1'], '--gains nan is not from 0 to 100000: '),
-        (['study-feedforward', '--known-friction', 'nan'], 'nan is not from 0 to 10'),
+        (['study-feedforward', '--known-friction', 'nan'], 'nan is not a finite number'),
+        (['study-feedforward', '--known-friction', '11'], '11.0 is not in the range 0.0<=x<=10.0'),
+        (['excite', 'five_bar', '--output', 'no.csv', '--duration', 'nan'], 'nan is not a finite'),
     ],
 )
 def test_bad_usage_and_bad_input_are_one_line_and_exit_2(run, words, message) -> None:

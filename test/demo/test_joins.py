@@ -13,13 +13,13 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-import rclpy  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from nodes.test_middleware_joins import LONGEST, Guests  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from nodes.test_middleware_joins import LONGEST, Guests
+from rclpy.executors import SingleThreadedExecutor
 
-from masticator_dynamics.robot.demo import run_closed_loop, run_demo  # noqa: E402
-from masticator_dynamics.robot.recording import processes  # noqa: E402
+from masticator_dynamics.robot.demo import run_closed_loop, run_demo
+from masticator_dynamics.robot.recording import processes
 
 pytestmark = pytest.mark.skipif('JOINS' not in os.environ, reason='slow: JOINS=200 runs it')
 

@@ -9,7 +9,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.robot.acceptance.passes import LinkMotion
 
 pytest.importorskip('pinocchio', reason='pin is not installed (extra test)')
-from oracles.pinocchio_oracle import PinocchioOracle  # noqa: E402
+from oracles.pinocchio_oracle import PinocchioOracle
 
 
 @pytest.fixture(scope='module')

@@ -56,6 +56,18 @@ def test_efforts_by_hand():
     assert of(direction=-1).per_mille_from_effort(one(0.4), fast) == pytest.approx(-1000.0)
 
 
+def test_what_friction_leaves_by_hand():
+    rubbed = of(friction={'coulomb': 0.02, 'viscous': 1e-3})
+    # At 1 rad/s of the joint the motor turns at 5, and loses 0.025 N m of its 0.1 before the gear.
+    for per_mille, direction in ((1000.0, 1.0), (-1000.0, -1.0)):
+        told = rubbed.effort_from_per_mille(one(per_mille), one(direction))
+        left = rubbed.effort_behind_friction(told, one(direction))
+        assert left == pytest.approx(direction * 0.075 * 5.0 * 0.8)
+    # Driven: friction helps to hold.
+    told = rubbed.effort_from_per_mille(one(-1000.0), one(1.0))
+    assert rubbed.effort_behind_friction(told, one(1.0)) == pytest.approx(-0.125 * 5.0 / 0.8)
+
+
 @given(st.floats(-3.0, 3.0), st.floats(-20.0, 20.0), st.sampled_from((1, -1)), st.floats(-1.0, 1.0))
 def test_round_trips(effort, velocity, direction, zero):
     scaling = of(direction=direction, zero=zero)

@@ -74,6 +74,23 @@ def test_torque_mode_adds_target_and_offset():
     assert axis.servo.torque == pytest.approx(750.0)
 
 
+def test_a_drive_that_averages_tells_the_mean_since_it_was_sampled():
+    """Of a step of torque the mean is the impulse over the time: momentum over inertia, exactly."""
+    axis = Axis()
+    servo = axis.servo
+    servo._averages = True
+    servo.control, servo.target_torque = ServoTask.TORQUE, 600.0
+    servo.sample()
+    for _ in range(3):
+        before = axis.velocity
+        axis.follow(0.002)
+        assert servo.torque != pytest.approx(1000.0 * servo.motor_torque / MOTOR['rated_torque'])
+        servo.sample()
+        mean = INERTIA * (axis.velocity - before) / 0.002 / RATIO
+        assert servo.torque == pytest.approx(1000.0 * mean / MOTOR['rated_torque'])
+        servo.target_torque -= 400.0
+
+
 def test_no_voltage_is_no_torque():
     axis = Axis()
     axis.servo.target_torque = axis.servo.torque_offset = 500.0

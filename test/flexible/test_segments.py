@@ -14,7 +14,7 @@ from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
 from masticator_dynamics.flexible.links import frequency_roots
 
 pytest.importorskip('pinocchio', reason='Pinocchio, which moves the segments, is not installed')
-from flexible.segment_chain import SegmentChain  # noqa: E402
+from flexible.segment_chain import SegmentChain
 
 PINNED = np.pi**2 * beams.UNIT_FREQUENCY
 CLAMPED = frequency_roots('clamped-pinned', 1)[0] ** 2 * beams.UNIT_FREQUENCY

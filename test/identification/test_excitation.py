@@ -65,6 +65,33 @@ def test_it_begins_and_ends_at_rest_at_one_place(excited):
     assert found.rows[0, 0] == pytest.approx(found.rows[-1, 0], abs=1e-12)
 
 
+def test_internal_efforts_move_nothing_and_load_bearings():
+    """By forward dynamics: motors that also work against one another move the jaw all the same."""
+    mechanism = Mechanism.load('masticator')
+    found = exciting_motion(mechanism, duration=6.0, tries=2, internal=0.2)
+    assert np.abs(found.internal).max() == pytest.approx(0.2)
+    assert np.abs(found.internal[[0, -1]]).max() < 1e-12
+    y, y_dot, y_ddot = np.moveaxis(found.rows[::50], 1, 0)
+    alone = mechanism.feedforward_batch(y, y_dot, y_ddot)
+    moved = mechanism.forward_dynamics_batch(y, y_dot, alone.actuated + found.internal[::50])
+    assert moved == pytest.approx(y_ddot, rel=1e-6, abs=1e-6 * np.abs(y_ddot).max())
+    # With friction that grows with loads they do not: that is what they tell.
+    moved = mechanism.forward_dynamics_batch(
+        y, y_dot, alone.actuated + found.internal[::50], friction=True
+    )
+    same = mechanism.forward_dynamics_batch(y, y_dot, alone.actuated, friction=True)
+    assert np.abs(moved - same).max() > 0.01 * np.abs(y_ddot).max()
+    without = exciting_motion(mechanism, duration=6.0, tries=2)
+    assert not without.internal.any() and np.array_equal(without.time, found.time)
+
+
+def test_internal_efforts_that_cannot_be():
+    with pytest.raises(InputError, match='five_bar has no redundant motors'):
+        exciting_motion(Mechanism.load('five_bar'), duration=6.0, internal=0.1)
+    with pytest.raises(InputError, match='internal efforts of 50 are too much for crank_'):
+        exciting_motion(Mechanism.load('masticator'), duration=6.0, tries=2, internal=50.0)
+
+
 def test_a_chosen_motion_tells_more_than_the_first():
     mechanism = Mechanism.load('five_bar')
     found = exciting_motion(mechanism, duration=8.0, tries=20)

@@ -76,23 +76,3 @@ def test_a_good_recording_stays_as_it_is(mechanism, log) -> None:
     kept = checked(mechanism, log)
     assert kept.position == pytest.approx(log.position)
     assert kept.effort == pytest.approx(log.effort)
-
-
-def test_exported_dry_friction_holds_what_is_below_it() -> None:
-    mujoco = pytest.importorskip('mujoco')
-    from masticator_dynamics.description import load_description
-    from masticator_dynamics.description.data import JointPhysics
-    from masticator_dynamics.interchange.mjcf_export import export_mjcf
-
-    found = load_description('masticator')
-    joints = {j: JointPhysics(damping=0.0, friction=0.006) for j in found.actuated}
-    still = dataclasses.replace(found, joints=joints, gravity=(0.0, 0.0, 0.0))
-    model = mujoco.MjModel.from_xml_string(export_mjcf(still).text)
-    data = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, data, 0)
-    before = data.qpos.copy()
-    data.ctrl[:] = 0.8 * 0.006 * np.array([1.0, -1.0] * 3)
-    for _ in range(400):
-        mujoco.mj_step(model, data)
-    rows = [model.joint(name).qposadr[0] for name in found.actuated]
-    assert np.abs(data.qpos - before)[rows].max() < 1e-3  # MuJoCo's default: 0.27

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import ROOT, START, NodeProcess, Peer  # noqa: E402
+from nodes.harness import ROOT, START, NodeProcess, Peer
 
 LOAD = ROOT / 'test/nodes/joint_state_load.py'
 ANSWERED = 0.998

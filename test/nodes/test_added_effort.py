@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.servo_drives.drive_topics import AddedEffort  # noqa: E402
+from masticator_dynamics.ros.servo_drives.drive_topics import AddedEffort
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000

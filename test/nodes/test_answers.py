@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue  # noqa: E402
-from rcl_interfaces.srv import (  # noqa: E402
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
     GetParameterTypes,
@@ -23,7 +23,7 @@ from rcl_interfaces.srv import (  # noqa: E402
     SetParametersAtomically,
 )
 
-from nodes.harness import START, NodeProcess, Peer, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, Peer, wait_for
 
 IMPOSSIBLE = {  # in each state, some transitions that it does not have
     State.PRIMARY_STATE_UNCONFIGURED: (0, 2, 3, 4, 6, 7, 10, 99, 255),

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from identification.test_bite_observer import recorded  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from geometry_msgs.msg import WrenchStamped
+from identification.test_bite_observer import recorded
+from sensor_msgs.msg import JointState
 
-from nodes.harness import NodeProcess, Sender, nanoseconds, to_time, wait_for  # noqa: E402
+from nodes.harness import NodeProcess, Sender, nanoseconds, to_time, wait_for
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 EPOCH = 10**9  # ns, of the first sample

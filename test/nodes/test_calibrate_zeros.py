@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Zeros of drives in this process that a hand moves."""
+"""Zeros of drives that a hand moves: in this process, and on a bus."""
 
 import threading
 import time
@@ -13,14 +13,24 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from drives.ideal_drives import IdealDrives  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
+from scipy.interpolate import CubicSpline  # noqa: E402
 
 from masticator_dynamics import Mechanism  # noqa: E402
+from masticator_dynamics.drives.can_bus import open_bus  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
+from masticator_dynamics.drives.simulator.simulation_file import (  # noqa: E402
+    SimulatedDrive,
+    SimulationSettings,
+    load_simulation,
+)
+from masticator_dynamics.drives.simulator.simulator import DriveSimulator  # noqa: E402
 from masticator_dynamics.drives.supervisor import Supervisor  # noqa: E402
 from masticator_dynamics.ros.servo_drives import zero_calibration  # noqa: E402
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  # noqa: E402
 from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration  # noqa: E402
 from masticator_dynamics.ros.servo_drives_node import ServoDrivesSettings  # noqa: E402
+from nodes.drives_harness import CRANKS, DrivesPeer, has_multicast, write_drives  # noqa: E402
+from nodes.harness import NodeProcess  # noqa: E402
 
 
 def settings(duration, largest_error):
@@ -157,3 +167,53 @@ def test_drives_that_give_torque(served) -> None:
     assert served.requests.run(served.requests.enable).success
     outcome = served.requests.run(served.requests.calibrate_zeros)
     assert not outcome.success and 'they must be torque-free' in outcome.message
+
+
+class Moved:
+    """A jaw that a hand moves along a course, then holds, whatever its motors' friction is."""
+
+    def __init__(self, mechanism, step):
+        self.joints, self.step, self._time = mechanism.actuated, step, 0.0
+        self.hand, self.moving = Hand(mechanism), False
+        self._course = CubicSpline(np.linspace(0.0, 12.0, len(self.hand.true)), self.hand.true)
+        self.position, self.velocity = self.hand.true[0], np.zeros(6)
+
+    def advance(self, efforts):
+        self._time = min(self._time + self.step * self.moving, 12.0)
+        self.position = self._course(self._time)
+        self.velocity = self._course(self._time, 1) * (self.moving and self._time < 12.0)
+
+
+@pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no bus between processes')
+def test_zeros_of_drives_on_a_bus(ros_domain, mechanism, tmp_path) -> None:
+    """Encoders that count from elsewhere: the node hears, sets and verifies them through frames."""
+    file = write_drives(tmp_path)
+    drives, ended = load_drives(file), threading.Event()
+    shipped = load_simulation('simulated_drives.yaml', drives)
+    counts = dict(zip(CRANKS, (700, -1500, 2200, 300, -900, 4000), strict=True))
+    found = {
+        name: SimulatedDrive(**{**dict(drive), 'encoder_offset': counts[name]})
+        for name, drive in shipped.drives.items()
+    }
+    simulation = SimulationSettings(schema=1, step=shipped.step, drives=found)
+    plant, bus = Moved(mechanism, simulation.step), open_bus(drives.bus)
+    simulator = DriveSimulator(drives, simulation, bus, plant, file)
+    thread = threading.Thread(target=simulator.run, args=(lambda: not ended.is_set(),))
+    thread.start()
+    node = NodeProcess('servo_drives', namespace='moved', drives=file, **{'zeros.tolerance': 0.0})
+    peer = DrivesPeer(mechanism, 'moved')
+    try:
+        peer.connect()
+        assert 'not homed' in peer.request('enable')[1]
+        assert np.abs(peer.position() - plant.position).max() > 0.05
+        plant.moving = True
+        success, message = peer.request('calibrate_zeros')
+        assert success and 'zeros of all encoders from' in message, message
+        assert np.abs(peer.position() - plant.hand.true[-1]).max() < 2e-3
+    finally:
+        ended.set()
+        thread.join()
+        peer.close()
+        node.end()
+        bus.shutdown()
+    assert not node.log('Traceback'), node.lines

@@ -13,13 +13,13 @@ import samples
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from rclpy.qos import ReliabilityPolicy  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
-from visualization_msgs.msg import Marker  # noqa: E402
+from lifecycle_msgs.msg import Transition
+from rclpy.qos import ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from visualization_msgs.msg import Marker
 
-from nodes.harness import (  # noqa: E402
+from nodes.harness import (
     NodeProcess,
     Sender,
     nanoseconds,
@@ -27,7 +27,7 @@ from nodes.harness import (  # noqa: E402
     to_time,
     wait_for,
 )
-from nodes.urdf_loops import gaps  # noqa: E402
+from nodes.urdf_loops import gaps
 
 NAN = math.nan
 MECHANISMS = ('masticator', 'rss6', 'rcid')

@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
-from nodes.drives_harness import (  # noqa: E402
+from masticator_dynamics.drives.configuration import load_drives
+from nodes.drives_harness import (
     CRANKS,
     FOLLOWING,
     POWERED,

@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from lifecycle_msgs.msg import Transition  # noqa: E402
+from lifecycle_msgs.msg import Transition
 
-from masticator_dynamics.drives.can_bus import open_bus  # noqa: E402
-from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
-from nodes.drives_harness import LATCHED, LONG, POWERED, Robot, can, has_multicast, told  # noqa: E402
-from nodes.harness import wait_for  # noqa: E402
+from masticator_dynamics.drives.can_bus import open_bus
+from masticator_dynamics.drives.configuration import load_drives
+from nodes.drives_harness import LATCHED, LONG, POWERED, Robot, can, has_multicast, told
+from nodes.harness import wait_for
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

@@ -12,10 +12,10 @@ from masticator_dynamics.motion import chewing_stroke, path_from_state
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from geometry_msgs.msg import WrenchStamped
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from nodes.harness import nanoseconds, rows  # noqa: E402
+from nodes.harness import nanoseconds, rows
 
 COORDINATES = ('x', 'y', 'alpha', 'beta')
 CRANKS = tuple(f'crank_{i}' for i in range(1, 7))

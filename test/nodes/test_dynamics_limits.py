@@ -13,17 +13,17 @@ from masticator_dynamics.limits import within_limits
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-import rclpy  # noqa: E402
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.ros.common.managed_node import declare  # noqa: E402
+from masticator_dynamics.ros.common.managed_node import declare
 from masticator_dynamics.ros.dynamics.runtime import (
-    DynamicsRuntime,  # noqa: E402
-    Publishers,  # noqa: E402
+    DynamicsRuntime,
+    Publishers,
 )
-from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
-from nodes.harness import Client, NodeProcess, nanoseconds, wait_for  # noqa: E402
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from nodes.harness import Client, NodeProcess, nanoseconds, wait_for
 
 
 @pytest.fixture(scope='module')

@@ -14,10 +14,10 @@ from masticator_dynamics.motion import path_from_state
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
+from lifecycle_msgs.msg import State, Transition
+from rosgraph_msgs.msg import Clock
 
-from nodes.harness import (  # noqa: E402
+from nodes.harness import (
     START,
     Client,
     NodeProcess,

@@ -10,17 +10,17 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from geometry_msgs.msg import WrenchStamped  # noqa: E402
-from rcl_interfaces.srv import DescribeParameters  # noqa: E402
-from rclpy.qos import ReliabilityPolicy  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Header  # noqa: E402
+from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import DescribeParameters
+from rclpy.qos import ReliabilityPolicy
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
-from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput  # noqa: E402
-from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce  # noqa: E402
-from nodes.harness import NodeProcess, Peer, nanoseconds, rows, wait_for  # noqa: E402
-from nodes.urdf_loops import gaps  # noqa: E402
+from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
+from nodes.harness import NodeProcess, Peer, nanoseconds, rows, wait_for
+from nodes.urdf_loops import gaps
 
 FORCE, TORQUE = (3.0, -2.0, -30.0), (0.1, -0.2, 0.05)
 OPEN = (0.001, 0.0005, 0.01, 0.08)

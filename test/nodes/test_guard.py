@@ -8,21 +8,21 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-import rclpy  # noqa: E402
-from rcl_interfaces.srv import SetParameters  # noqa: E402
-from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.qos import QoSProfile  # noqa: E402
-from rclpy.serialization import serialize_message  # noqa: E402
-from rclpy.task import Future  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
-from std_msgs.msg import String  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
+import rclpy
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from rclpy.task import Future
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
 
-from masticator_dynamics.errors import InputError  # noqa: E402
-from masticator_dynamics.ros.common.connections import who_asks, who_publishes  # noqa: E402
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription  # noqa: E402
-from masticator_dynamics.ros.common.guard import Guard, GuardedExecutor  # noqa: E402
-from nodes.harness import wait_for  # noqa: E402
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.common.connections import who_asks, who_publishes
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from masticator_dynamics.ros.common.guard import Guard, GuardedExecutor
+from nodes.harness import wait_for
 
 
 class Room:

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import status_reporter  # noqa: E402
+from masticator_dynamics.ros.common import status_reporter
 
 
 class Clock:

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import diagnostics  # noqa: E402
-from nodes.drives_harness import Robot, has_multicast, told, write_drives  # noqa: E402
-from nodes.harness import NodeProcess  # noqa: E402
+from masticator_dynamics.ros.common import diagnostics
+from nodes.drives_harness import Robot, has_multicast, told, write_drives
+from nodes.harness import NodeProcess
 
 pytest.importorskip('can', reason='python-can is not installed')
 needs_bus = pytest.mark.skipif(

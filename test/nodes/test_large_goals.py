@@ -9,13 +9,13 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('control_msgs', reason='control_msgs is part of a ROS 2 installation')
 
-from control_msgs.action import FollowJointTrajectory  # noqa: E402
-from control_msgs.msg import JointTolerance  # noqa: E402
-from rclpy.action import ActionClient  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from rclpy.action import ActionClient
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from nodes.harness import wait_for  # noqa: E402
-from nodes.test_large_messages import private  # noqa: E402
+from nodes.harness import wait_for
+from nodes.test_large_messages import private
 
 Goal, Result = FollowJointTrajectory.Goal, FollowJointTrajectory.Result
 POINT = JointTrajectoryPoint(positions=[0.0] * 6, velocities=[0.0] * 6)

@@ -14,11 +14,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from rclpy.serialization import serialize_message  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState
 
-from nodes.command_costs import CRANKS  # noqa: E402
-from nodes.harness import ROOT, NodeProcess, Peer, wait_for  # noqa: E402
+from nodes.command_costs import CRANKS
+from nodes.harness import ROOT, NodeProcess, Peer, wait_for
 
 TIMES = 4.0  # what a right command takes of the cycle's thread; the largest that is read: twice
 SIZES = (1_000, 7_000, 20_000, 60_000)  # bytes; one datagram each

@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
+from lifecycle_msgs.msg import Transition
+from rosgraph_msgs.msg import Clock
 
-from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for  # noqa: E402
-from nodes.launch_files import needs_launch  # noqa: E402
+from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for
+from nodes.launch_files import needs_launch
 
 
 class Planner:

@@ -15,12 +15,12 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-import rclpy  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
 
-from masticator_dynamics.motion import chewing_stroke  # noqa: E402
-from nodes.harness import wait_for  # noqa: E402
+from masticator_dynamics.motion import chewing_stroke
+from nodes.harness import wait_for
 
 JOINS = int(os.environ.get('JOINS', '4'))
 AT_ONCE = 4

@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from rclpy.clock import Clock  # noqa: E402
-from rclpy.clock_type import ClockType  # noqa: E402
-from rclpy.time import Time  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
 
-from masticator_dynamics.ros.common.status_reporter import NodeClock  # noqa: E402
+from masticator_dynamics.ros.common.status_reporter import NodeClock
 
 
 class FakeNode:

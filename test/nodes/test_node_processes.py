@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from lifecycle_msgs.msg import State, Transition  # noqa: E402
-from lifecycle_msgs.srv import ChangeState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState
+from std_msgs.msg import Float64MultiArray
 
-from nodes.harness import ROOT, START, NodeProcess, Peer, Sender, wait_for  # noqa: E402
+from nodes.harness import ROOT, START, NodeProcess, Peer, Sender, wait_for
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 

@@ -15,20 +15,20 @@ from masticator_dynamics.motion import chewing_stroke
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.ros.dynamics.preparation_process import (  # noqa: E402
+from masticator_dynamics.ros.dynamics.preparation_process import (
     PreparationError,
     Preparer,
 )
-from masticator_dynamics.ros.dynamics.settings import DynamicsSettings  # noqa: E402
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (  # noqa: E402
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     JointsError,
     TrajectoryPoints,
-    prepare,  # noqa: E402
+    prepare,
 )
-from nodes.harness import START, Client, NodeProcess, nanoseconds, rows, wait_for  # noqa: E402
+from nodes.harness import START, Client, NodeProcess, nanoseconds, rows, wait_for
 
 S = 10**9
 TIMES = np.linspace(0.0, 60.0, 601)

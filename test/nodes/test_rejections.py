@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import diagnostics  # noqa: E402
+from masticator_dynamics.ros.common import diagnostics
 
 
 def test_all_are_counted_and_one_in_a_second_is_logged(monkeypatch):

@@ -17,12 +17,12 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
-from sensor_msgs.msg import JointState  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.motion import chewing_stroke  # noqa: E402
-from nodes.harness import ROOT, START, Peer, wait_for  # noqa: E402
+from masticator_dynamics.motion import chewing_stroke
+from nodes.harness import ROOT, START, Peer, wait_for
 
 MODULES = ('launch_ros', 'ros2launch', 'control_msgs', 'controller_manager_msgs')
 # Without Python of their own: found by the index of installed packages.

@@ -16,16 +16,16 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from masticator_dynamics.files.share import share_directory  # noqa: E402
-from nodes.drives_harness import (  # noqa: E402
+from masticator_dynamics.files.share import share_directory
+from nodes.drives_harness import (
     POWERED,
     BusTrace,
     SimulatedDrives,
     has_multicast,
     write_drives,
 )
-from nodes.harness import ROOT, NodeProcess  # noqa: E402
-from tools.security_policy import ENCLAVES, FILE  # noqa: E402
+from nodes.harness import ROOT, NodeProcess
+from tools.security_policy import ENCLAVES, FILE
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

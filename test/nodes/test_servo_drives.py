@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from std_msgs.msg import Bool  # noqa: E402
+from std_msgs.msg import Bool
 
-from masticator_dynamics.drives.configuration import bus_load, load_drives  # noqa: E402
-from nodes.drives_harness import (  # noqa: E402
+from masticator_dynamics.drives.configuration import bus_load, load_drives
+from nodes.drives_harness import (
     CRANKS,
     EMERGENCY,
     HEARTBEAT,
@@ -31,7 +31,7 @@ from nodes.drives_harness import (  # noqa: E402
     told,
     told_to_slow_down,
 )
-from nodes.harness import nanoseconds, wait_for  # noqa: E402
+from nodes.harness import nanoseconds, wait_for
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

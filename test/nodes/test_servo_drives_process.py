@@ -11,13 +11,13 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from lifecycle_msgs.msg import State as LifeCycle  # noqa: E402
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from lifecycle_msgs.msg import State as LifeCycle
+from lifecycle_msgs.msg import Transition
+from sensor_msgs.msg import JointState
 
-from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
-from masticator_dynamics.drives.scaling import Scaling  # noqa: E402
-from nodes.drives_harness import (  # noqa: E402
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.scaling import Scaling
+from nodes.drives_harness import (
     CRANKS,
     EMERGENCY,
     LONG,
@@ -32,7 +32,7 @@ from nodes.drives_harness import (  # noqa: E402
     told_to_slow_down,
     write_drives,
 )
-from nodes.harness import START, NodeProcess, to_time, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, to_time, wait_for
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

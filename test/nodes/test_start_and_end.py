@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from nodes.drives_harness import (  # noqa: E402
+from nodes.drives_harness import (
     EMERGENCY,
     LONG,
     BusTrace,
@@ -20,7 +20,7 @@ from nodes.drives_harness import (  # noqa: E402
     told,
     write_drives,
 )
-from nodes.harness import START, NodeProcess, Peer, wait_for  # noqa: E402
+from nodes.harness import START, NodeProcess, Peer, wait_for
 
 pytestmark = pytest.mark.skipif(
     not has_multicast(), reason='no multicast route, so no CAN bus between processes'

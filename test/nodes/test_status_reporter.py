@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-import rclpy  # noqa: E402
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
 
-from masticator_dynamics.ros.common import status_reporter  # noqa: E402
-from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status  # noqa: E402
-from nodes.harness import nanoseconds, wait_for  # noqa: E402
+from masticator_dynamics.ros.common import status_reporter
+from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status
+from nodes.harness import nanoseconds, wait_for
 
 NEVER = 1e6  # s
 

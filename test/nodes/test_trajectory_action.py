@@ -11,19 +11,19 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('control_msgs', reason='control_msgs is part of a ROS 2 installation')
 
-from action_msgs.msg import GoalStatus  # noqa: E402
-from builtin_interfaces.msg import Duration  # noqa: E402
-from control_msgs.action import FollowJointTrajectory  # noqa: E402
-from control_msgs.msg import JointTolerance  # noqa: E402
-from lifecycle_msgs.msg import Transition  # noqa: E402
-from rclpy.action import ActionClient  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
+from lifecycle_msgs.msg import Transition
+from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.motion import MotionPath, chewing_stroke  # noqa: E402
-from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece  # noqa: E402
-from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction  # noqa: E402
-from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for  # noqa: E402
+from masticator_dynamics.motion import MotionPath, chewing_stroke
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
+from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
+from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for
 
 TIMES = np.linspace(0.0, 1.2, 13)
 STROKE = chewing_stroke(strokes=1, period=1.2, opening=0.08).sample(TIMES)

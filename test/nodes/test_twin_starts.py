@@ -19,9 +19,9 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from nodes.drives_harness import has_multicast  # noqa: E402
-from nodes.harness import READY, ROOT, START, wait_for  # noqa: E402
-from nodes.launch_files import launch_file, needs_launch  # noqa: E402
+from nodes.drives_harness import has_multicast
+from nodes.harness import READY, ROOT, START, wait_for
+from nodes.launch_files import launch_file, needs_launch
 
 STARTS = int(os.environ.get('STARTS', '2'))
 ENDED = 5.0  # s; launch kills later

@@ -111,6 +111,7 @@ class Servo:
     _code, _shift, _target = _Number('control'), _Number('shift'), _Number('target')
     _demand_rate, _covered = _Number('demand_rate'), _Number('covered')
     _left, _following_since = _Number('left'), _Number('following_since')
+    _current_sum, _summed = _Number('current_sum'), _Number('summed')
 
     def __init__(
         self,
@@ -132,6 +133,7 @@ class Servo:
         for name, value in made_of.items():
             row[servo_step.INPUTS.index(name)] = value
         self._rated, self._torque_constant = drive.motor.rated_torque, simulated.torque_constant
+        self._averages, self._mean = drive.measured_torque == 'mean', 0.0
         self.position_gain = simulated.gains.position
         self.velocity_gain = simulated.gains.velocity
         self.period, self.deceleration = 0.001, 1e6
@@ -163,8 +165,15 @@ class Servo:
 
     @property
     def torque(self) -> float:
-        """Torque according to the current, per mille."""
-        return 1000.0 * self.motor_torque / self._rated
+        """Torque according to the current, per mille: now, or the mean that was sampled last."""
+        current = self._mean if self._averages else self.current
+        return 1000.0 * self._torque_constant * current / self._rated
+
+    def sample(self) -> None:
+        """Take the mean of the current since the last call, with SYNC."""
+        if self._summed:
+            self._mean = self._current_sum / self._summed
+        self._current_sum = self._summed = 0.0
 
     @property
     def following_error(self) -> float:

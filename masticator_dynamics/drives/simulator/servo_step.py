@@ -105,8 +105,9 @@ def advance_motor(row: Any, demand: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``current``, A, ``temperature``, degrees Celsius, at the end; ``effort`` at the joint, N m,
-        for the step's mean current; ``saturated``: by how much the demanded current was clipped.
+        ``current``, A, ``temperature``, degrees Celsius, at the end; ``mean``, A, over the step;
+        ``effort`` at the joint, N m, for that; ``saturated``: by how much the demanded current was
+        clipped.
     """
     back = row.torque_constant * row.ratio * row.joint_velocity
     wanted = demand / row.torque_constant
@@ -122,6 +123,7 @@ def advance_motor(row: Any, demand: Any) -> dict[str, Any]:
     settled = row.ambient + row.heating * square
     return {
         'current': reference + gap * row.kept,
+        'mean': mean,
         'temperature': row.temperature + (settled - row.temperature) * row.warming,
         'effort': _through_gear(row, row.torque_constant * mean),
         'saturated': absolute(reference - wanted),
@@ -145,7 +147,7 @@ OFF, TORQUE, POSITION, STOP = 0.0, 1.0, 2.0, 3.0  # column ``control``
 # What a step changes; units are those of `servo.Servo` and `advance_motor`.
 STATE = (
     'position', 'rate', 'demand', 'target', 'demand_rate', 'covered', 'left', 'following_since',
-    'current', 'temperature',
+    'current', 'temperature', 'current_sum', 'summed',
 )  # fmt: skip
 _PLANT = ('joint_position', 'joint_velocity')
 _SETTINGS = (
@@ -188,6 +190,7 @@ def step(given: Sequence[Any]) -> list[Any]:
     return [
         position, rate, demand, target, demand_rate, covered, left,
         select(out, row.following_since + row.step, 0.0), moved['current'], moved['temperature'],
+        row.current_sum + moved['mean'], row.summed + 1.0,
         moved['effort'], absolute(clipped - torque), moved['saturated'],
     ]  # fmt: skip
 

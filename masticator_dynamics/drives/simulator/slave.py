@@ -251,6 +251,7 @@ class Slave:
                 self.objects.values[key] = value
 
     def _take_sync(self, data: bytes) -> None:
+        self.servo.sample()
         self.process_data.sync()
 
     def _take_sdo(self, data: bytes) -> None:

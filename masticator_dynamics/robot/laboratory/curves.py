@@ -22,19 +22,11 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.exported_table import ExportedTable, read_exported
 from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.robot.laboratory.texture_profile import openings
-from masticator_dynamics.robot.laboratory.units import SI, UNITS, check_possible, unit_value
+from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
 from masticator_dynamics.robot.twin.food import Food
 
 SUFFIXES = ('.csv', '.txt', '.tsv', '.tab', '.dat', '.asc')  # of curves in a folder
-# Words in the names of columns (lower case, without accents), or their ends, in English, German
-# and French.
-_WORDS = {
-    'displacement': 'displacement distance position extension travel deformation stroke crosshead '
-    'compression weg abstand verformung stauchung deplacement course traverse ecrasement',
-    'force': 'force load kraft last charge effort',
-    'time': 'time zeit temps',
-}
-_ENDS = {kind: tuple(words.split()) for kind, words in _WORDS.items()}
+_ENDS = {kind: tuple(words.split()) for kind, words in CURVES['words'].items()}
 _BRACKETED = re.compile(r'[(\[{<]([^)\]}>]*)[)\]}>]')
 _BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
 

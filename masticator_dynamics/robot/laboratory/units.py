@@ -16,36 +16,12 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping
 
-_GRAVITY = 9.80665  # m/s^2, standard: analysers that are calibrated by weights show grams
-# Quantity: spellings of a unit (lower case), and what one is in SI units.
-_SPELLINGS = {
-    'displacement': {
-        'm': 1.0, 'dm': 0.1, 'cm': 1e-2, 'mm': 1e-3, 'um µm μm micron microns': 1e-6,
-        'in inch inches zoll pouce pouces': 0.0254,
-    },
-    'force': {
-        'n newton newtons': 1.0, 'mn': 1e-3, 'cn': 1e-2, 'dan': 10.0, 'kn': 1e3,
-        'g gf p pond gram grams gramm grammes': 1e-3 * _GRAVITY,
-        'kg kgf kp': _GRAVITY, 'lb lbf lbs': 0.45359237 * _GRAVITY, 'dyn dyne': 1e-5,
-    },
-    'time': {
-        's sec secs second seconds sek sekunde sekunden seconde secondes': 1.0,
-        'ms msec': 1e-3, 'us µs μs': 1e-6, 'min mins minute minutes minuten': 60.0,
-        'h hour hours': 3600.0,
-    },
-}  # fmt: skip
+CURVES = read_mapping(share_directory() / 'config' / 'measured_curves.yaml')
 UNITS = {
     quantity: {name: value for names, value in units.items() for name in names.split()}
-    for quantity, units in _SPELLINGS.items()
+    for quantity, units in CURVES['units'].items()
 }
 SI = {'displacement': 'm', 'force': 'N', 'time': 's'}
-# What a measured curve spans, and a sample's thickness, in SI units.
-_POSSIBLE = {
-    'displacement': (1e-5, 0.2),
-    'force': (1e-3, 2e4),
-    'time': (1e-3, 1e5),
-    'thickness': (1e-4, 0.2),
-}
 _SIZE = re.compile(r'\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(\S*)\s*')
 
 
@@ -88,7 +64,7 @@ def check_possible(what: str, kind: str, value: float, remedy: str) -> None:
     InputError
         If no sample has it; says what would be read.
     """
-    low, high = _POSSIBLE[kind]
+    low, high = CURVES['possible'][kind]
     if low <= abs(value) <= high:
         return
     unit = SI['displacement' if kind == 'thickness' else kind]

@@ -124,7 +124,7 @@ class ChainRecord:
     measured : array, shape (N, n_u)
         The same as measured by the encoders.
     effort : array, shape (N, n_u)
-        At the joints, N m, of the motors before their friction and the gears' losses.
+        At the joints, N m, of the motors before their friction and the gears' losses, as measured.
     bite : array, shape (N,)
         Magnitude of the food's force, N.
     limited : int
@@ -242,6 +242,8 @@ def follow(
     forces.append(plant.food_force)
     q, rows, limited = np.empty_like(reference.q), [], 0
     for k, time in enumerate(reference.time.tolist()):
+        for servo in servos:
+            servo.sample()
         measured = master.measure(np.array([float(servo.position) for servo in servos]))
         q[k] = plant.tree_positions
         rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
@@ -289,13 +291,10 @@ def _steps_per_cycle(rate: float, simulation: SimulationSettings) -> int:
 
 
 def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
-    """Efforts at the joints, N m, from the motors' torques."""
-    return np.array(
-        [
-            servo.motor_torque * drive.motor.direction * drive.motor.gear_ratio
-            for servo, drive in zip(servos, drives.drives.values(), strict=True)
-        ]
-    )
+    """Efforts at the joints, N m, from the torques that the drives tell."""
+    motors = [drive.motor for drive in drives.drives.values()]
+    units = [motor.direction * motor.rated_torque * motor.gear_ratio / 1000.0 for motor in motors]
+    return np.array([np.rint(servo.torque) for servo in servos]) * units
 
 
 class Kind(enum.Enum):
