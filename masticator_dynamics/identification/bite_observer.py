@@ -27,7 +27,8 @@ from masticator_dynamics.mechanism import Mechanism
 _LONGEST = 0.05  # s between samples, after which the observer begins anew
 _POSES = 24  # that fitting one sample may solve
 _FORGET = 2.0  # s, of the self-check
-_SURE = 3.0  # standard deviations of the model's errors
+_SURE = 3.0  # standard deviations of the self-check
+_MODEL = 4.0  # standard deviations of the model's errors beyond which there is contact
 _LAW = Regularisation()  # velocities from counts are noisy
 _NEAR = 3.0  # samples, within which the sign of a velocity is not sure
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
@@ -51,7 +52,7 @@ class ObserverSettings:
         N, of what counts as contact.
     sure : float
         Standard deviations of noise and reversals of friction beyond which there is contact; of the
-        model's errors, which are not new in every sample, three count.
+        model's errors, which are not new in every sample, four count.
     """
 
     count: float = 2.0 * np.pi / (4096 * 4.8)
@@ -308,7 +309,7 @@ class BiteObserver:
         of = self.settings
         wrong = (abs(excess) - sd) / max(of.friction_error, _TELLING)
         noise, model = to_force @ (self._expected + [0.0 * late, late]) @ to_force.T
-        beyond = of.sure**2 * noise + (_SURE * max(unexplained, wrong, 1.0)) ** 2 * model
+        beyond = of.sure**2 * noise + (_MODEL * max(unexplained, wrong, 1.0)) ** 2 * model
         self._contact = self._touches(force, beyond)
         self._wrench = np.concatenate([force, _cross(arm) @ force]) * self._contact
         return BiteEstimate(time, force, covariance, self._contact, excess, sd, unexplained, gap)
