@@ -94,7 +94,7 @@ def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
     refusals = {
         'inf': 'would be read as inf m',
         '1.7e308': 'would be read as 1.7e+308 m',
-        '0.008 --softening nan': 'the fitted food: ',
+        '0.008 --softening nan': "'--softening': nan is not a finite number",
     }
     for bad, refusal in refusals.items():
         capsys.readouterr()
