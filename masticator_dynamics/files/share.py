@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the files that ship with the package are, found without ROS."""
 
-import difflib
 import os
 import pathlib
 
@@ -63,6 +62,8 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
     for folder in folders:
         if str(name_or_path) in shipped_names(folder):
             return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
+    import difflib  # here: only a misspelt name needs it
+
     known = [name for folder in folders for name in shipped_names(folder)]
     near = difflib.get_close_matches(str(name_or_path), known, n=1)
     meant = f'; is {near[0]!r} meant?' if near else ''
