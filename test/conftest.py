@@ -8,6 +8,7 @@ import signal
 import timeit
 
 import hypothesis
+import pytest
 
 # A shell that runs tests in the background has them ignore Ctrl-C, and their processes with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -72,6 +73,7 @@ def pytest_ignore_collect(collection_path, config):
     return True if is_test and asked in PHASES and phase(collection_path) != asked else None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Workers for tests that wait: robots in real time take what the processors can do.
 

@@ -179,8 +179,8 @@ def test_drives_follow_one_commander(ros_domain, mechanism, tmp_path):
             publisher = second.create_publisher(JointState, topic, 1)
             wait_for(lambda: second.count_publishers(topic) == 2, 'both')
             robot.ask('home')
-            why = wait_for(lambda: refused(robot, 'enable'), 'refusal')  # once the node knows
-            assert '/two/servo_drives/command has 2 publishers (/second or /two/client)' in why
+            named = '/two/servo_drives/command has 2 publishers (/second or /two/client)'
+            wait_for(lambda: named in refused(robot, 'enable'), named)  # once the node knows
             second.destroy_publisher(publisher)
             third.create_publisher(JointState, '/elsewhere/servo_drives/command', 1)
             with robot.enabled().chew():

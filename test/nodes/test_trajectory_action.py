@@ -261,7 +261,7 @@ def test_a_stop_ends_when_it_should_although_the_clock_is_set_back_by_an_hour():
     action._queue = types.SimpleNamespace(now=lambda: now[0], motion=motion)
     action._end = lambda handle, code, text: ended.append(text) or True
     stop = types.SimpleNamespace(piece=piece)
-    goal = types.SimpleNamespace(handle=None, stop_asked=True, stop=stop)
+    goal = types.SimpleNamespace(handle=None, stop_requested=True, stop=stop)
     now[0] += second // 2
     assert not action._look_at_stop(goal, None)
     motion.shift(-3600 * second)
