@@ -25,7 +25,7 @@ for tooth in ('incisor', 'molar_left', 'molar_right'):
     per_newton = jaw.feedforward_batch(y, W=np.array(food)).actuated - unloaded
     room = jaw.effort_limits - np.sign(per_newton) * unloaded
     largest = (room / np.maximum(np.abs(per_newton), 1e-12)).min(axis=1)
-    plt.plot(np.degrees(opening), largest, 'o-', ms=3, label=tooth)
+    plt.plot(np.degrees(opening), largest, '--' if 'right' in tooth else '-', label=tooth)
 plt.xlabel('opening, °')
 plt.ylabel('largest bite force, N')
 plt.ylim(bottom=0.0)

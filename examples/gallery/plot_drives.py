@@ -22,8 +22,8 @@ for period in periods:
     torque = jaw.feedforward_batch(*path.sample(np.linspace(0.0, path.end, 200))).actuated
     peak.append(np.max(np.abs(torque) / jaw.effort_limits))
     effective.append(np.max(np.sqrt(np.mean(torque**2, axis=0)) / jaw.effort_limits))
-plt.loglog(periods, peak, label='peak')
-plt.loglog(periods, effective, label='effective (RMS)')
+plt.semilogy(periods, peak, label='peak')
+plt.semilogy(periods, effective, label='effective (RMS)')
 plt.axhline(1.0, color='k', ls=':', label='limit')
 plt.xlabel('period of a stroke, s')
 plt.ylabel('torque over its limit, of the worst motor')

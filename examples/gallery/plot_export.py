@@ -36,6 +36,7 @@ efforts = np.empty((100, 6))
 for effort, *motion in zip(efforts, *rows, strict=True):
     assert compute(*motion, np.zeros(6), effort) == 0
 difference = np.abs(efforts - jaw.feedforward_batch(*rows).actuated).max(axis=1)
+plt.figure(layout='constrained')
 plt.semilogy(np.maximum(difference, 1e-18), '.')
 plt.xlabel('row')
 plt.ylabel('largest difference from Python, N m')

@@ -19,9 +19,10 @@ time = np.linspace(0.0, path.end, 400)
 food = np.tile([0.0, 0.0, -30.0, 0.0, 0.0, 0.0], (len(time), 1))  # N, N m; base axes
 effort = jaw.feedforward_batch(*path.sample(time), food)
 
+plt.figure(layout='constrained')
 plt.plot(time, effort.actuated, label=jaw.actuated)
 plt.xlabel('time, s')
 plt.ylabel('torque, N m')
-plt.legend(ncols=2)
+plt.figlegend(loc='outside right upper')
 print(f'loops closed to {effort.closure_residual.max():.1e} m')
 plt.show()

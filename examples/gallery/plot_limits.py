@@ -23,5 +23,5 @@ for axes, limits in zip(panels, (False, True), strict=True):
     axes.axhline(0.0, color='k', lw=0.5)
     axes.set(xlabel='x, mm', title='within limits' if limits else 'least norm')
 panels[0].set_ylabel(f'effort, {robot.effort_units[0]}')
-panels[1].legend()
+figure.legend(*panels[0].get_legend_handles_labels(), loc='outside right upper')
 plt.show()
