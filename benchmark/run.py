@@ -107,7 +107,7 @@ def main() -> int:
             'agreement': agreement,
             'misses': [dataclasses.asdict(miss) for miss in misses],
             'rows': as_data(rows + with_friction, OURS),
-            'incisor_rms': {run.kind.value: run.incisor_rms for run in tracked.runs},
+            'incisor_rms': {run.label: run.incisor_rms for run in tracked.runs},
         }
         options.json.write_text(json.dumps(data, indent=2) + '\n', encoding='utf-8')
     return 0

@@ -179,6 +179,11 @@ _MOST_STROKES = 3600  # of a second each
     '--known-friction', 0.0, 10.0, 1.0,
     "Part of the drives' own friction that the drive layer knows of.",
 )  # fmt: skip
+@click.option(
+    '--own-numbers', type=int, metavar='SEED',
+    help='Chew also with a robot whose masses and friction are not those of the files: with these, '
+    'with what its recording tells, and with the true ones; its bite by a sensor and without.',
+)  # fmt: skip
 def study_feedforward(
     output: pathlib.Path,
     rate: float | None,
@@ -188,6 +193,7 @@ def study_feedforward(
     gains: tuple[float, float] | None,
     tune: bool,
     known_friction: float,
+    own_numbers: int | None,
 ) -> None:
     """Chew with simulated drives, with ever more feedforward and the same gains.
 
@@ -204,6 +210,7 @@ def study_feedforward(
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.drives.configuration import Gains
     from masticator_dynamics.robot.twin import study, tuning
+    from masticator_dynamics.robot.twin.own_numbers import cases
     from masticator_dynamics.robot.twin.study import plot_study
 
     setting = study.StudySetting.shipped(_path(incisor, strokes), food, rate, known_friction)
@@ -217,7 +224,8 @@ def study_feedforward(
             click.echo(found.text() + '\n')
             chosen = found.best.gains
         with share_done(0.0, 1.0, 'runs') as progress:
-            result = study.study_feedforward(setting, chosen, progress=progress)
+            more = [] if own_numbers is None else list(cases(setting, own_numbers))
+            result = study.study_feedforward(setting, chosen, progress=progress, more=more)
         write_table(str(work / 'feedforward.csv'), *result.table())
         write_table(str(work / 'errors.csv'), *result.series())
         write_text(str(work / 'feedforward.txt'), result.text() + '\n')

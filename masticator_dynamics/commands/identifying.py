@@ -215,12 +215,18 @@ def excite(
 
     Sums of sines in the independent coordinates, from rest in the middle of all ranges and back, as
     large as the ranges of joints and sockets and the limits of the motors allow, and chosen for the
-    information in the efforts that it takes.
+    information in the efforts that it takes. Teeth (links incisor, molar_left, molar_right) stay
+    below where they are at home.
     """
+    from masticator_dynamics.robot.twin.stops import TEETH  # takes longer to import than help
+
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
+    teeth = [link for link in TEETH if link in loaded.frames]
     with progress_bar('excite', tries) as bar:
-        found = exciting_motion(loaded, duration, highest, rate, tries, seed, bar.update, internal)
+        found = exciting_motion(
+            loaded, duration, highest, rate, tries, seed, bar.update, internal, below=teeth
+        )
     # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
     values = np.swapaxes(found.rows, 1, 2).reshape(len(found.time), -1)
     names, values = motion_columns(loaded), np.column_stack([found.time, values])

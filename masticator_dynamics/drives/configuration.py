@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import pydantic
 
@@ -22,6 +22,8 @@ from masticator_dynamics.files.yaml_file import (
     checked,
     read_mapping,
 )
+
+Settings = TypeVar('Settings', bound=Strict)
 
 
 class Range(NamedTuple):
@@ -213,16 +215,18 @@ class Drives(Strict):
         return 1.5 / self.cycle_rate if self.mode == 'position' else 0.0
 
 
-def changed(drives: Drives, /, **fields: Any) -> Drives:
-    """The same drives with some fields changed, validated again.
+def changed(settings: Settings, /, **fields: Any) -> Settings:
+    """The same settings with some fields changed, validated again.
 
     Raises
     ------
     pydantic.ValidationError
         For invalid fields.
     """
-    found = dict(drives) | fields
-    return Drives(schema=found.pop('schema_'), **found)
+    found = dict(settings) | fields
+    if 'schema_' in found:
+        found['schema'] = found.pop('schema_')
+    return type(settings)(**found)
 
 
 def bus_load(drives: Drives) -> tuple[float, float]:

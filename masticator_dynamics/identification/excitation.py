@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from masticator_dynamics.limits.ranges import range_room
 from masticator_dynamics.mechanism import Mechanism
 
 _ROOM = 0.05  # of half of each range stays free
+_APART = 0.01  # of the mechanism's size: how far links stay below where they stop
 _HARMONICS = 6
 _NOISE = 0.01  # of measured efforts, relative to their usual size
 _HALVINGS = 20  # of the interval in which the end of a coordinate's range is
@@ -104,9 +105,12 @@ class _Series:
 class _Search:
     """Largest motions of given shapes, and what they tell."""
 
-    def __init__(self, mechanism: Mechanism, series: _Series, beliefs: Beliefs, internal: float):
-        self.mechanism, self.series, self._beliefs = mechanism, series, beliefs
-        self._internal = internal
+    def __init__(
+        self, mechanism: Mechanism, series: _Series, internal: float, below: Sequence[str]
+    ):
+        self.mechanism, self.series, self._internal = mechanism, series, internal
+        home = mechanism.home
+        self._tops = {link: mechanism.frame_pose(home, link).position[2] for link in below}
         self._limits = mechanism.load_limits
         self.shape = (len(mechanism.independent), _HARMONICS, 2)
         count = int(np.ceil(series.duration * series.highest * _SAMPLES))
@@ -161,7 +165,7 @@ class _Search:
                 for part in (effort.actuated, effort.velocity)
             )
             usual = Usual(size, speed, None)
-            self._sizes = usual, unknowns_of(self.mechanism, self._beliefs, usual)
+            self._sizes = usual, unknowns_of(self.mechanism, Beliefs(), usual)
         return self._sizes
 
     def _centre(self) -> FloatArray:
@@ -194,7 +198,11 @@ class _Search:
             motion = self.mechanism.solve_batch(poses)
         except MasticatorError:  # does not close, or singular
             return -np.inf
-        return float(range_room(self.mechanism, motion).room.min())
+        rooms = [range_room(self.mechanism, motion).room.min()]
+        for link, top in self._tops.items():
+            depth = top - self.mechanism.frame_pose(motion, link).position[..., 2].max()
+            rooms.append(_ROOM * depth / (_APART * self.mechanism.structure.extent()))
+        return float(min(rooms))
 
     def _allowed(self, rows: FloatArray) -> Effort | None:
         """Efforts of a motion that keeps ranges and limits."""
@@ -228,6 +236,7 @@ def exciting_motion(
     seed: int = 0,
     progress: Callable[[int], None] = lambda tries: None,
     internal: float = 0.0,
+    below: Sequence[str] = (),
 ) -> ExcitingMotion:
     """A motion from which the unknowns of a robot can be found.
 
@@ -249,6 +258,8 @@ def exciting_motion(
         Called with the number of tries made since it was called.
     internal : float
         Largest effort of motors against one another, N m or N.
+    below : sequence of str
+        URDF links that stop at their height at home (base z), as teeth do, and stay below it.
 
     Raises
     ------
@@ -267,7 +278,7 @@ def exciting_motion(
     known = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
-        search = _Search(known, _Series(duration, highest), Beliefs(), internal)
+        search = _Search(known, _Series(duration, highest), internal, below)
         for name, reach in zip(known.independent, search.reach, strict=True):
             if reach < 1e-6:
                 raise InputError(f'{mechanism.name} has no room to move along {name}')

@@ -34,6 +34,21 @@ def test_ranges_and_limits_are_kept(excited):
     assert effort.closure_residual.max() < 1e-9
 
 
+def test_teeth_stay_below_where_they_meet():
+    """Links that would rise above their height at home stop there; nothing else says so."""
+    mechanism, teeth = Mechanism.load('masticator'), ['incisor', 'molar_left', 'molar_right']
+
+    def heights(**options):
+        y = exciting_motion(mechanism, duration=8.0, tries=2, **options).rows[:, 0]
+        motion = mechanism.solve_batch(y)
+        at = [mechanism.frame_pose(motion, link).position[:, 2].max() for link in teeth]
+        home = [mechanism.frame_pose(mechanism.home, link).position[2] for link in teeth]
+        return np.subtract(at, home)
+
+    apart = 0.009 * mechanism.structure.extent()
+    assert heights().max() > -apart > heights(below=teeth).max()
+
+
 def test_it_is_large(excited):
     """As far as something allows: a motion a twentieth larger comes too near a range or limit."""
     mechanism, found = excited

@@ -44,6 +44,10 @@ Feedforward = Callable[[int, FloatArray], FloatArray | None]
 # Called with the plant and the drives' efforts in every cycle; ends the run by returning True.
 Watch = Callable[[MechanismPlant, FloatArray], bool]
 
+# The food's force (3,), N, base axes, from the time, s, and what the drives measure: positions
+# (n_u,), rad, and efforts (n_u,) at the joints before friction and gears, N m.
+Felt = Callable[[float, FloatArray, FloatArray], FloatArray]
+
 DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
 
 
@@ -104,11 +108,23 @@ class CommandedMotion:
         """
         count = int(np.ceil((path.end - path.start) * rate - 1e-9)) + 1
         time = np.arange(count) / rate
-        rows = path.sample(np.minimum(path.start + time, path.end))
-        motion = mechanism.feedforward_batch(*rows)
+        return cls.at(mechanism, time, *path.sample(np.minimum(path.start + time, path.end)))
+
+    @classmethod
+    def at(
+        cls,
+        mechanism: Mechanism,
+        time: FloatArray,
+        y: FloatArray,
+        y_dot: FloatArray,
+        y_ddot: FloatArray,
+    ) -> CommandedMotion:
+        """Complete independent coordinates and two derivatives, (N, n_y) each, at the cycles."""
+        motion = mechanism.feedforward_batch(y, y_dot, y_ddot)
         joints = mechanism.tree_indices(mechanism.actuated)
         incisor, _ = FrameChain(mechanism, 'incisor').poses(motion.q)
-        return cls(time, *rows, motion.q[:, joints], motion.v[:, joints], motion.q, incisor)
+        position, velocity = motion.q[:, joints], motion.v[:, joints]
+        return cls(time, y, y_dot, y_ddot, position, velocity, motion.q, incisor)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +220,7 @@ def follow(
     gains: Gains,
     delays: Delays,
     watch: Watch | None = None,
+    felt: Felt | None = None,
 ) -> ChainRecord:
     """Run a reference through master, drives and plant.
 
@@ -225,6 +242,8 @@ def follow(
         Of commands and of the food's force.
     watch : callable, optional
         Called in every cycle; the run ends when it returns True.
+    felt : callable, optional
+        Instead of a sensor of the food's force.
 
     Raises
     ------
@@ -249,7 +268,8 @@ def follow(
         rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
         if watch is not None and watch(plant, rows[-1][2]):
             break
-        effort = feedforward(k, forces[0])
+        force = forces[0] if felt is None else felt(time, measured, rows[-1][2])
+        effort = feedforward(k, force)
         position, velocity = reference.position[k], reference.velocity[k]
         master.command(Command(position, velocity, effort, time, time), measured)
         waiting.append(master.setpoint())

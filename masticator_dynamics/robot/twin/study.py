@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,8 @@ from masticator_dynamics.analysis.pictures import (
     png_figure,
 )
 from masticator_dynamics.drives.configuration import (
-    Drive,
     Drives,
     Gains,
-    Motor,
     MotorFriction,
     changed,
     load_drives,
@@ -39,6 +37,7 @@ from masticator_dynamics.robot.twin.control_chain import (
     ChainRecord,
     CommandedMotion,
     Delays,
+    Felt,
     Kind,
     Watch,
     feedforward,
@@ -69,12 +68,14 @@ class StudySetting:
     drives : Drives
     simulation : SimulationSettings
     model : Mechanism
-        Both simulated and used to compute efforts: with the rotors of the drives.
+        Used to compute efforts: with the rotors of the drives.
     known_friction : float
         Fraction of the drives' friction that the drive layer knows.
     friction : bool
         Whether contacts and cranks have friction.
     delays : Delays
+    plant : Mechanism, optional
+        What is simulated; default: the model.
     """
 
     path: MotionPath
@@ -85,6 +86,7 @@ class StudySetting:
     known_friction: float = 1.0
     friction: bool = True
     delays: Delays = Delays()
+    plant: Mechanism | None = None
 
     @classmethod
     def shipped(
@@ -138,7 +140,9 @@ class StudySetting:
         assert gains is not None
         return gains
 
-    def run(self, kind: Kind, gains: Gains, watch: Watch | None = None) -> ChainRecord:
+    def run(
+        self, kind: Kind, gains: Gains, watch: Watch | None = None, felt: Felt | None = None
+    ) -> ChainRecord:
         """One run with a kind of feedforward; `watch` observes it, see :func:`follow`.
 
         Parameters
@@ -149,25 +153,59 @@ class StudySetting:
             Of the position loops, at the joints.
         watch : callable, optional
             Observes the run, see :func:`follow`.
+        felt : callable, optional
+            The food's force, as in :func:`follow`.
         """
         bitten = self.model.description.platform if self.food is None else self.food.frame
         sent = feedforward(kind, self.model, self.reference, bitten)
         plant = MechanismPlant(
-            self.model, step=self.simulation.step, friction=self.friction, food=self.food
+            self.plant or self.model,
+            step=self.simulation.step,
+            friction=self.friction,
+            food=self.food,
         )
         drives = self._drives_with(0.0 if kind is Kind.BARE else self.known_friction)
         return follow(
-            self.reference, sent, plant, drives, self.simulation, gains, self.delays, watch
+            self.reference, sent, plant, drives, self.simulation, gains, self.delays, watch, felt
         )
 
     def _drives_with(self, known_friction: float) -> Drives:
         """The drives with the part of their friction that is known."""
-        found = {}
-        for name, drive in self.drives.drives.items():
-            known = {k: known_friction * v for k, v in dict(drive.motor.friction).items()}
-            motor = Motor(**{**dict(drive.motor), 'friction': MotorFriction(**known)})
-            found[name] = Drive(**{**dict(drive), 'motor': motor})
-        return changed(self.drives, drives=found)
+        laws = {name: drive.motor.friction for name, drive in self.drives.drives.items()}
+        parts = {
+            name: changed(law, **{k: known_friction * v for k, v in dict(law).items()})
+            for name, law in laws.items()
+        }
+        return with_friction(self.drives, parts)
+
+
+def with_friction(drives: Drives, laws: Mapping[str, MotorFriction]) -> Drives:
+    """The drives with other friction of their motors."""
+    found = {}
+    for name, drive in drives.drives.items():
+        found[name] = changed(drive, motor=changed(drive.motor, friction=laws[name]))
+    return changed(drives, drives=found)
+
+
+class Case(NamedTuple):
+    """A row of the study.
+
+    Attributes
+    ----------
+    name, label : str
+        In tables and pictures.
+    setting : StudySetting
+    kind : Kind
+        Of feedforward.
+    feel : callable, optional
+        From a setting to how the food's force is felt in its run; default: by a sensor.
+    """
+
+    name: str
+    label: str
+    setting: StudySetting
+    kind: Kind
+    feel: Callable[[StudySetting], Felt] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,7 +214,8 @@ class StudyRun:
 
     Attributes
     ----------
-    kind : Kind
+    name, label : str
+        As in the case.
     record : ChainRecord
     incisor_rms, incisor_max : float
         Distance of the incisor from where it is commanded to be at that time, m.
@@ -188,7 +227,8 @@ class StudyRun:
         Largest gap of the loops when the measured angles are fitted, m.
     """
 
-    kind: Kind
+    name: str
+    label: str
     record: ChainRecord
     incisor_rms: float
     incisor_max: float
@@ -198,22 +238,16 @@ class StudyRun:
     closure: float
 
     @classmethod
-    def of(cls, kind: Kind, record: ChainRecord, setting: StudySetting) -> StudyRun:
-        """Figures of a record.
-
-        Parameters
-        ----------
-        kind : Kind
-            Of feedforward.
-        record : ChainRecord
-            What happened.
-        setting : StudySetting
-            Mechanism, drives and commanded motion of the run.
-        """
+    def of(cls, case: Case, gains: Gains) -> StudyRun:
+        """Run a case, and take its figures."""
+        setting = case.setting
+        felt = None if case.feel is None else case.feel(setting)
+        record = setting.run(case.kind, gains, felt=felt)
         every = max(1, round(_CLOSURE_STEP * setting.drives.cycle_rate))
         fitted = setting.model.forward_kinematics_batch(record.measured[::every], np.inf)
         return cls(
-            kind,
+            case.name,
+            case.label,
             record,
             rms(record.distance),
             float(record.distance.max()),
@@ -241,10 +275,10 @@ class Study:
     gains: Gains
     runs: tuple[StudyRun, ...]
 
-    def times_better(self, kind: Kind) -> float:
-        """RMS incisor error of PD alone over that of a kind."""
-        rms_of = {run.kind: run.incisor_rms for run in self.runs}
-        return rms_of[Kind.NONE] / rms_of[kind]
+    def times_better(self, name: str) -> float:
+        """RMS incisor error of PD alone, the first run, over that of another."""
+        rms_of = {run.name: run.incisor_rms for run in self.runs}
+        return self.runs[0].incisor_rms / rms_of[name]
 
     def text(self) -> str:
         """The table as readable text."""
@@ -261,9 +295,9 @@ class Study:
         ]
         for run in self.runs:
             lines.append(
-                f'{run.kind.value:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}'
+                f'{run.label:<40}{1e3 * run.incisor_rms:8.4f}{1e3 * run.incisor_max:8.4f}'
                 f'{1e3 * run.joint_rms:13.3f}{run.effort_rms:9.3f}{run.effort_max:8.3f}'
-                f'{1e3 * run.closure:9.4f}{self.times_better(run.kind):11.1f}'
+                f'{1e3 * run.closure:9.4f}{self.times_better(run.name):11.1f}'
             )
         return '\n'.join(lines)
 
@@ -271,7 +305,7 @@ class Study:
         """Columns and rows of the figures, SI units."""
         names = ['incisor_rms', 'incisor_max', 'joint_rms', 'effort_rms', 'effort_max', 'closure']
         rows = [
-            [run.kind.name.lower(), *(getattr(run, name) for name in names), run.record.limited]
+            [run.name, *(getattr(run, name) for name in names), run.record.limited]
             for run in self.runs
         ]
         return ['feedforward', *names, 'steps_limited'], np.array(rows, dtype=object)
@@ -280,8 +314,7 @@ class Study:
         """Columns and rows over time: error of the incisor and the food's force in each run."""
         names, columns = ['time'], [self.setting.reference.time]
         for run in self.runs:
-            name = run.kind.name.lower()
-            names += [f'{name}_error_{axis}' for axis in 'xyz'] + [f'{name}_bite']
+            names += [f'{run.name}_error_{axis}' for axis in 'xyz'] + [f'{run.name}_bite']
             columns += [*run.record.error.T, run.record.bite]
         return names, np.column_stack(columns)
 
@@ -291,8 +324,9 @@ def study_feedforward(
     gains: Gains | None = None,
     progress: Progress | None = None,
     processes: int | None = None,
+    more: Sequence[Case] = (),
 ) -> Study:
-    """Run a motion against food with each kind of feedforward.
+    """Run a motion against food with each kind of feedforward, and in more cases.
 
     Parameters
     ----------
@@ -304,19 +338,17 @@ def study_feedforward(
         Called with the fraction that is done.
     processes : int, optional
         How many run at once; by default one for each processor.
+    more : sequence of Case
+        Rows below those of the kinds.
     """
     chosen = gains or setting.gains
+    cases = [*(Case(kind.name.lower(), kind.value, setting, kind) for kind in Kind), *more]
     runs: dict[int, StudyRun] = {}
-    tasks = ((setting, kind, chosen) for kind in Kind)
-    for number, run in results(_run, tasks, processes):
+    for number, run in results(StudyRun.of, ((case, chosen) for case in cases), processes):
         runs[number] = run
         if progress is not None:
-            progress(len(runs) / len(Kind))
+            progress(len(runs) / len(cases))
     return Study(setting, chosen, tuple(runs[k] for k in sorted(runs)))
-
-
-def _run(setting: StudySetting, kind: Kind, gains: Gains) -> StudyRun:
-    return StudyRun.of(kind, setting.run(kind, gains), setting)
 
 
 _SIZE = (12.8, 8.0)  # inches: 1600 x 1000 dots
@@ -340,7 +372,7 @@ def plot_study(file: IO[bytes], study: Study) -> None:
 
 
 def _plot_errors(panel: Axes, study: Study) -> None:
-    for run, colour in zip(study.runs, _COLOURS, strict=False):
+    for run, colour in zip(study.runs, _COLOURS, strict=False):  # of the kinds alone
         panel.plot(study.setting.reference.time, 1e3 * run.record.distance, color=colour)
     panel.set(
         title='Incisor: distance from where it is commanded to be (colours: as below)',
@@ -362,11 +394,12 @@ def _plot_bite(panel: Axes, study: Study) -> None:
 def _plot_bars(panel: Axes, study: Study) -> None:
     values = [run.incisor_rms * 1e3 for run in study.runs]
     places = np.arange(len(values))[::-1]
-    panel.barh(places, values, color=_COLOURS[: len(values)], height=0.7)
+    colours = [*_COLOURS, *[BLACK] * (len(values) - len(_COLOURS))]
+    panel.barh(places, values, color=colours, height=0.7)
     for place, run, value in zip(places, study.runs, values, strict=True):
-        text = f'{value:.4f} mm  {run.kind.value}'
+        text = f'{value:.4f} mm  {run.label}'
         if place != places[0]:
-            text += f': {study.times_better(run.kind):.1f} times better'
+            text += f': {study.times_better(run.name):.1f} times better'
         panel.annotate(
             text, (value, place), (5, 0),
             textcoords='offset points', va='center', fontsize=10,

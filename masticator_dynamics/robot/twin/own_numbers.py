@@ -1,0 +1,185 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""A twin with numbers that its files do not have, what its recording tells, and what that is worth.
+
+Rows for the study of feedforward: numbers of the file, numbers identified from what the drives
+measure while the twin follows an exciting motion, and the true ones; then the food's force as a
+sensor has it, and as the observer tells it from the motors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from masticator_dynamics.drives.configuration import Drives, MotorFriction, changed
+from masticator_dynamics.drives.scaling import Scaling
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.bite_observer import BiteObserver, measured_by
+from masticator_dynamics.identification.excitation import exciting_motion
+from masticator_dynamics.identification.identify import identify
+from masticator_dynamics.identification.robot_log import RobotLog
+from masticator_dynamics.identification.written import with_drive_friction
+from masticator_dynamics.robot.twin.control_chain import (
+    CommandedMotion,
+    Felt,
+    Kind,
+    feedforward,
+    follow,
+)
+from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
+from masticator_dynamics.robot.twin.stops import TEETH
+from masticator_dynamics.robot.twin.study import Case, StudySetting, with_friction
+
+INERTIA, FRICTION = 0.2, 0.5  # parts by which numbers differ at most
+_LEARNT = 0.75  # of the recording; the rest is held out
+_SMOOTH = 5  # cycles that a velocity is measured over
+_UNSURE = 0.1  # of friction, after identification
+
+
+def with_own_numbers(setting: StudySetting, seed: int) -> StudySetting:
+    """The same files for another robot: masses, and friction of motors, cranks and sockets differ.
+
+    Parameters
+    ----------
+    setting : StudySetting
+    seed : int
+        The same seed gives the same robot.
+    """
+    rng, model = np.random.default_rng(seed), setting.model
+
+    def other(part: float) -> float:
+        return float(1.0 + part * rng.uniform(-1.0, 1.0))
+
+    known = model.parameters(friction=True)
+    links = {name.removesuffix('.mass'): other(INERTIA) for name in known if name.endswith('.mass')}
+    values = {n: x * links[n.rpartition('.')[0]] for n, x in known.items() if _owner(n) in links}
+    values |= {n: x * other(FRICTION) for n, x in known.items() if n.endswith('.coulomb')}
+    laws = {
+        name: {'coulomb': drive.friction.coulomb * other(FRICTION),
+               'viscous': drive.friction.viscous * other(FRICTION)}
+        for name, drive in setting.simulation.drives.items()
+    }  # fmt: skip
+    drives = {
+        name: changed(drive, friction=MotorFriction(**laws[name]))
+        for name, drive in setting.simulation.drives.items()
+    }
+    simulation = changed(setting.simulation, drives=drives)
+    return dataclasses.replace(setting, plant=model.with_parameters(values), simulation=simulation)
+
+
+def _owner(name: str) -> str:
+    return name.rpartition('.')[0]
+
+
+def with_true_numbers(setting: StudySetting) -> StudySetting:
+    """What is known is what is simulated."""
+    laws = {name: drive.friction for name, drive in setting.simulation.drives.items()}
+    plant = setting.plant or setting.model
+    return dataclasses.replace(setting, model=plant, drives=with_friction(setting.drives, laws))
+
+
+def with_identified_numbers(setting: StudySetting, log: RobotLog) -> StudySetting:
+    """What is known is what a recording of the robot tells."""
+    drives, end = setting.drives, round(_LEARNT * len(log.time))
+    motors = Scaling([drive.motor for drive in drives.drives.values()])
+    description = with_drive_friction(setting.model.description, drives)
+    parts = log.part(slice(0, end)), log.part(slice(end, None))
+    values = identify(description, *parts, motors=motors).values
+    laws = {}
+    for joint, drive in drives.drives.items():
+        law, ratio = drive.motor.friction, drive.motor.gear_ratio
+        laws[joint] = MotorFriction(
+            coulomb=values.get(f'{joint}.friction', law.coulomb * ratio) / ratio,
+            viscous=values.get(f'{joint}.damping', law.viscous * ratio**2) / ratio**2,
+        )
+    known = setting.model.parameters(friction=True)
+    model = setting.model.with_parameters({n: x for n, x in values.items() if n in known})
+    return dataclasses.replace(setting, model=model, drives=with_friction(drives, laws))
+
+
+def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> RobotLog:
+    """What drives measure while the robot follows an exciting motion by the numbers known so far.
+
+    Parameters
+    ----------
+    setting : StudySetting
+        Whose food is left out.
+    duration : float
+        s.
+    tries : int
+        Exciting motions to choose from.
+    """
+    model, drives = setting.model, setting.drives
+    teeth = [link for link in TEETH if link in model.frames]
+    found = exciting_motion(model, duration, rate=drives.cycle_rate, tries=tries, below=teeth)
+    reference = CommandedMotion.at(model, found.time, *np.moveaxis(found.rows, 1, 0))
+    plant = MechanismPlant(
+        setting.plant or model, step=setting.simulation.step, friction=setting.friction,
+        start=reference.y[0],
+    )  # fmt: skip
+    sent = feedforward(Kind.FRICTION, model, reference, model.description.platform)
+    record = follow(
+        reference, sent, plant, drives, setting.simulation, setting.gains, setting.delays
+    )
+    velocity = np.gradient(record.measured, 1.0 / drives.cycle_rate, axis=0)
+    velocity = np.array(
+        [np.convolve(v, np.full(_SMOOTH, 1.0 / _SMOOTH), 'same') for v in velocity.T]
+    )
+    return RobotLog(
+        'twin', found.time, record.measured, told(drives, record.effort, velocity.T), None
+    )
+
+
+def told(drives: Drives, effort: FloatArray, velocity: FloatArray) -> FloatArray:
+    """Efforts as the drive layer tells them: behind gears without friction.
+
+    Parameters
+    ----------
+    drives : Drives
+    effort, velocity : arrays, shape (..., n_u)
+        Of motors times gear ratio, N m; of joints, rad/s.
+    """
+    scaling = Scaling([drive.motor for drive in drives.drives.values()])
+    lossless = np.zeros_like(velocity)
+    return scaling.effort_from_per_mille(scaling.per_mille_from_effort(effort, lossless), velocity)
+
+
+class ObservedBite:
+    """The food's force as the observer tells it; for one run."""
+
+    def __init__(self, setting: StudySetting):
+        if setting.food is None:
+            raise InputError('nothing is eaten: no bite to observe')
+        self._drives, (settings, motors) = setting.drives, measured_by(setting.drives)
+        settings = dataclasses.replace(settings, friction_error=_UNSURE)
+        self._observer = BiteObserver(setting.model, setting.food.frame, settings, motors)
+        self._before: FloatArray | None = None
+
+    def __call__(self, time: float, position: FloatArray, effort: FloatArray) -> FloatArray:
+        """As :data:`~masticator_dynamics.robot.twin.control_chain.Felt`."""
+        before = position if self._before is None else self._before
+        velocity = (position - before) * self._drives.cycle_rate
+        self._before = position
+        found = self._observer.step(time, position, told(self._drives, effort, velocity))
+        return np.zeros(3) if found is None else found.guarded(self._observer.settings)
+
+
+def not_felt(setting: StudySetting) -> Felt:
+    """No force, whatever there is."""
+    return lambda time, position, effort: np.zeros(3)
+
+
+def cases(setting: StudySetting, seed: int) -> Iterator[Case]:
+    """Rows of the study for a robot with numbers of its own."""
+    robot = with_own_numbers(setting, seed)
+    found = with_identified_numbers(robot, recorded(robot))
+    kind = Kind.FRICTION
+    yield Case('file', 'own numbers; drives as in the file', robot, kind)
+    yield Case('identified', 'own numbers, identified', found, kind)
+    yield Case('true', 'own numbers, true', with_true_numbers(robot), kind)
+    yield Case('unfelt', 'identified; bite not felt', found, kind, not_felt)
+    yield Case('observed', 'identified; bite by the observer', found, kind, ObservedBite)
