@@ -9,6 +9,7 @@ Equalities of a compiled MuJoCo model, as loops and couplings.
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -145,19 +146,26 @@ def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
         reason = "reading MJCF needs MuJoCo: pip install 'masticator_dynamics[import]'"
         raise DescriptionError(file, '', reason) from error
     notes: list[str] = []
-    # Without this, MuJoCo prints its warnings and leaves them in a MUJOCO_LOG.TXT where it runs.
-    told = mujoco.get_mju_user_warning()
+    with _warnings_to(mujoco, notes):
+        try:
+            compiled = _compiled(mujoco, file, notes, unread)
+        except DescriptionError:
+            raise
+        except ValueError as error:
+            raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+        _disable(mujoco, compiled, notes)
+        return _MjcfReader(mujoco, compiled, file, notes, unread).model
+
+
+@contextlib.contextmanager
+def _warnings_to(mujoco: Any, notes: list[str]) -> Iterator[None]:
+    """MuJoCo prints its warnings otherwise, and leaves them in a MUJOCO_LOG.TXT where it runs."""
+    before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda text: notes.append(f'MuJoCo: {" ".join(text.split())}'))
     try:
-        compiled = _compiled(mujoco, file, notes, unread)
-    except DescriptionError:
-        raise
-    except ValueError as error:
-        raise DescriptionError(file, '', f'MuJoCo: {" ".join(str(error).split())}') from error
+        yield
     finally:
-        mujoco.set_mju_user_warning(told)
-    _disable(mujoco, compiled, notes)
-    return _MjcfReader(mujoco, compiled, file, notes, unread).model
+        mujoco.set_mju_user_warning(before)
 
 
 def _disable(mujoco: Any, compiled: Any, notes: list[str]) -> None:

@@ -210,6 +210,22 @@ def test_what_mujoco_warns_of_is_a_note(tmp_path: pathlib.Path, monkeypatch, cap
     assert not (tmp_path / 'MUJOCO_LOG.TXT').exists()
 
 
+def test_what_mujoco_warns_of_later_is_said_as_ours(
+    tmp_path: pathlib.Path, monkeypatch, capfd
+) -> None:
+    """Once the file is read, poses are computed, which warns of what is out of all proportion."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    monkeypatch.chdir(tmp_path)
+    far, small = 'pos="1e9 0.08 0" mass="0.3"', 'diaginertia="1e-14 1e-14 1e-14"'
+    text = re.sub(r'(<inertial )pos="[^"]*" mass="[^"]*"', rf'\1{far}', MJCF, count=1)
+    (tmp_path / 'a.xml').write_text(re.sub(r'diaginertia="[^"]*"', small, text))
+    assert main(['import', 'a.xml', '--output', 'made']) == 2
+    lines = capfd.readouterr().err.splitlines()
+    assert 'centre of mass is 1e+09 m away' in lines[-1]
+    assert all(line.startswith('masticator: ') for line in lines), lines
+    assert not (tmp_path / 'MUJOCO_LOG.TXT').exists()
+
+
 def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
