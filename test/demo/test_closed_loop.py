@@ -159,6 +159,14 @@ def test_both_sides_get_the_same_bus_and_rate(tmp_path):
         assert ours.drives[name].gains == drive.gains
 
 
+@pytest.mark.parametrize(('rate', 'commands'), [(100.0, 200.0), (250.0, 500.0), (500.0, 500.0)])
+def test_a_lower_rate_asks_less_of_every_node(tmp_path, rate, commands):
+    nodes = ClosedLoop(rate=rate).nodes(tmp_path, Mechanism.load('masticator'))
+    asked = {node.name: node.parameters.get('rate') for node in nodes}
+    assert asked == {'twin': commands, 'dynamics': commands, 'servo_drives': None}
+    assert load_drives(tmp_path / 'drives.yaml').cycle_rate == rate
+
+
 def test_delays_are_told_by_process():
     delays = Counts(0.5, 3, 0, 2).since(Counts(0.1, 1, 0, 2))
     assert delays.in_words() == 'twin stood still for 0.4 s, servo_drives left out 2 cycles'

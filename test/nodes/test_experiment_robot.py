@@ -48,7 +48,7 @@ def robot(ros_domain, tmp_path_factory):
     content['heartbeat']['timeout'] = content['command_timeout'] = 0.5  # s
     file = work / 'patient.yaml'
     file.write_text(yaml.safe_dump(content), encoding='utf-8')
-    loop = ClosedLoop(rate=50.0, commands=100.0, drives=str(file))
+    loop = ClosedLoop(rate=50.0, drives=str(file))
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(processes, '_START', 480.0)  # s; a cold cache compiles

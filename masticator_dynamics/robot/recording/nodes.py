@@ -97,7 +97,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-DYNAMICS_RATE = 500.0  # Hz, of the dynamics node and of what the twin publishes
+_COMMANDS = 500.0  # Hz, at most, of the dynamics node and of what the twin publishes
 _RATES = (50.0, 500.0)  # Hz
 _STEPS_PER_SECOND = 2000  # of the simulated servos; a cycle must be a whole number of them
 VISUAL_RATE = 100.0  # Hz, of joint states and contact forces
@@ -157,8 +157,6 @@ class ClosedLoop:
         Drives file, as for node `servo_drives`; its bus is replaced by one on this machine.
     twin_drives : str
         The same for the twin, for a robot that differs from its file. Empty: as ``drives``.
-    commands : float
-        Rate of node dynamics and of what the twin publishes, Hz.
 
     Raises
     ------
@@ -170,7 +168,6 @@ class ClosedLoop:
     food: str = 'soft'
     drives: str = 'drives.yaml'
     twin_drives: str = ''
-    commands: float = DYNAMICS_RATE
 
     def __post_init__(self) -> None:
         """Refuse an impossible rate."""
@@ -206,8 +203,9 @@ class ClosedLoop:
         """
         drives, twin_drives = map(str, self.write_drives(folder))
         file = str(mechanism.description.file)
+        commands = min(2.0 * self.rate, _COMMANDS)  # a slow computer is spared both
         twin: Parameters = {
-            'mechanism': file, 'drives': twin_drives, 'food': self.food, 'rate': self.commands,
+            'mechanism': file, 'drives': twin_drives, 'food': self.food, 'rate': commands,
         }  # fmt: skip
         exchange: Parameters = {
             'mechanism': file, 'drives': drives, 'forward_effort': forward_effort,
@@ -215,7 +213,7 @@ class ClosedLoop:
         return [
             Node('twin', 'simulating ', twin),
             _dynamics(
-                mechanism, drives=drives, rate=self.commands, publish_joint_states=False,
+                mechanism, drives=drives, rate=commands, publish_joint_states=False,
                 visual_rate=10.0,
             ),
             # Drives that do not answer are a fault.
