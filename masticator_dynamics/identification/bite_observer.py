@@ -29,6 +29,7 @@ _POSES = 24  # that fitting one sample may solve
 _FORGET = 2.0  # s, of the self-check
 _SURE = 3.0  # standard deviations of the self-check
 _MODEL = 4.0  # standard deviations of the model's errors beyond which there is contact
+_ALONE, _BEFORE, _END = 1.3, 0.6, 0.5  # of that: one sample, the one before, what ends contact
 _LAW = Regularisation()  # velocities from counts are noisy
 _NEAR = 3.0  # samples, within which the sign of a velocity is not sure
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
@@ -198,6 +199,7 @@ class BiteObserver:
         self._velocity, self._late = np.zeros(n), np.zeros(n)
         self._friction = np.zeros(n)
         self._wrench, self._contact = np.zeros(6), False
+        self._clear = np.zeros(3)  # the last force over what begins contact
         self._sums = np.zeros(4)  # g g, r g, squared rest over expected, weight
 
     def step(
@@ -317,11 +319,18 @@ class BiteObserver:
     def _touches(self, force: FloatArray, beyond: FloatArray) -> bool:
         """Whether a force is contact, by squares of forces (3, 3) that may be none.
 
-        It ends at half of what it begins with.
+        Single samples err: it begins with a larger one, or when the sample before shows the same
+        force less clearly. It ends at half of what it begins with.
         """
-        ease = 0.5 if self._contact else 1.0
-        size = float(np.sqrt(force @ np.linalg.solve(beyond, force)))
-        return bool(np.linalg.norm(force) > ease * self.settings.least_force and size > ease)
+        size = float(np.linalg.norm(force))
+        clear = float(np.sqrt(force @ np.linalg.solve(beyond, force)))
+        if self.settings.least_force:
+            clear = min(clear, size / self.settings.least_force)
+        before = float(self._clear @ force) / size if size else 0.0
+        self._clear = force * (clear / size) if size else force
+        if self._contact:
+            return clear > _END
+        return clear > _ALONE or (clear > 1.0 and before > _BEFORE)
 
     def _arm(self, now: Motion) -> FloatArray:
         """From the platform's origin to the point, m, base axes."""

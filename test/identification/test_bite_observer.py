@@ -123,6 +123,25 @@ def test_no_bite_in_empty_chewing() -> None:
     assert not any(e.guarded(KNOWN).any() for e in estimates)
 
 
+def test_one_sample_must_show_more_than_two_for_a_contact() -> None:
+    time, position, effort, _ = recorded(0.0)
+    bitten, force = recorded(30.0)[2:]
+    row = int(np.argmax(np.linalg.norm(force, axis=1)))
+    per_newton = (bitten - effort)[row] / np.linalg.norm(force[row])
+    near = slice(row - 60, row + 5)
+
+    def is_contact(push: float, samples_long: int) -> bool:
+        pushed = effort.copy()
+        pushed[row : row + samples_long] += push * per_newton
+        observer = BiteObserver(samples.mechanism('masticator'), POINT, KNOWN)
+        found = map(observer.step, time[near], position[near], pushed[near])
+        return any(estimate.contact for estimate in found if estimate)
+
+    once, lasting = (next(p for p in np.arange(0.3, 4.0, 0.1) if is_contact(p, n)) for n in (1, 3))
+    assert KNOWN.least_force <= lasting <= 1.0
+    assert 1.15 * lasting < once
+
+
 def test_what_is_fed_forward_is_less_than_the_force_by_its_bound() -> None:
     estimates, force = observed(recorded(30.0))
     fed = np.array([e.guarded(KNOWN) for e in estimates])
