@@ -13,10 +13,12 @@ from geometry_msgs.msg import WrenchStamped
 from identification.test_bite_observer import recorded
 from sensor_msgs.msg import JointState
 
-from nodes.harness import NodeProcess, Sender, nanoseconds, to_time, wait_for
+from masticator_dynamics import Mechanism
+from nodes.harness import Client, NodeProcess, Sender, nanoseconds, to_time, wait_for
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 EPOCH = 10**9  # ns, of the first sample
+GAP = 2 * 10**8  # ns, after which the observer begins anew
 
 
 @pytest.fixture(scope='module')
@@ -71,3 +73,57 @@ def test_states_without_efforts_are_refused(observer) -> None:
 def test_independent_coordinates_are_no_measurement(observer) -> None:
     names = ['x', 'y', 'alpha', 'beta']
     assert 'all actuated joints' in observer.refused(names, [0.0] * 4)
+
+
+@pytest.fixture(scope='module')
+def dynamics(observer):
+    """Node dynamics, at home, which takes what the observer feeds it."""
+    process = NodeProcess('dynamics', namespace='felt', rate=100.0, bite_force__timeout=2.0)
+    client = Client(namespace='felt')
+    client.connect()
+    yield client
+    client.close()
+    assert process.end() == 0
+
+
+def fed_forward(observer, dynamics, time_, position, effort):
+    """Largest of the forces that a chewing robot fed forward, and rows of efforts meanwhile."""
+    fed = observer.record(WrenchStamped, 'bite_force')
+    wait_for(lambda: observer.node.count_publishers('bite_force'), 'bite_force')
+    first = len(dynamics.states)
+    begin = dynamics.now() + GAP
+    for since, *sample in zip(time_[::2], position[::2], effort[::2], strict=True):
+        stamp = begin + round(since * 1e9)
+        time.sleep(max(0.0, (stamp - dynamics.now()) * 1e-9))
+        send(observer, stamp, *sample)
+    wait_for(lambda: nanoseconds(fed[-1].header.stamp) > stamp - GAP // 4, 'the last bite_force')
+    forces = np.array([[m.wrench.force.x, m.wrench.force.y, m.wrench.force.z] for m in fed])
+    return forces, np.array([state.effort for state in dynamics.states[first:]])
+
+
+def test_what_is_felt_is_fed_forward_and_errors_of_the_model_are_not(observer, dynamics) -> None:
+    mechanism = Mechanism.load('masticator')
+    home, free = mechanism.home, mechanism.feedforward(mechanism.home.y).actuated
+    frame = 'molar_left'
+    per_newton = np.array([
+        mechanism.feedforward(
+            home.y, wrench=mechanism.wrench_on_platform(home, unit, np.zeros(3), frame, frame)
+        ).actuated - free
+        for unit in np.eye(3)
+    ])  # fmt: skip
+    time_, position, effort, _ = recorded(30.0, seconds=2.0)
+    forces, efforts = fed_forward(observer, dynamics, time_, position, effort)
+    possible = free + np.vstack([forces, np.zeros(3)]) @ per_newton
+    apart = np.abs(efforts[:, None] - possible).max(axis=2).min(axis=1)
+    assert apart.max() < 1e-9, 'no other effort than for a force that was fed, or for none'
+    assert np.abs(efforts - free).max() > 0.5 * np.abs(possible - free).max() > 0.0
+
+    nothing = recorded(0.0, seconds=2.0)
+    forces, efforts = fed_forward(observer, dynamics, *nothing[:3])
+    assert not forces[25:].any()
+    assert np.abs(efforts[25:] - free).max() < 1e-9
+    slipped = position + 0.02 * np.eye(6)[2]
+    forces, efforts = fed_forward(observer, dynamics, time_, slipped, effort)
+    assert not forces[25:].any()
+    assert np.abs(efforts[25:] - free).max() < 1e-9
+    assert 'encoders disagree' in observer.status('bite')[1]
