@@ -7,7 +7,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
+import itertools
 import keyword
+import pathlib
 import sys
 import traceback
 import warnings
@@ -24,6 +26,7 @@ from masticator_dynamics.optional import remedy
 
 PROGRAM = 'masticator'
 _LONGEST = 2000  # characters of a message
+_MOST_FILES, _SIMILAR = 2000, 0.75  # of a folder, that a misspelt name is compared with
 SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 # Of every command: its module in `commands/`, a summary for the list, and an example for its help.
 _TABLE = yaml.safe_load((share_directory() / 'config' / 'commands.yaml').read_text('utf-8'))
@@ -110,13 +113,13 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = comman
     except click.ClickException as error:
         context = getattr(error, 'ctx', None)
         where = f' (see {context.command_path} --help)' if context else ''
-        return _complain(error.format_message() + where, BAD_INPUT)
+        return _complain(_asking(error.format_message(), arguments) + where, BAD_INPUT)
     except MasticatorError as error:
-        return _complain(error, BAD_INPUT)
+        return _complain(_asking(str(error), arguments), BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except OSError as error:
-        return _complain(error, FAILURE)
+        return _complain(_asking(str(error), arguments), FAILURE)
     except MemoryError as error:
         return _complain(f'not enough memory: {error}', FAILURE)
     except Exception as error:
@@ -139,6 +142,18 @@ def _warn(
 ) -> None:
     """Print one line to standard error, about the input rather than the code that warns."""
     click.echo(f'{PROGRAM}: warning: {_one_line(message)}', err=True)
+
+
+def _asking(message: str, arguments: Sequence[str] | None) -> str:
+    """A message; with a question, if it is about a missing file and one beside it resembles it."""
+    if 'No such file' not in message and 'does not exist' not in message:
+        return message
+    for path in map(pathlib.Path, sys.argv[1:] if arguments is None else arguments):
+        if str(path) in message and path.parent.is_dir() and not path.exists():
+            beside = itertools.islice((file.name for file in path.parent.iterdir()), _MOST_FILES)
+            for near in difflib.get_close_matches(path.name, beside, 1, _SIMILAR):
+                return f'{message.rstrip(".")}; is {str(path.with_name(near))!r} meant?'
+    return message
 
 
 def _complain(message: object, status: int) -> int:

@@ -43,7 +43,7 @@ class Beliefs:
         sensor is taken as true.
     """
 
-    inertia: float = 0.15
+    inertia: float = 0.12
     centre: float = 0.01
     friction: float = 0.4
     effort: float = 0.0

@@ -180,3 +180,14 @@ def test_a_misspelt_command_is_answered_with_the_nearest(run) -> None:
     assert answer.status == 2 and "Did you mean 'inverse-dynamics'?" in answer.err
     answer = run('nothing-like-it')
     assert answer.status == 2 and 'mean' not in answer.err
+
+
+def test_a_misspelt_path_is_answered_with_the_nearest_beside_it(run, copy) -> None:
+    wrong = copy.with_name(copy.name.replace('m', 'n', 1))
+    answer = run('check', wrong)
+    assert answer.status == 2
+    assert f'{wrong}: No such file or directory; is {str(copy)!r} meant?' in answer.err
+    answer = run('demo', '--incisor', wrong)
+    assert answer.status == 2 and f'does not exist; is {str(copy)!r} meant?' in answer.err
+    answer = run('check', copy.with_name('else.yaml'))
+    assert answer.status == 2 and 'meant' not in answer.err
