@@ -33,17 +33,33 @@ def description(folder: pathlib.Path, kind: str) -> pathlib.Path:
     return file
 
 
-def hidden(file: pathlib.Path, seed: int, inertia: float = 0.2, friction: float = 0.5) -> Hidden:
-    """Numbers that differ from the file's by up to these parts."""
+def hidden(
+    file: pathlib.Path,
+    seed: int,
+    inertia: float = 0.2,
+    friction: float = 0.5,
+    centre: float = 0.0,
+    bounded: bool = True,
+) -> Hidden:
+    """Numbers that differ from the file's by up to these parts, and centres by up to this, m.
+
+    Not bounded, they are normally distributed with the same standard deviations.
+    """
     content: dict[str, Any] = yaml.safe_load(file.read_text(encoding='utf-8'))
     rng = np.random.default_rng(seed)
 
+    def drawn(size: int | None = None) -> Any:
+        if bounded:
+            return rng.uniform(-1.0, 1.0, size)
+        return np.clip(rng.normal(0.0, 1.0 / np.sqrt(3.0), size), -1.9, 1.9)  # friction stays > 0
+
     def other(values: dict[str, float], part: float) -> dict[str, float]:
-        return {n: float(x * (1.0 + part * rng.uniform(-1.0, 1.0))) for n, x in values.items()}
+        return {n: float(x * (1.0 + part * drawn())) for n, x in values.items()}
 
     links = ['mandible', *(f'crank_{k}_link' for k in range(1, 7))]
     links += [f'coupler_{k}' for k in range(1, 7)]
     laws = {n: a.get('friction', {}) for n, a in content['actuators'].items()}
+    thick = [link for link in links if not link.startswith('coupler')]
     bearings = {n: law['coulomb'] * law['radius'] for n, law in laws.items() if law}
     return Hidden(
         other(dict.fromkeys(links, 1.0), inertia),
@@ -51,6 +67,7 @@ def hidden(file: pathlib.Path, seed: int, inertia: float = 0.2, friction: float 
         other({n: j['damping'] for n, j in content['joints'].items()}, friction),
         other(bearings, friction),
         other({c['name']: c['friction']['coulomb'] for c in content['contacts']}, friction),
+        {link: (centre * drawn(3)).tolist() for link in thick} if centre else {},
     )
 
 
@@ -64,7 +81,18 @@ def truth(names: tuple[str, ...], values: np.ndarray, hidden: Hidden) -> np.ndar
         found[k] = of_kind.get(owner, found[k])
         if kind == 'coulomb':
             found[k] = hidden.sliding.get(owner, hidden.bearing.get(owner, 0.0) / 0.015)
+    for link, shift in hidden.centre.items():
+        rows = slice(names.index(f'{link}.mass'), names.index(f'{link}.mass') + 10)
+        found[rows] += moved(found[rows], np.array(shift))
     return found
+
+
+def moved(numbers: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """By how much mass, first and second moments (10,) change when the centre is moved, m."""
+    mass, before = numbers[0], numbers[1:4] / numbers[0]
+    squares = [np.outer(c, c) for c in (before + shift, before)]
+    second = mass * np.subtract(*(np.trace(s) * np.eye(3) - s for s in squares))
+    return np.array([0.0, *mass * shift, *np.diag(second), *second[[0, 0, 1], [1, 2, 2]]])
 
 
 def fourier(seconds: float, seed: int = 5) -> np.ndarray:

@@ -35,6 +35,7 @@ class Hidden:
 
     ``mass`` by link: on mass and inertia; by actuated joint ``dry``, N m, ``viscous``, N m s, and
     ``bearing``, per newton across the axis times the radius, m; by contact ``sliding``, per newton.
+    ``centre`` by link: shift (3,) of the centre of mass, m, axes of the link.
     """
 
     mass: dict[str, float]
@@ -42,6 +43,7 @@ class Hidden:
     viscous: dict[str, float]
     bearing: dict[str, float]
     sliding: dict[str, float]
+    centre: dict[str, list[float]] = dataclasses.field(default_factory=dict)
 
     def write(self, file: pathlib.Path) -> None:
         file.write_text(json.dumps(dataclasses.asdict(self)), encoding='utf-8')
@@ -75,6 +77,7 @@ class Plant:
             factor = hidden.mass.get(m.body(body).name, 1.0)
             m.body_mass[body] *= factor
             m.body_inertia[body] *= factor
+            m.body_ipos[body] += hidden.centre.get(m.body(body).name, [0.0] * 3)
         self.names = self.content['actuated']
         self.dofs = np.array([m.joint(n).dofadr[0] for n in self.names])
         self.places = np.array([m.joint(n).qposadr[0] for n in self.names])
