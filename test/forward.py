@@ -10,7 +10,7 @@ import numpy as np
 import samples
 
 from masticator_dynamics import Regularisation
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
 
 
 class Report(NamedTuple):
@@ -23,7 +23,7 @@ class Report(NamedTuple):
     balance_residual: float
 
 
-class Forward(ForwardDynamics):
+class Forward(TwinDynamics):
     """The twin's equations, evaluated once."""
 
     def __call__(

@@ -19,7 +19,7 @@ from masticator_dynamics.drives.bring_up import load_dictionary
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import Drives, bus_load, find_file, load_drives
 from masticator_dynamics.drives.escalation import reaction_times
-from masticator_dynamics.drives.joint_limits import JointLimits, in_order
+from masticator_dynamics.drives.joint_limits import DriveJointLimits, in_order
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.drives.simulator.simulator import NAMES, DriveSimulator
@@ -44,7 +44,7 @@ def check_drives(file: str, mechanism: str) -> None:
     drives = in_order(load_drives(file), model)
     for name, drive in drives.drives.items():
         load_dictionary(name, drive, drives.mode, find_file(file))
-    limits = JointLimits(drives, model)
+    limits = DriveJointLimits(drives, model)
     limits.check_motors(drives)
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
@@ -66,7 +66,7 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
     yield 'efforts led by', f'{1e3 * drives.lead_of_effort:g} ms'
 
 
-def _units(drives: Drives, limits: JointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
+def _units(drives: Drives, limits: DriveJointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
     scaling = Scaling([drive.motor for drive in drives.drives.values()])
     none, one = np.zeros(len(limits.names)), np.ones(len(limits.names))
@@ -85,7 +85,7 @@ def _units(drives: Drives, limits: JointLimits, efforts_in: Sequence[str]) -> It
         )  # fmt: skip
 
 
-def _limits(limits: JointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
+def _limits(limits: DriveJointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'position', 'velocity', 'effort', 'effort rate', 'following error'
     rows = zip(limits.names, limits.units, efforts_in, strict=True)
     for k, (name, unit, effort) in enumerate(rows):

@@ -126,6 +126,8 @@ def identify(
     )
     for line in _scales(found):
         click.echo(line)
+    if log.wrench is not None and found.measured.wrench is None:
+        click.echo('the force sensor shows noise alone: taken as no force')
     if found.kept:
         click.echo(f'not determined, as in the file: {", ".join(found.kept)}')
     if len(loaded.actuated) == len(loaded.independent):

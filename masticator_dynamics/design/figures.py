@@ -25,7 +25,7 @@ Found = tuple[FloatArray, Any]  # figure (G,), and state (G,) in which it is wor
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A figure that can be asked for.
 
     Attributes
@@ -47,20 +47,20 @@ class Kind:
 
 
 KINDS = {
-    'peak_torque': Kind('actuated', 'largest', 'actuated', 'N m or N'),
-    'rms_torque': Kind('actuated', 'rms', 'actuated', 'N m or N'),
-    'peak_power': Kind('power', 'largest', 'actuated', 'W'),
-    'joint_speed': Kind('velocity', 'largest', 'actuated', 'rad/s or m/s'),
-    'joint_range': Kind('position', 'span', 'actuated', 'rad or m'),
-    'socket_force': Kind('contact', 'largest', 'contacts', 'N'),
-    'least_socket_force': Kind('contact', 'least', 'contacts', 'N'),
-    'joint_force': Kind('joint_force', 'largest', 'force_joints', 'N'),
-    'bearing_force': Kind('bearing_force', 'largest', 'actuated', 'N'),
-    'coupling': Kind('inertia_coupling', 'largest', 'actuated', ''),
-    'load_inertia': Kind('load_inertia', 'largest', 'actuated', 'kg m^2 or kg'),
-    'condition': Kind('jacobian', 'largest', '', ''),
-    'singularity': Kind('jacobian', 'least', '', ''),
-    'reachable': Kind('', 'share', '', ''),
+    'peak_torque': FigureKind('actuated', 'largest', 'actuated', 'N m or N'),
+    'rms_torque': FigureKind('actuated', 'rms', 'actuated', 'N m or N'),
+    'peak_power': FigureKind('power', 'largest', 'actuated', 'W'),
+    'joint_speed': FigureKind('velocity', 'largest', 'actuated', 'rad/s or m/s'),
+    'joint_range': FigureKind('position', 'span', 'actuated', 'rad or m'),
+    'socket_force': FigureKind('contact', 'largest', 'contacts', 'N'),
+    'least_socket_force': FigureKind('contact', 'least', 'contacts', 'N'),
+    'joint_force': FigureKind('joint_force', 'largest', 'force_joints', 'N'),
+    'bearing_force': FigureKind('bearing_force', 'largest', 'actuated', 'N'),
+    'coupling': FigureKind('inertia_coupling', 'largest', 'actuated', ''),
+    'load_inertia': FigureKind('load_inertia', 'largest', 'actuated', 'kg m^2 or kg'),
+    'condition': FigureKind('jacobian', 'largest', '', ''),
+    'singularity': FigureKind('jacobian', 'least', '', ''),
+    'reachable': FigureKind('', 'share', '', ''),
 }
 MORE_IS_BETTER = ('least_socket_force', 'singularity', 'reachable')
 
@@ -86,7 +86,7 @@ class Chosen:
     """
 
     name: str
-    kind: Kind
+    kind: FigureKind
     states: Any
     columns: list[int]
     formula: Formula | None = None
@@ -253,11 +253,11 @@ def _of_formula(where: str, name: str, figure: Figure, mechanism: Mechanism, row
         if joint not in mechanism.tree_joints:
             known = ', '.join(mechanism.tree_joints)
             raise InputError(f'{where}: no joint {joint!r}; there are: {known}')
-    kind = Kind('q', 'most' if figure.worst == 'largest' else 'least', '', '')
+    kind = FigureKind('q', 'most' if figure.worst == 'largest' else 'least', '', '')
     return Chosen(name, kind, rows, [], formula)
 
 
-def _members(kind: Kind, mechanism: Mechanism) -> tuple[str, ...]:
+def _members(kind: FigureKind, mechanism: Mechanism) -> tuple[str, ...]:
     return {
         'actuated': mechanism.actuated,
         'contacts': mechanism.contacts,

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.space import Space
-from masticator_dynamics.design.study_file import Search
+from masticator_dynamics.design.study_file import StudySearch
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.optional import needed
 
@@ -26,7 +26,7 @@ def violation(
     table: FloatArray, columns: Sequence[str], bounds: Mapping[str, tuple[float, float]]
 ) -> FloatArray:
     """How much rows (N,) violate constraints, summed; infinite where there is no figure."""
-    found = np.where(table[:, columns.index('status')] == Status.JUDGED, 0.0, np.inf)
+    found = np.where(table[:, columns.index('status')] == DesignStatus.JUDGED, 0.0, np.inf)
     for name, (low, high) in bounds.items():
         value = table[:, columns.index(name)]
         found += np.nan_to_num(np.maximum(low - value, 0.0) + np.maximum(value - high, 0.0))
@@ -107,7 +107,7 @@ class Searcher:
 
     Parameters
     ----------
-    settings : Search
+    settings : StudySearch
     space : Space
     front : Front
         Of the samples.
@@ -123,7 +123,7 @@ class Searcher:
 
     def __init__(
         self,
-        settings: Search,
+        settings: StudySearch,
         space: Space,
         front: Front,
         bounds: dict[str, tuple[float, float]],

@@ -27,7 +27,7 @@ _ROWS = 65_536  # geometries times states of which all quantities are in memory 
 Made = TypeVar('Made')
 
 
-class Status(enum.IntEnum):
+class DesignStatus(enum.IntEnum):
     """What became of a geometry."""
 
     JUDGED = 0
@@ -116,11 +116,11 @@ class Judge:
             rows = np.flatnonzero(choice == motors)
             table[rows, d:] = self._judged(motors, parameters[rows])
         for k, experiment in enumerate(self.experiments, start=d + 1 + len(self.figures)):
-            for g in np.flatnonzero(table[:, d] == Status.JUDGED):
+            for g in np.flatnonzero(table[:, d] == DesignStatus.JUDGED):
                 try:
                     table[g, k] = experiment.of(self._changed(self._twin(choice[g]), parameters[g]))
                 except MasticatorError:
-                    table[g, d] = Status.NOT_CHEWED
+                    table[g, d] = DesignStatus.NOT_CHEWED
         return table
 
     def _changed(self, mechanism: Mechanism, parameters: FloatArray) -> Mechanism:
@@ -132,9 +132,9 @@ class Judge:
         batch, figures = self._batch(motors), self.figures
         count = 1 + len(self.names) + len(figures)
         table = np.full((len(parameters), count), np.nan)
-        table[:, 0] = Status.JUDGED
+        table[:, 0] = DesignStatus.JUDGED
         good = batch.possible(parameters)
-        table[~good, 0] = Status.IMPOSSIBLE
+        table[~good, 0] = DesignStatus.IMPOSSIBLE
         rows = np.flatnonzero(good)
         if not len(rows):
             return table
@@ -142,10 +142,10 @@ class Judge:
         found = batch.quantities(
             self._quantities, parameters[rows], s.y, s.y_dot, s.y_ddot, s.wrench, needed=must
         )
-        table[rows[~found.closed], 0] = Status.OPEN_AT_HOME
+        table[rows[~found.closed], 0] = DesignStatus.OPEN_AT_HOME
         open_ = found.closed & ~found.valid[:, must].all(axis=1)
-        table[rows[open_], 0] = Status.OPEN_IN_A_MOTION
-        sound = table[rows, 0] == Status.JUDGED
+        table[rows[open_], 0] = DesignStatus.OPEN_IN_A_MOTION
+        sound = table[rows, 0] == DesignStatus.JUDGED
         joints = {name: k for k, name in enumerate(self.mechanism.tree_joints)}
         for k, figure in enumerate(figures, start=1):
             value, state = figure(found.values, found.valid, joints)

@@ -18,7 +18,7 @@ import yaml
 
 from masticator_dynamics.design import report_figures
 from masticator_dynamics.design.figures import KINDS
-from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.space import MOTORS
 from masticator_dynamics.design.study import Found, Study
 from masticator_dynamics.engine.arrays import FloatArray
@@ -136,7 +136,7 @@ def _write(file: pathlib.Path, study: Study, rows: FloatArray) -> None:
     content = rows.astype(object)
     for k, name in enumerate(columns):
         if name == 'status':
-            content[:, k] = [Status(int(x)).label for x in rows[:, k]]
+            content[:, k] = [DesignStatus(int(x)).label for x in rows[:, k]]
         elif name.endswith('_state'):
             content[:, k] = [study.judge.states.place(int(x)) if x >= 0 else '' for x in rows[:, k]]
         elif name == MOTORS:
@@ -167,7 +167,7 @@ def _write_best(study: Study, row: FloatArray, best: Mechanism, file: pathlib.Pa
 def _counted(study: Study, found: Found) -> str:
     """How many samples there are, and what became of them."""
     parts = [
-        f'{found.counts[status.label]} {status.label}' for status in Status
+        f'{found.counts[status.label]} {status.label}' for status in DesignStatus
         if found.counts[status.label]
     ]  # fmt: skip
     if study.bounds:

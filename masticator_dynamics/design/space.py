@@ -20,7 +20,7 @@ from scipy.stats import qmc
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.design.formulas import Formula
-from masticator_dynamics.design.study_file import Samples, StudyFile, Variable, in_si
+from masticator_dynamics.design.study_file import Samples, StudyFile, StudyVariable, in_si
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.tree import spanning_tree
@@ -106,7 +106,7 @@ MOTORS = 'actuators'  # name of the variable that chooses them
 
 
 @dataclasses.dataclass(frozen=True)
-class Axis:
+class DesignAxis:
     """A variable: a range, or levels.
 
     Attributes
@@ -130,7 +130,7 @@ class Axis:
     given: float | None = None
 
     @classmethod
-    def of(cls, name: str, variable: Variable, given: float | None) -> Axis:
+    def of(cls, name: str, variable: StudyVariable, given: float | None) -> DesignAxis:
         """From the file; raises InputError for an empty range."""
         known = given if variable.given is None else in_si(variable.given, name)
         if (variable.range is None) == (not variable.values):
@@ -191,7 +191,7 @@ class Space:
         Reads the file with other arguments.
     """
 
-    axes: tuple[Axis, ...]
+    axes: tuple[DesignAxis, ...]
     formulas: dict[str, Formula]
     names: tuple[str, ...]
     given: dict[str, float]
@@ -208,10 +208,10 @@ class Space:
             For names that do not exist, empty ranges and formulas that cannot be read.
         """
         known = mechanism.parameters(friction=True, geometry=True)
-        axes = [Axis.of(n, v, known.get(n)) for n, v in study.variables.items()]
+        axes = [DesignAxis.of(n, v, known.get(n)) for n, v in study.variables.items()]
         if len(study.actuators) > 1:
             levels = tuple(float(k) for k in range(len(study.actuators)))
-            axes.append(Axis(MOTORS, 0.0, levels[-1], levels))
+            axes.append(DesignAxis(MOTORS, 0.0, levels[-1], levels))
         if not axes:
             raise InputError('variables: nothing is varied')
         formulas = {axis.name: Formula(axis.name) for axis in axes if '.' in axis.name}
@@ -310,7 +310,7 @@ def _formula(text: float | str, name: str) -> Formula:
 def _check_names(
     formulas: Mapping[str, Formula],
     arguments: Mapping[str, Formula],
-    axes: Iterable[Axis],
+    axes: Iterable[DesignAxis],
     known: Mapping[str, float],
 ) -> None:
     """Refuse parameters that do not exist, and names that nothing has said yet."""

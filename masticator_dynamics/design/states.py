@@ -11,7 +11,7 @@ import pathlib
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.design.study_file import Chewing, Motion, in_si
+from masticator_dynamics.design.study_file import Chewing, StudyMotion, in_si
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
@@ -75,7 +75,9 @@ class States:
         return ''
 
 
-def states_of(motions: dict[str, Motion], mechanism: Mechanism, folder: pathlib.Path) -> States:
+def states_of(
+    motions: dict[str, StudyMotion], mechanism: Mechanism, folder: pathlib.Path
+) -> States:
     """Read and sample all motions of a study.
 
     Parameters
@@ -110,7 +112,7 @@ def states_of(motions: dict[str, Motion], mechanism: Mechanism, folder: pathlib.
     return States(slices, boxes, *joined)
 
 
-def _rows(motion: Motion, mechanism: Mechanism, folder: pathlib.Path) -> Rows:
+def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> Rows:
     given = [key for key in _SOURCES if getattr(motion, key) is not None]
     if len(given) != 1:
         raise InputError(f'one of {", ".join(_SOURCES)} is needed, and only one')

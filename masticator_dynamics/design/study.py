@@ -21,7 +21,7 @@ import numpy as np
 
 from masticator_dynamics.design.figures import MORE_IS_BETTER, chosen_figures
 from masticator_dynamics.design.front import Front, Searcher, violation
-from masticator_dynamics.design.judge import Judge, Status, judged
+from masticator_dynamics.design.judge import DesignStatus, Judge, judged
 from masticator_dynamics.design.sensitivity import Sensitivity, sobol_indices
 from masticator_dynamics.design.space import Space
 from masticator_dynamics.design.states import states_of
@@ -92,7 +92,7 @@ class Parts:
     def write(self, stage: str, number: int, table: FloatArray) -> None:
         """Write a part (rows, columns)."""
         arrow, parquet = needed('pyarrow'), needed('pyarrow.parquet')
-        labels = np.array([status.label for status in Status])
+        labels = np.array([status.label for status in DesignStatus])
         content: dict[str, Any] = {}
         for name, column in zip(self._columns, table.T, strict=True):
             content[name] = labels[column.astype(int)] if name == 'status' else column
@@ -107,7 +107,7 @@ class Parts:
         if not file.exists():
             return None
         found = needed('pyarrow.parquet').read_table(file)
-        by_label = {status.label: float(status) for status in Status}
+        by_label = {status.label: float(status) for status in DesignStatus}
         columns = []
         for name in self._columns:
             column = found.column(name)
@@ -323,11 +323,11 @@ class Study:
     def _summed_up(self) -> tuple[Front, dict[str, int], FloatArray]:
         """Front, counts and some rows of the samples, one part at a time in memory."""
         front = Front(self.judge.columns, self.objectives, self.bounds)
-        counts = {status.label: 0 for status in Status} | {'feasible': 0}
+        counts = {status.label: 0 for status in DesignStatus} | {'feasible': 0}
         shown, every, first = [], max(1, -(-self.count // _SHOWN)), 0
         for table in self.tables():
             status = table[:, self.judge.columns.index('status')]
-            for kind in Status:
+            for kind in DesignStatus:
                 counts[kind.label] += int((status == kind).sum())
             feasible = violation(table, self.judge.columns, self.bounds) == 0.0
             counts['feasible'] += int(feasible.sum())

@@ -19,7 +19,7 @@ from masticator_dynamics.files.yaml_file import Count, Positive, Strict, checked
 Number = float | str  # SI, or with a unit
 
 
-class Variable(Strict):
+class StudyVariable(Strict):
     """What is varied: between two numbers, or over a list of them."""
 
     range: tuple[Number, Number] | None = pydantic.Field(None, description='lowest and highest')
@@ -40,7 +40,7 @@ class Chewing(Strict):
     bite: float = pydantic.Field(0.0, ge=0.0, description='N, peak force of the food')
 
 
-class Motion(Strict):
+class StudyMotion(Strict):
     """States in which geometries are judged; one of the first four keys says where they are."""
 
     chewing: Chewing | None = None
@@ -86,7 +86,7 @@ class Samples(Strict):
     seed: int = pydantic.Field(0, ge=0)
 
 
-class Search(Strict):
+class StudySearch(Strict):
     """Search for the best, beyond the samples."""
 
     population: int = pydantic.Field(64, ge=8)
@@ -100,7 +100,7 @@ class StudyFile(Strict):
     schema_version: Literal[1] = pydantic.Field(alias='schema', description='of this format')
     title: str
     mechanism: str = pydantic.Field(description='name, or path of a description (YAML)')
-    variables: dict[str, Variable] = {}
+    variables: dict[str, StudyVariable] = {}
     parameters: dict[str, Number] = pydantic.Field(
         {}, description='of the mechanism, or numbers in between (no dot): formulas of variables'
     )
@@ -110,13 +110,13 @@ class StudyFile(Strict):
     actuators: dict[str, list[str]] = pydantic.Field(
         {}, description='choices of motors that drive, by name; several are a variable'
     )
-    motions: dict[str, Motion] = {}
+    motions: dict[str, StudyMotion] = {}
     figures: dict[str, Figure] = {}
     constraints: dict[str, Bounds] = pydantic.Field({}, description='of figures')
     minimise: list[str] = []
     maximise: list[str] = []
     samples: Samples = Samples()
-    search: Search | None = None
+    search: StudySearch | None = None
     sensitivity: int = pydantic.Field(
         0, ge=0, description='base count (a power of 2) of Sobol indices; 0: none'
     )

@@ -13,7 +13,7 @@ import numpy as np
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import FROM_DRIVE, TO_DRIVE, largest_per_mille, pdo_layout
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Action, Emergency, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import control_word, is_powered, state_of
 from masticator_dynamics.engine.arrays import FloatArray
@@ -191,18 +191,18 @@ class DriveFrames:
         """
         goal = setpoint.goal
         counts, per_mille = self._counts, [0] * len(self._names)
-        if goal is Goal.ENABLED:
+        if goal is DriveGoal.ENABLED:
             counts, per_mille = self._targets(setpoint, feedback.velocity)
         self._cycles += 1
         pulse = self._cycles // self._pulse % 2 == 1
-        self._homing = goal is Goal.HOMING
+        self._homing = goal is DriveGoal.HOMING
         for i, message in enumerate(self._messages):
             word = control_word(state_of(self._status[i]), goal, pulse)
             position = (counts[i],) if self._with_position else ()
             self._layout.pack_into(message.data, 0, word, *position, per_mille[i])
         return self._messages
 
-    def action(self, index: int, action: Action, goal: Goal) -> can.Message:
+    def action(self, index: int, action: Action, goal: DriveGoal) -> can.Message:
         """Frame for a drive that does not obey its PDO.
 
         Parameters
@@ -211,7 +211,7 @@ class DriveFrames:
             Index of the drive.
         action : Action
             What to do to it.
-        goal : Goal
+        goal : DriveGoal
             State the drive is to reach.
         """
         node = self._node_ids[index]

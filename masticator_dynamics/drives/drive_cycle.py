@@ -14,7 +14,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 
 
-class Goal(enum.Enum):
+class DriveGoal(enum.Enum):
     """The state of CiA 402 that all drives are to reach together."""
 
     TORQUE_FREE = 'torque-free'  # voltage disabled
@@ -99,7 +99,7 @@ class Setpoint:
 
     Attributes
     ----------
-    goal : Goal
+    goal : DriveGoal
     position, effort : float arrays (n,)
         At the joints, rad and N m; used while the goal is ENABLED.
     velocity : float array (n,), optional
@@ -112,7 +112,7 @@ class Setpoint:
         Neither SYNC nor heartbeat is sent, so that the drives' own monitoring acts.
     """
 
-    goal: Goal
+    goal: DriveGoal
     position: FloatArray
     effort: FloatArray
     velocity: FloatArray | None = None

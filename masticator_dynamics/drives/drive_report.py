@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.state_machine import LOST_AFTER, BoolArray, faulted, in_words
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 
@@ -33,14 +33,14 @@ class Finding:
         What it is, in a word or two; a kind is reported once for each drive.
     text : str
         The cause, with figures.
-    goal : Goal
+    goal : DriveGoal
         The reaction: TORQUE_FREE or STOPPED.
     """
 
     drive: str
     kind: str
     text: str
-    goal: Goal
+    goal: DriveGoal
 
     def __str__(self) -> str:
         """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""
@@ -69,10 +69,10 @@ class LatchedFindings:
         self._findings.clear()
 
     @property
-    def goal(self) -> Goal:
+    def goal(self) -> DriveGoal:
         """Torque-free if any finding demands it, else the quick stop."""
         goals = {finding.goal for finding in self._findings.values()}
-        return Goal.TORQUE_FREE if Goal.TORQUE_FREE in goals else Goal.STOPPED
+        return DriveGoal.TORQUE_FREE if DriveGoal.TORQUE_FREE in goals else DriveGoal.STOPPED
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -114,7 +114,7 @@ class Report:
     Attributes
     ----------
     phase : Phase
-    goal : Goal
+    goal : DriveGoal
     causes : tuple of Finding
         Latched; the first is the cause of the others.
     text : str
@@ -139,7 +139,7 @@ class Report:
     """
 
     phase: Phase
-    goal: Goal
+    goal: DriveGoal
     causes: tuple[Finding, ...]
     text: str
     feedback: Feedback | None
@@ -187,11 +187,11 @@ class DriveFaults:
             faulty = faulty & False
         found = []
         if feedback.other_master:
-            found.append(Finding(_BUS, 'second master', feedback.other_master, Goal.STOPPED))
+            found.append(Finding(_BUS, 'second master', feedback.other_master, DriveGoal.STOPPED))
         happened = feedback.bus_error or feedback.emergencies or feedback.restarted
         if happened or (silent | missing | faulty).any():
             found += [
-                Finding(drive, kind, text, Goal.TORQUE_FREE)
+                Finding(drive, kind, text, DriveGoal.TORQUE_FREE)
                 for drive, kind, text in self._in_words(feedback, silent, missing, faulty)
             ]
         return found
@@ -249,5 +249,5 @@ class WatchDeadlines:
             silence = now - self._last.setdefault(name, now)
             if silence > limit:
                 text = f'has not looked for {silence:.3g} s (limit {limit:.3g} s)'
-                found.append(Finding(name, 'watch', text, Goal.STOPPED))
+                found.append(Finding(name, 'watch', text, DriveGoal.STOPPED))
         return found

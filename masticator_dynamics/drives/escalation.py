@@ -15,7 +15,7 @@ import enum
 import math
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Action, Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Feedback
 from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.state_machine import LOST_AFTER, powered, slowing_down
 
@@ -81,7 +81,7 @@ class Escalation:
         self._names = tuple(drives.drives)
         self._step, self._silence = step_time(drives), silence_time(drives)
         self._slowest, self._timeout = ramp_time(drives) + self._step, drives.heartbeat.timeout
-        self._goal: Goal | None = None
+        self._goal: DriveGoal | None = None
         self._pursued: dict[int, _Pursued] = {}  # drives that should give no torque, but do
 
     @property
@@ -95,17 +95,17 @@ class Escalation:
         """Whether measures beyond PDO are being taken, of which some are left."""
         return any(Measure.PDO < one.measure < _LAST for one in self._pursued.values())
 
-    def look(self, feedback: Feedback, goal: Goal) -> list[Finding]:
+    def look(self, feedback: Feedback, goal: DriveGoal) -> list[Finding]:
         """Compare status words with a goal; return what must be reported."""
         if goal is not self._goal:
             self._goal = goal
-            if goal is Goal.RESET:  # what has failed is tried again, what has not goes on
+            if goal is DriveGoal.RESET:  # what has failed is tried again, what has not goes on
                 for k in [k for k, one in self._pursued.items() if one.measure is _LAST]:
                     del self._pursued[k]
         gives = powered(feedback)
-        if goal is Goal.ENABLED:
+        if goal is DriveGoal.ENABLED:
             self._pursued.clear()
-        if goal is Goal.ENABLED or not (self._pursued or gives.any()):
+        if goal is DriveGoal.ENABLED or not (self._pursued or gives.any()):
             return []
         found = []
         for k, (on, slows) in enumerate(zip(gives, slowing_down(feedback), strict=True)):
@@ -114,7 +114,7 @@ class Escalation:
                 continue
             one = self._pursued.setdefault(k, _Pursued())
             one.quiet = 0
-            if slows and goal is Goal.STOPPED:
+            if slows and goal is DriveGoal.STOPPED:
                 found += self._slows(k, one, feedback)
             else:
                 found += self._disobeys(k, one, feedback)
@@ -149,7 +149,7 @@ class Escalation:
         if feedback.time - one.slows_since <= self._slowest:
             return []
         text = f'still gives torque {self._slowest:.3g} s after its quick stop began'
-        return [Finding(self._names[k], 'quick stop', text, Goal.TORQUE_FREE)]
+        return [Finding(self._names[k], 'quick stop', text, DriveGoal.TORQUE_FREE)]
 
     def _disobeys(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
         """Wait until the measure should have taken effect, then take the next."""
@@ -164,7 +164,7 @@ class Escalation:
         one.measure = Measure(one.measure + 1)
         one.since, one.cycles, one.actions, one.acted = feedback.time, 0, 0, -math.inf
         kind, text = self._words(k, one.measure, wait, feedback)
-        return [Finding(self._names[k], kind, text, Goal.TORQUE_FREE)]
+        return [Finding(self._names[k], kind, text, DriveGoal.TORQUE_FREE)]
 
     def _words(self, k: int, measure: Measure, wait: float, feedback: Feedback) -> tuple[str, str]:
         if measure is not Measure.NONE_LEFT:

@@ -22,7 +22,7 @@ import numpy as np
 from masticator_dynamics.drives import objects, real_time
 from masticator_dynamics.drives.can_bus import BUS_ERRORS, error_frame_words, is_data_frame
 from masticator_dynamics.drives.can_frames import DriveFrames
-from masticator_dynamics.drives.drive_cycle import Cycle, Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import MOVING, Finding
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.real_time import Longest, Statistics
@@ -117,7 +117,7 @@ class CyclicExchange(real_time.Worker):
             self._repeat(self._release, _RELEASE)
 
     def _release(self, feedback: Feedback) -> Setpoint:
-        return Setpoint(Goal.TORQUE_FREE, feedback.position, feedback.effort)
+        return Setpoint(DriveGoal.TORQUE_FREE, feedback.position, feedback.effort)
 
     def _repeat(self, cycle: Cycle, count: int | None) -> None:
         """Run cycles at absolute times: one that takes longer does not delay the next."""
@@ -259,7 +259,7 @@ class WatchingThread(real_time.Worker):
                 self.look()
             except Exception as error:  # it must go on, and nobody else would report this
                 text = f'failed: {type(error).__name__}: {error}'
-                self._supervisor.stop(Finding(self._title, 'watch', text, Goal.STOPPED))
+                self._supervisor.stop(Finding(self._title, 'watch', text, DriveGoal.STOPPED))
             self._supervisor.deadlines.looked(self._title)
 
 
@@ -297,7 +297,7 @@ class LoopCheck(WatchingThread):
         )
         if not reference.closed:
             drive = reference.suspects[0].drive if len(reference.suspects) == 1 else 'loops'
-            self._supervisor.stop(Finding(drive, 'loops', reference.text, Goal.TORQUE_FREE))
+            self._supervisor.stop(Finding(drive, 'loops', reference.text, DriveGoal.TORQUE_FREE))
 
 
 _PAUSE = 0.025  # s between two objects: 1 % of 1 Mbit/s
@@ -349,7 +349,10 @@ class SlowReading(WatchingThread):
             name = self._network.names[k]
             self._supervisor.stop(
                 Finding(
-                    name, 'configuration', f'{difference}; ~/reset sets it up', Goal.TORQUE_FREE
+                    name,
+                    'configuration',
+                    f'{difference}; ~/reset sets it up',
+                    DriveGoal.TORQUE_FREE,
                 )
             )
 
@@ -358,4 +361,4 @@ class SlowReading(WatchingThread):
         self._unanswered[k] += 1
         if self._unanswered[k] == _SILENT and self._supervisor.enabled:
             name = self._network.names[k]
-            self._supervisor.stop(Finding(name, 'unread', str(error), Goal.STOPPED))
+            self._supervisor.stop(Finding(name, 'unread', str(error), DriveGoal.STOPPED))

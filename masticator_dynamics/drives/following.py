@@ -17,9 +17,9 @@ import numpy as np
 
 from masticator_dynamics.drives.command import Command, Trend
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import Finding
-from masticator_dynamics.drives.joint_limits import JointLimits
+from masticator_dynamics.drives.joint_limits import DriveJointLimits
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
@@ -157,7 +157,7 @@ class Following:
         else 0.
     """
 
-    def __init__(self, limits: JointLimits, drives: Drives):
+    def __init__(self, limits: DriveJointLimits, drives: Drives):
         self._limits, self._drives = limits, drives
         self._positions = drives.mode == 'position'
         self._longest_age = _LONGEST_AGE * limits.period  # s
@@ -219,7 +219,7 @@ class Following:
         if silence <= timeout:
             return []
         text = f'none for {silence:.3g} s (command_timeout {timeout:g} s)'
-        return [Finding('commands', 'time-out', text, Goal.STOPPED)]
+        return [Finding('commands', 'time-out', text, DriveGoal.STOPPED)]
 
     def take(self, command: Command | None, feedback: Feedback) -> list[Finding]:
         """Follow the command that has come since the last cycle, or go on with the one before.
@@ -326,7 +326,7 @@ class Following:
         self.effort, clamped, held_back = self._limits.limit_effort(wanted, self.effort, elapsed)
         self.clamped += clamped
         self.held_back += held_back
-        return Setpoint(Goal.ENABLED, self.sent, self.effort, self.velocity)
+        return Setpoint(DriveGoal.ENABLED, self.sent, self.effort, self.velocity)
 
     def take_back(self, findings: list[Finding]) -> list[Finding]:
         """Count the latest command as refused: its setpoint must not be sent.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives, changed
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import BoolArray, follows, in_operation, in_words
@@ -26,7 +26,7 @@ _FASTEST = 1e5  # turns per minute
 _COARSEST = 20.0  # steps of torque up to the limit of effort
 
 
-class JointLimits:
+class DriveJointLimits:
     """Limits of all drives as arrays (n,), and the checks of feedback and commands against them.
 
     Parameters
@@ -107,7 +107,7 @@ class JointLimits:
         return [
             Finding(
                 self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '
-                f'the limit of {self.temperature[k]:g}', Goal.STOPPED,
+                f'the limit of {self.temperature[k]:g}', DriveGoal.STOPPED,
             )
             for k in _where(temperature > self.temperature)
         ]  # fmt: skip
@@ -142,17 +142,17 @@ class JointLimits:
         found = []
         for k in _where(dropped):
             text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
-            found.append(Finding(self.names[k], 'dropped out', text, Goal.TORQUE_FREE))
+            found.append(Finding(self.names[k], 'dropped out', text, DriveGoal.TORQUE_FREE))
         for k in _where(ignoring):
             text = 'ignores its target (status word bit 12 is 0)'
-            found.append(Finding(self.names[k], 'target ignored', text, Goal.TORQUE_FREE))
+            found.append(Finding(self.names[k], 'target ignored', text, DriveGoal.TORQUE_FREE))
         for k in _where(behind):
             assert expected is not None
             text = (
                 f'following error {expected[k] - feedback.position[k]:.3g} {self.units[k]} is '
                 f'beyond {self.following_error[k]:g} {self.units[k]}'
             )
-            found.append(Finding(self.names[k], 'following error', text, Goal.TORQUE_FREE))
+            found.append(Finding(self.names[k], 'following error', text, DriveGoal.TORQUE_FREE))
         for k in _where(fast):
             found.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
         return [*found, *self.out_of_range(feedback)]
@@ -215,7 +215,7 @@ class JointLimits:
                 f'commanded step of {step[k]:.3g} {self.units[k]} is beyond the '
                 f'following error of {self.following_error[k]:g}'
             )
-            found.append(Finding(self.names[k], 'commanded step', text, Goal.STOPPED))
+            found.append(Finding(self.names[k], 'commanded step', text, DriveGoal.STOPPED))
         return found
 
     def far(self, sent: FloatArray, measured: FloatArray) -> str:
@@ -264,11 +264,11 @@ class JointLimits:
 
     def _too_fast(self, k: int, what: str, value: float) -> Finding:
         text = f'{what} {value:.3g} {self.units[k]}/s is beyond {self.velocity[k]:g}'
-        return Finding(self.names[k], what, text, Goal.STOPPED)
+        return Finding(self.names[k], what, text, DriveGoal.STOPPED)
 
     def _outside(self, k: int, what: str, value: float, lower: float, upper: float) -> Finding:
         text = f'{what} {value:.4g} {self.units[k]} is outside [{lower:.4g}, {upper:.4g}]'
-        return Finding(self.names[k], what, text, Goal.STOPPED)
+        return Finding(self.names[k], what, text, DriveGoal.STOPPED)
 
 
 def in_order(drives: Drives, mechanism: Mechanism) -> Drives:

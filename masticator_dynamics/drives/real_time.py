@@ -205,7 +205,7 @@ def requested(priority: int) -> Iterator[bool]:
 _WINDOW = 4096  # cycles
 
 
-class Spread(NamedTuple):
+class LatenessSpread(NamedTuple):
     """Spread of some times, s; zero if there are none."""
 
     median: float
@@ -228,13 +228,13 @@ class Window:
         """All of them, in no order."""
         return self._values[: self._count].copy()
 
-    def spread(self) -> Spread:
+    def spread(self) -> LatenessSpread:
         """Spread of the finite ones."""
         values = self()
         values = values[np.isfinite(values)]
         if not values.size:
-            return Spread(0.0, 0.0, 0.0)
-        return Spread(*np.percentile(values, (50.0, 99.0, 100.0)).tolist())
+            return LatenessSpread(0.0, 0.0, 0.0)
+        return LatenessSpread(*np.percentile(values, (50.0, 99.0, 100.0)).tolist())
 
 
 class Longest:

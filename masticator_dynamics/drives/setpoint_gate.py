@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.drive_report import Finding
 from masticator_dynamics.drives.following import BEGINS
-from masticator_dynamics.drives.joint_limits import FIRST_STEP, JointLimits
+from masticator_dynamics.drives.joint_limits import FIRST_STEP, DriveJointLimits
 from masticator_dynamics.drives.state_machine import BoolArray
 from masticator_dynamics.engine.arrays import FloatArray, as_slice
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
@@ -266,13 +266,13 @@ class SetpointGate:
     Parameters
     ----------
     drives : Drives
-    limits : JointLimits
+    limits : DriveJointLimits
         Its limits.
     mechanism : Mechanism
         Used only by the cycle thread.
     """
 
-    def __init__(self, drives: Drives, limits: JointLimits, mechanism: Mechanism):
+    def __init__(self, drives: Drives, limits: DriveJointLimits, mechanism: Mechanism):
         self._limits, self._positions = limits, drives.mode == 'position'
         self._closure = CommandedClosure(mechanism)
         self._tolerance = drives.command_closure
@@ -375,16 +375,16 @@ class SetpointGate:
         for k in np.flatnonzero(which).tolist():
             unit = _EFFORT[self._limits.units[k]] if 'effort' in what else self._limits.units[k]
             text = f'{what} {values[k]:.4g} {unit}{per} is beyond {limits[k]:.4g}'
-            found.append(Finding(self._limits.names[k], what, text, Goal.STOPPED))
+            found.append(Finding(self._limits.names[k], what, text, DriveGoal.STOPPED))
         return found
 
 
-def opening(limits: JointLimits, closure: CommandedClosure, tolerance: float) -> Finding:
+def opening(limits: DriveJointLimits, closure: CommandedClosure, tolerance: float) -> Finding:
     """What is wrong with the positions that the closure looked at last, beyond the tolerance.
 
     Parameters
     ----------
-    limits : JointLimits
+    limits : DriveJointLimits
         For names and units.
     closure : CommandedClosure
         Has looked at the positions.
@@ -397,4 +397,4 @@ def opening(limits: JointLimits, closure: CommandedClosure, tolerance: float) ->
         f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
         f'would leave {left:.3g} {unit} (command_closure {tolerance:g})'
     )
-    return Finding(limits.names[k], 'commanded closure', text, Goal.STOPPED)
+    return Finding(limits.names[k], 'commanded closure', text, DriveGoal.STOPPED)

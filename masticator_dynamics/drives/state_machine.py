@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.objects import Control, StatusBit
 from masticator_dynamics.engine.arrays import FloatArray
 
@@ -65,26 +65,26 @@ def state_of(status_word: int) -> State:
     return _STATES[status_word & 0x7F]
 
 
-def control_word(state: State, goal: Goal, pulse: bool = False) -> int:
+def control_word(state: State, goal: DriveGoal, pulse: bool = False) -> int:
     """Control word, 0x6040, that leads a drive from a state one step towards a goal.
 
     Parameters
     ----------
     state : State
         From the newest status word.
-    goal : Goal
-        Faults are acknowledged only for ``Goal.RESET``.
+    goal : DriveGoal
+        Faults are acknowledged only for ``DriveGoal.RESET``.
     pulse : bool
         The fault reset bit while resetting: a rising edge acknowledges a fault, so this must
         alternate, slowly enough for the drive to see it.
     """
-    if goal is Goal.STOPPED:
+    if goal is DriveGoal.STOPPED:
         return _QUICK_STOP
-    if goal is Goal.ENABLED:
+    if goal is DriveGoal.ENABLED:
         return _TO_ENABLED.get(state, _DISABLE_VOLTAGE)
-    if goal is Goal.RESET and state is State.FAULT and pulse:
+    if goal is DriveGoal.RESET and state is State.FAULT and pulse:
         return int(Control.FAULT_RESET)
-    if goal is Goal.HOMING and state is State.SWITCH_ON_DISABLED:
+    if goal is DriveGoal.HOMING and state is State.SWITCH_ON_DISABLED:
         return int(Control.START_HOMING)
     return _DISABLE_VOLTAGE
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import (
     MOVING,
     DriveFaults,
@@ -27,7 +27,7 @@ from masticator_dynamics.drives.drive_report import (
 )
 from masticator_dynamics.drives.escalation import Escalation
 from masticator_dynamics.drives.following import Following, plan_approach
-from masticator_dynamics.drives.joint_limits import JointLimits
+from masticator_dynamics.drives.joint_limits import DriveJointLimits
 from masticator_dynamics.drives.setpoint_gate import (
     CommandedClosure,
     SetpointGate,
@@ -52,14 +52,14 @@ _AT_REST = 0.2  # rad/s, more than one encoder count per cycle
 _SETTLED = 5  # cycles until status words reflect the latest request
 
 _GOALS = {
-    Phase.OFF: Goal.TORQUE_FREE,
-    Phase.ENABLING: Goal.ENABLED,
-    Phase.HOLDING: Goal.ENABLED,
-    Phase.APPROACHING: Goal.ENABLED,
-    Phase.FOLLOWING: Goal.ENABLED,
-    Phase.STOPPING: Goal.STOPPED,
-    Phase.RESETTING: Goal.RESET,
-    Phase.HOMING: Goal.HOMING,
+    Phase.OFF: DriveGoal.TORQUE_FREE,
+    Phase.ENABLING: DriveGoal.ENABLED,
+    Phase.HOLDING: DriveGoal.ENABLED,
+    Phase.APPROACHING: DriveGoal.ENABLED,
+    Phase.FOLLOWING: DriveGoal.ENABLED,
+    Phase.STOPPING: DriveGoal.STOPPED,
+    Phase.RESETTING: DriveGoal.RESET,
+    Phase.HOMING: DriveGoal.HOMING,
 }
 _ON = (Phase.ENABLING, *MOVING)
 _PASSING = (
@@ -93,7 +93,7 @@ class Supervisor:
 
     Attributes
     ----------
-    limits : JointLimits
+    limits : DriveJointLimits
     joints : tuple of str
     stops, emergency_stops : int
         Times that all drives were stopped until reset: for whatever reason, and by an operator.
@@ -109,7 +109,7 @@ class Supervisor:
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism):
-        self.limits = JointLimits(drives, mechanism)
+        self.limits = DriveJointLimits(drives, mechanism)
         self.limits.check_motors(drives)
         self.joints = mechanism.actuated
         self._mechanism, self._drives = mechanism, drives
@@ -146,7 +146,7 @@ class Supervisor:
         text = f'the exchange with the drives has ended: {error or type(error).__name__}'
         with self._lock:
             self._ended = f'{text}; deactivate and activate the node'
-            self._add([Finding('exchange', 'exchange', text, Goal.TORQUE_FREE)])
+            self._add([Finding('exchange', 'exchange', text, DriveGoal.TORQUE_FREE)])
 
     # The cycle
 
@@ -216,7 +216,7 @@ class Supervisor:
         elif age > _HOMING:
             for k in np.flatnonzero(~reached):
                 text = f'{self._homing.why_not(feedback, int(k))} within {_HOMING:g} s'
-                self._add([Finding(self.joints[k], 'request', text, Goal.TORQUE_FREE)])
+                self._add([Finding(self.joints[k], 'request', text, DriveGoal.TORQUE_FREE)])
 
     def _end_of_phase(
         self, there: BoolArray, settled: bool, then: Phase, age: float, limit: float, what: str
@@ -229,7 +229,7 @@ class Supervisor:
     def _give_up(self, kind: str, which: BoolArray, text: str) -> None:
         if which.any():
             names = [self.joints[k] for k in np.flatnonzero(which)]
-            self._add(Finding(name, kind, text, Goal.TORQUE_FREE) for name in names)
+            self._add(Finding(name, kind, text, DriveGoal.TORQUE_FREE) for name in names)
 
     def _take_command(self, feedback: Feedback) -> None:
         command, self._mail = self._mail, None
@@ -242,7 +242,7 @@ class Supervisor:
 
     def _setpoint(self, feedback: Feedback, elapsed: float) -> Setpoint:
         following, goal = self._following, self._goal
-        if goal is Goal.ENABLED:
+        if goal is DriveGoal.ENABLED:
             return following.setpoint(elapsed)
         following.rest()
         actions, silent = self._escalation.actions(feedback.time), self._escalation.silent
@@ -250,7 +250,7 @@ class Supervisor:
 
     def _gated(self, setpoint: Setpoint, feedback: Feedback, elapsed: float) -> Setpoint:
         """The same setpoint, or a stop."""
-        if setpoint.goal is not Goal.ENABLED:
+        if setpoint.goal is not DriveGoal.ENABLED:
             return setpoint
         if self._phase is Phase.ENABLING:  # where they are
             self._gate.begin(setpoint.position)
@@ -415,7 +415,7 @@ class Supervisor:
         """Stop all drives quickly, until reset."""
         with self._lock:
             self.emergency_stops += 1
-            self._add([Finding('operator', 'emergency stop', 'emergency stop', Goal.STOPPED)])
+            self._add([Finding('operator', 'emergency stop', 'emergency stop', DriveGoal.STOPPED)])
         if self._ended:
             return Outcome(False, f'drives cannot be told: {self._ended}')
         return Outcome(True, 'emergency stop: all drives stop quickly, until reset')
@@ -430,7 +430,7 @@ class Supervisor:
         with self._lock:
             if self._ended:
                 return Outcome(False, self._ended)
-            if self._phase in _PASSING or (self._goal is Goal.STOPPED and self._slowing()):
+            if self._phase in _PASSING or (self._goal is DriveGoal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
                 return Outcome(False, self._latched.text)
@@ -509,7 +509,7 @@ class Supervisor:
             return _UNHEARD
         if self._phase in (*_ON, *_PASSING):
             return f'drives are {self._phase.value}; not yet'
-        if self._goal is Goal.STOPPED and self._slowing():
+        if self._goal is DriveGoal.STOPPED and self._slowing():
             return 'drives are still slowing down'
         # Each request would begin the escalation anew, which would never end.
         return 'drives still give torque; not yet' if self._escalation.under_way else ''
@@ -538,7 +538,7 @@ class Supervisor:
     # Phases
 
     @property
-    def _goal(self) -> Goal:
+    def _goal(self) -> DriveGoal:
         return self._latched.goal if self._phase is Phase.LATCHED else _GOALS[self._phase]
 
     def _enter(self, phase: Phase) -> None:

@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.calibration_search import Fixture, Search
+from masticator_dynamics.identification.calibration_search import CalibrationSearch, Fixture
 from masticator_dynamics.identification.encoder_equations import (
     EncoderEquations,
     EncoderUnknowns,
-    Equations,
+    LinearisedEquations,
     Poses,
 )
 from masticator_dynamics.mechanism import Mechanism
@@ -56,7 +56,7 @@ def unseen(
     unknowns: EncoderUnknowns,
     encoders: EncoderEquations,
     values: FloatArray,
-    equations: Sequence[Equations],
+    equations: Sequence[LinearisedEquations],
 ) -> tuple[tuple[Unseen, ...], FloatArray]:
     """Directions in what was asked for that equations leave nearly as unknown as they were.
 
@@ -69,12 +69,12 @@ def unseen(
         To see what a known pose would tell.
     values : array, shape (n_p,)
         Of all unknowns.
-    equations : sequence of Equations
+    equations : sequence of LinearisedEquations
         All that there are.
     """
     spread = unknowns.spread[: len(unknowns.asked)]
 
-    def of(known: Sequence[Equations]) -> FloatArray:
+    def of(known: Sequence[LinearisedEquations]) -> FloatArray:
         asked = unknowns.covariance(known)[: len(spread), : len(spread)]
         return np.asarray(asked / np.outer(spread, spread))
 
@@ -90,7 +90,7 @@ def unseen(
 
 def _in_fixture(
     unknowns: EncoderUnknowns, encoders: EncoderEquations, values: FloatArray
-) -> Equations:
+) -> LinearisedEquations:
     """Equations of one reading at home, held by a fixture."""
     mechanism = unknowns.mechanism
     home = mechanism.home.y[None]
@@ -209,7 +209,7 @@ def calibrate(
             f'the readings show {len(kept)} different poses; {_LEAST} or more are needed, from '
             'all over the range of motion'
         )
-    search = Search(unknowns, noise)
+    search = CalibrationSearch(unknowns, noise)
     held = np.arange(len(kept)) * _BLOCKS // max(len(kept), 1) % _HELD == _HELD - 1
     values, parts = search.found(kept[~held] if redundant else kept[:0], fixture)
     equations = [search.equations.linearised(values, part) for part in parts]
@@ -253,7 +253,7 @@ def _distinct(readings: FloatArray, noise: FloatArray) -> FloatArray:
     return readings[kept]
 
 
-def _disagreement(search: Search, values: FloatArray, readings: FloatArray) -> float:
+def _disagreement(search: CalibrationSearch, values: FloatArray, readings: FloatArray) -> float:
     """Root mean square of what redundant encoders disagree by, rad or m."""
     poses = search.poses(values, readings)
     if poses is None:

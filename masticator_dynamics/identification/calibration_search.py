@@ -20,7 +20,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.encoder_equations import (
     EncoderEquations,
     EncoderUnknowns,
-    Equations,
+    LinearisedEquations,
     Poses,
 )
 
@@ -53,7 +53,7 @@ class Fixture:
     sd: FloatArray
 
 
-class Search:
+class CalibrationSearch:
     """Values of unknowns that fit readings.
 
     Parameters
@@ -167,7 +167,7 @@ class Search:
         return values, poses
 
     def _normal(
-        self, found: Sequence[Equations], values: FloatArray
+        self, found: Sequence[LinearisedEquations], values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Normal equations in prior standard deviations."""
         spread, start = self._unknowns.spread, self._unknowns.start

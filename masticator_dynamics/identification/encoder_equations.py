@@ -49,7 +49,7 @@ class Poses:
 
 
 @dataclasses.dataclass(frozen=True)
-class Equations:
+class LinearisedEquations:
     """Linearised equations of many readings, each of unit variance, summed up.
 
     Attributes
@@ -110,7 +110,7 @@ class EncoderEquations:
             return float('inf')
         return float((errors[good] ** 2).sum() / good.mean())
 
-    def linearised(self, values: FloatArray, poses: Poses) -> Equations:
+    def linearised(self, values: FloatArray, poses: Poses) -> LinearisedEquations:
         """Equations about parameters (n_p,) at poses that fit them."""
         count = len(values)
         information, pulls, errors = np.zeros((count, count)), [], []
@@ -125,7 +125,9 @@ class EncoderEquations:
         pull = np.concatenate(pulls)
         parts = np.unique(np.linspace(0, len(pull), _CLUSTERS, endpoint=False).astype(int))
         by_part = np.add.reduceat(pull, parts, axis=0)
-        return Equations(information, pull.sum(axis=0), by_part.T @ by_part, np.concatenate(errors))
+        return LinearisedEquations(
+            information, pull.sum(axis=0), by_part.T @ by_part, np.concatenate(errors)
+        )
 
     def _across(
         self, values: FloatArray, poses: Poses, part: slice, derivatives: bool = True
@@ -217,7 +219,7 @@ class EncoderUnknowns:
             return _LENGTH, 'm'
         raise InputError(f'{name} is neither a zero nor a dimension: encoders do not see it')
 
-    def covariance(self, equations: Sequence[Equations]) -> FloatArray:
+    def covariance(self, equations: Sequence[LinearisedEquations]) -> FloatArray:
         """Covariance (n_p, n_p) of all unknowns, with what is known beforehand.
 
         Errors that persist tell less than independent ones of the same size: standard deviations

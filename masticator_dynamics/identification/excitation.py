@@ -102,7 +102,7 @@ class _Series:
         return value, slope, bend
 
 
-class _Search:
+class _MotionSearch:
     """Largest motions of given shapes, and what they tell."""
 
     def __init__(
@@ -278,7 +278,7 @@ def exciting_motion(
     known = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
-        search = _Search(known, _Series(duration, highest), internal, below)
+        search = _MotionSearch(known, _Series(duration, highest), internal, below)
         for name, reach in zip(known.independent, search.reach, strict=True):
             if reach < 1e-6:
                 raise InputError(f'{mechanism.name} has no room to move along {name}')
@@ -303,7 +303,7 @@ def exciting_motion(
 
 
 def _searched(
-    search: _Search, tries: int, seed: int, progress: Callable[[int], None]
+    search: _MotionSearch, tries: int, seed: int, progress: Callable[[int], None]
 ) -> tuple[FloatArray, FloatArray]:
     """The first shape and the one that tells most: half of the tries are near the best so far."""
     random = np.random.default_rng(seed)

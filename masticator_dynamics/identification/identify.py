@@ -255,6 +255,8 @@ def identify(
         measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
         for part in (log, held_out)
     )
+    if measured.senses_noise_alone and not (beliefs and beliefs.sensor):
+        measured = dataclasses.replace(measured, wrench=None)  # it would only add its noise
     usual = usual_sizes(mechanism, measured)
     unknowns = unknowns_of(mechanism, beliefs or Beliefs(), usual)
     present = mechanism

@@ -27,6 +27,7 @@ _STEPS = 3  # of Gauss-Newton from there
 _ORDER = 4  # of the filter
 _EDGE = 4.0  # periods of the cutoff that are lost at both ends
 _SAMPLES = 4.0  # rows that stay, per period of the cutoff
+_WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +79,16 @@ class MeasuredMotion:
     wrench: FloatArray | None
     misfit: FloatArray
     smooth: Filter
+
+    @property
+    def senses_noise_alone(self) -> bool:
+        """Whether there is a force sensor that shows nothing but white noise without an offset."""
+        if self.wrench is None:
+            return False
+        impulse = np.arange(len(self.time)) == len(self.time) // 2
+        passed = float((self.smooth(impulse.astype(float)) ** 2).sum())
+        slow, whole = ((rows**2).mean(axis=0) for rows in (self.smooth(self.wrench), self.wrench))
+        return bool((slow <= _WHITE * passed * whole).all())
 
 
 def measured_motion(

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.equations_of_motion import EquationsOfMotion
+from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics
 from masticator_dynamics.engine.traced.inverse_dynamics import LeastNorm
 from masticator_dynamics.engine.traced.numbers import Graph, reachable
@@ -94,9 +94,11 @@ def _frame_pose(mechanism: Evaluator, given: dict[str, Any], frame: str | None) 
     }  # fmt: skip
 
 
-def _evaluation(mechanism: Evaluator, y: Sequence[Any], y_dot: Sequence[Any]) -> EquationsOfMotion:
+def _evaluation(
+    mechanism: Evaluator, y: Sequence[Any], y_dot: Sequence[Any]
+) -> TracedEquationsOfMotion:
     rest = [0.0] * len(y)
-    return EquationsOfMotion(
+    return TracedEquationsOfMotion(
         mechanism.description, mechanism.structure, [*y, *y_dot], (y, y_dot, rest), [0.0] * 6,
         (), False,
     )  # fmt: skip

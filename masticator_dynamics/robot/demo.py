@@ -26,7 +26,7 @@ from masticator_dynamics.robot.acceptance.summary import Summary, run_table, sum
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.nodes import (
     ClosedLoop,
-    Node,
+    NodeSetup,
     Progress,
     dynamics_alone,
     logs,
@@ -36,7 +36,7 @@ from masticator_dynamics.robot.recording.processes import RunError, load_in_word
 from masticator_dynamics.robot.recording.record import read_record
 from masticator_dynamics.robot.recording.script import Script, script_for
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
-from masticator_dynamics.robot.twin.control_chain import Kind
+from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.study import plot_study
 from masticator_dynamics.robot.view.played_run import load_run
 from masticator_dynamics.robot.view.scene_player import page_of
@@ -193,7 +193,7 @@ class _Demo:
         work: pathlib.Path,
         name: str,
         what: str,
-        nodes: Sequence[Node],
+        nodes: Sequence[NodeSetup],
         needed: Iterable[str],
         *options: str,
     ) -> Pass:
@@ -247,7 +247,7 @@ def _study_in_process(
     """
     progress.stage('The same in simulated time, with ever more feedforward')
     same = study.StudySetting.shipped(script.path, loop.food, loop.rate, drives_file=loop.drives)
-    whole = len(Kind) * script.duration
+    whole = len(ControlKind) * script.duration
     result = study.study_feedforward(
         same, progress=lambda share: progress.motion(share * whole, whole)
     )

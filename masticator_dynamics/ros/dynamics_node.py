@@ -23,7 +23,7 @@ from masticator_dynamics.ros.common.diagnostics import (
 )
 from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
-from masticator_dynamics.ros.dynamics.cycle import Answer
+from masticator_dynamics.ros.dynamics.cycle import CycleAnswer
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
@@ -190,7 +190,7 @@ class Supervision:
 
 
 def _cycle_values(
-    scheduler: CycleScheduler, timing: dict[str, object], answer: Answer | None
+    scheduler: CycleScheduler, timing: dict[str, object], answer: CycleAnswer | None
 ) -> dict[str, object]:
     """Counts and timing of the cycles, and the residuals of the latest one."""
     counts = scheduler.counts

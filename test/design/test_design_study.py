@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.design import study as studies
-from masticator_dynamics.design.judge import Status
+from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
 from masticator_dynamics.engine.evaluation.inertia_coupling import (
@@ -142,7 +142,7 @@ def test_figures_are_those_of_mechanisms_loaded_from_files_of_that_geometry(jaw,
     judge, s = jaw.judge, jaw.judge.states
     units = judge.space.sample(jaw.content.samples, 5, 2 * GEOMETRIES)
     table = judge(units)
-    sound = np.flatnonzero(table[:, len(judge.space.axes)] == Status.JUDGED)[:GEOMETRIES]
+    sound = np.flatnonzero(table[:, len(judge.space.axes)] == DesignStatus.JUDGED)[:GEOMETRIES]
     assert len(sound) == GEOMETRIES
     for row in table[sound]:
         file = tmp_path / 'geometry.yaml'
@@ -255,7 +255,7 @@ def test_geometries_that_cannot_close_are_counted_and_stay_in_the_table(tmp_path
     reach = math.sqrt((0.2 + 0.275) ** 2 - pin**2)
     cannot = table[:, 0] > reach
     assert 5 < cannot.sum() < len(table) == 40
-    assert (table[cannot, 1] == Status.OPEN_AT_HOME).all()
+    assert (table[cannot, 1] == DesignStatus.OPEN_AT_HOME).all()
     assert np.isnan(table[cannot, 2]).all() and np.isfinite(table[~cannot, 2]).all()
     assert found.counts['open at home'] == cannot.sum()
 
@@ -263,14 +263,14 @@ def test_geometries_that_cannot_close_are_counted_and_stay_in_the_table(tmp_path
 def test_impossible_numbers_are_a_status_and_not_an_error(tmp_path) -> None:
     text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mass: half - 0.1}')
     table = study(tmp_path, text).judge(np.linspace(0.0, 1.0, 9)[:, None])
-    assert_allclose(table[:, 1] == Status.IMPOSSIBLE, table[:, 0] < 0.1)
+    assert_allclose(table[:, 1] == DesignStatus.IMPOSSIBLE, table[:, 0] < 0.1)
     # A centre of mass so far out that nothing is left of the inertia about it.
     text = FIVE_BAR.replace('motor_2.x: half}', 'motor_2.x: half, pin.mx: half/10}')
     table = study(tmp_path, text, 'moments').judge(np.linspace(0.0, 1.0, 9)[:, None])
     mass, inertia = 0.5, 0.5 * (0.03**2 + 0.03**2) / 12
     far = (table[:, 0] / 10) ** 2 > mass * inertia
     assert 0 < far.sum() < 9
-    assert_allclose(table[:, 1] == Status.IMPOSSIBLE, far)
+    assert_allclose(table[:, 1] == DesignStatus.IMPOSSIBLE, far)
 
 
 # Workers and interruptions

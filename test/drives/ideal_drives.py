@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.state_machine import State, control_word
 
 PERIOD = 0.002
@@ -121,7 +121,7 @@ class IdealDrives:
 
     def _obey(self):
         goal = self.setpoint.goal
-        if goal is Goal.HOMING:
+        if goal is DriveGoal.HOMING:
             self.homing, self.position = True, self.home.copy()
         for k, state in enumerate(self.states):
             word = control_word(state, goal, pulse=True)
@@ -129,5 +129,5 @@ class IdealDrives:
                 self.states[k] = State.FAULT if state is State.FAULT else State.SWITCH_ON_DISABLED
             else:
                 self.states[k] = NEXT.get((state, word), state)
-        if goal is Goal.ENABLED:
+        if goal is DriveGoal.ENABLED:
             self.position = np.where(self.follows, self.setpoint.position, self.position)

@@ -17,7 +17,7 @@ import yaml
 
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import state_of
@@ -107,7 +107,7 @@ class Told:
     """A cycle that keeps all feedback and requests what a test sets."""
 
     def __init__(self, count=6):
-        self.goal = Goal.TORQUE_FREE
+        self.goal = DriveGoal.TORQUE_FREE
         self.position = self.effort = None
         self.newest = None
         self.kept = collections.deque(maxlen=3000)

@@ -12,7 +12,7 @@ import pytest
 
 from drives import simulated
 from masticator_dynamics.drives.can_frames import DriveFrames
-from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.scaling import Scaling
 
 ENABLED, READY, FAULT = 0x0237, 0x0231, 0x0218
@@ -60,7 +60,7 @@ def test_before_the_first_answer_nothing_is_known():
     assert feedback.velocity.tolist() == [0.0, 0.0]
     assert feedback.missed.tolist() == feedback.lost.tolist() == [0, 1]
     # A drive that was never heard gets no voltage, whatever is asked for.
-    sent = bench.send(feedback, Goal.ENABLED)
+    sent = bench.send(feedback, DriveGoal.ENABLED)
     assert [data[:2] for data in sent] == [b'\x07\x00', b'\x00\x00']
 
 
@@ -144,10 +144,10 @@ def test_positions_may_jump_while_homing():
     bench = Bench()
     both = answer(1, READY, 0), answer(2, READY, 0)
     feedback = bench.cycle(*both)
-    bench.send(feedback, Goal.HOMING)
+    bench.send(feedback, DriveGoal.HOMING)
     feedback = bench.cycle(answer(1, READY, 50000), answer(2, READY, 0))
     assert feedback.velocity.tolist() == [0.0, 0.0]
-    bench.send(feedback, Goal.TORQUE_FREE)
+    bench.send(feedback, DriveGoal.TORQUE_FREE)
     feedback = bench.cycle(answer(1, READY, 50000), answer(2, READY, 0))
     assert feedback.velocity.tolist() == [0.0, 0.0]
 
@@ -155,7 +155,7 @@ def test_positions_may_jump_while_homing():
 def test_targets():
     bench = Bench(efficiency=0.8, direction=-1)
     feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
-    sent = bench.send(feedback, Goal.ENABLED, position=(1.0, -0.5), effort=(0.1, -0.2))
+    sent = bench.send(feedback, DriveGoal.ENABLED, position=(1.0, -0.5), effort=(0.1, -0.2))
     assert [struct.unpack('<Hih', data) for data in sent] == [
         (0x000F, round(-RADIAN), -200),
         (0x000F, round(0.5 * RADIAN), 400),
@@ -165,7 +165,7 @@ def test_targets():
 def test_what_is_not_to_be_enabled_is_told_to_stay():
     bench = Bench()
     feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
-    for goal, word in ((Goal.TORQUE_FREE, 0), (Goal.STOPPED, 2)):
+    for goal, word in ((DriveGoal.TORQUE_FREE, 0), (DriveGoal.STOPPED, 2)):
         sent = bench.send(feedback, goal, position=(1.0, math.nan), effort=(0.1, math.inf))
         assert [struct.unpack('<Hih', d) for d in sent] == [(word, 10, 0), (word, -20, 0)]
 
@@ -173,7 +173,9 @@ def test_what_is_not_to_be_enabled_is_told_to_stay():
 def test_effort_mode_sends_no_position():
     bench = Bench(mode='effort')
     feedback = bench.cycle(answer(1, ENABLED, 10), answer(2, ENABLED, -20))
-    sent = bench.send(feedback, Goal.ENABLED, position=(math.nan, math.nan), effort=(0.1, -9.0))
+    sent = bench.send(
+        feedback, DriveGoal.ENABLED, position=(math.nan, math.nan), effort=(0.1, -9.0)
+    )
     assert [struct.unpack('<Hh', data) for data in sent] == [(0x0F, 200), (0x0F, -1800)]
 
 
@@ -181,7 +183,7 @@ def test_own_frames_that_a_bus_gives_back_are_nobodys_business():
     bench = Bench()
     feedback = bench.cycle(answer(1, ENABLED, 0), answer(2, ENABLED, 0))
     sync = can.Message(arbitration_id=0x080, is_extended_id=False)
-    setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.zeros(2))
+    setpoint = Setpoint(DriveGoal.ENABLED, np.zeros(2), np.zeros(2))
     for own in (sync, *bench.frames.to_drives(setpoint, feedback)):
         assert bench.frames.take(own)
     assert not bench.cycle().fresh.any()
@@ -212,7 +214,7 @@ def test_fault_reset_is_a_slow_alternation():
     """An edge every 20 ms, i.e. every two cycles of 10 ms."""
     bench = Bench()
     feedback = bench.cycle(answer(1, FAULT, 0), answer(2, READY, 0))
-    words = [bench.send(feedback, Goal.RESET) for _ in range(12)]
+    words = [bench.send(feedback, DriveGoal.RESET) for _ in range(12)]
     first = [word[0][0] >> 7 for word in words]
     runs = ''.join(map(str, first)).strip('0')
     assert '0110' in ''.join(map(str, first)) and '111' not in runs and '000' not in runs
@@ -228,7 +230,7 @@ def test_friction_is_not_overcome_against_the_measured_velocity_in_mode_effort(m
     both = answer(1, ENABLED, 0), answer(2, ENABLED, 0)
     feedback = bench.cycle(*both)
     feedback = dataclasses.replace(feedback, velocity=np.array([measured, 0.0]))
-    setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.zeros(2), np.array([5.0, 0.0]))
+    setpoint = Setpoint(DriveGoal.ENABLED, np.zeros(2), np.zeros(2), np.array([5.0, 0.0]))
     sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
     assert struct.unpack('<Hh', sent)[1] == friction
 
@@ -240,7 +242,9 @@ def test_torque_is_within_the_effort_limit_and_friction_at_the_velocity_limit(mo
     both = answer(1, ENABLED, 0), answer(2, ENABLED, 0)
     feedback = bench.cycle(*both)
     for effort, velocity, most in ((0.9, 30.0, 1820), (5.0, 60000.0, 1820), (-5.0, -6e4, -1820)):
-        setpoint = Setpoint(Goal.ENABLED, np.zeros(2), np.full(2, effort), np.full(2, velocity))
+        setpoint = Setpoint(
+            DriveGoal.ENABLED, np.zeros(2), np.full(2, effort), np.full(2, velocity)
+        )
         sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
         assert struct.unpack('<h', sent[-2:])[0] == most
 

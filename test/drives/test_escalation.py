@@ -14,7 +14,7 @@ from drives.robot import Robot, connected, content, wait_for
 from drives.supervised import DRIVES, array
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_cycle import Action, Goal
+from masticator_dynamics.drives.drive_cycle import Action, DriveGoal
 from masticator_dynamics.drives.drive_report import Phase
 from masticator_dynamics.drives.escalation import ramp_time, reaction_times, silence_time, step_time
 from masticator_dynamics.drives.exchange import CyclicExchange
@@ -103,7 +103,7 @@ def test_a_quick_stop_may_take_its_ramp_and_no_longer(following):
     slow = Disobedient(following, SLOWING)
     assert slow.run(ramp_time(DRIVES) + step_time(DRIVES)) == ['emergency stop']
     assert slow.run(2 * PERIOD)[1:] == ['quick stop']
-    assert following.drives.setpoint.goal is Goal.TORQUE_FREE
+    assert following.drives.setpoint.goal is DriveGoal.TORQUE_FREE
     assert not slow.actions
 
 

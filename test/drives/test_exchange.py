@@ -13,7 +13,7 @@ from by_the_clock import by_the_clock
 from drives.robot import Robot, Told, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
-from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.objects import NmtState
 
@@ -52,7 +52,7 @@ def test_at_250_hz_nothing_is_lost(tmp_path, free_port):
     robot = make(tmp_path, free_port, cycle_rate=250.0)
     try:
         with connected(robot) as network, exchanging(network) as (exchange, told):
-            told.reach(Goal.ENABLED, 'operation enabled')
+            told.reach(DriveGoal.ENABLED, 'operation enabled')
             wait_for(lambda: longest_run(told.kept) >= IN_A_ROW, 'half a second without a loss')
             statistics = exchange.statistics
             assert exchange.failure is None
@@ -85,7 +85,7 @@ def test_positions_and_efforts_reach_the_motors(robot):
     """Joints go where they are commanded, whichever way their motors are mounted."""
     goal = np.array([0.3, 0.2, -0.1, -0.2, 0.15, 0.25])
     with connected(robot) as network, exchanging(network) as (_, told):
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
         begin = told.newest.position
         for share in np.linspace(0.0, 1.0, 20):
             told.position = begin + share * (goal - begin)
@@ -105,14 +105,14 @@ def test_positions_and_efforts_reach_the_motors(robot):
         wait_for(
             lambda: ((told.newest.position - goal) > 0.03).all(), 'way given to the torque offset'
         )
-        told.goal = Goal.TORQUE_FREE
+        told.goal = DriveGoal.TORQUE_FREE
 
 
 def test_effort_mode_turns_joints_in_their_positive_sense(tmp_path, free_port):
     robot = make(tmp_path, free_port, mode='effort')
     try:
         with connected(robot) as network, exchanging(network) as (_, told):
-            told.reach(Goal.ENABLED, 'operation enabled')
+            told.reach(DriveGoal.ENABLED, 'operation enabled')
             told.effort = np.full(JOINTS, 0.03)
             wait_for(lambda: (told.newest.velocity > 0.5).all(), 'turning')
             wait_for(lambda: (told.newest.effort > 0.01).all(), 'effort')
@@ -122,7 +122,7 @@ def test_effort_mode_turns_joints_in_their_positive_sense(tmp_path, free_port):
 
 def test_velocity_is_the_slope_of_the_positions(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
         begin, start = told.newest.position, told.newest.time
         while (passed := time.monotonic() - start) < 2.0:
             told.position = begin + 0.8 * passed
@@ -137,10 +137,10 @@ def test_velocity_is_the_slope_of_the_positions(robot):
 
 def test_quick_stop(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
-        told.reach(Goal.ENABLED, 'operation enabled')
-        told.reach(Goal.STOPPED, 'switch on disabled')
-        told.reach(Goal.ENABLED, 'operation enabled')
-        told.reach(Goal.TORQUE_FREE, 'switch on disabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.STOPPED, 'switch on disabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.TORQUE_FREE, 'switch on disabled')
 
 
 def test_emergencies_come_with_the_feedback(robot):
@@ -152,7 +152,7 @@ def test_emergencies_come_with_the_feedback(robot):
             return [e for feedback in list(told.kept) for e in feedback.emergencies]
 
         wait_for(came, 'emergency')
-        told.reach(Goal.RESET, 'switch on disabled')
+        told.reach(DriveGoal.RESET, 'switch on disabled')
         assert (came()[0].drive, came()[0].code) == ('crank_5', 0x7305)
         assert came()[0].text == 'incremental sensor 1 fault (0x7305)'
         assert {emergency.drive for emergency in came()} == {'crank_5'}
@@ -169,7 +169,7 @@ def test_heartbeats_age(robot):
 def test_drives_are_torque_free_after_stop(robot):
     with connected(robot) as network:
         with exchanging(network) as (exchange, told):
-            told.reach(Goal.ENABLED, 'operation enabled')
+            told.reach(DriveGoal.ENABLED, 'operation enabled')
         assert not exchange.running
         for name in network.names:
             assert int(network.channel(name).read(objects.STATUS_WORD)) & 0x6F == 0x40
@@ -187,7 +187,7 @@ def test_a_cycle_that_raises_sets_the_drives_free(robot):
     told = Fails()
     failures = []
     with connected(robot) as network, exchanging(network, told, failures.append) as (exchange, _):
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
         told.broken = True
         wait_for(lambda: not exchange.running, 'end')
         assert str(exchange.failure) == 'a fault of the cycle'
@@ -203,7 +203,7 @@ def test_a_cycle_that_raises_sets_the_drives_free(robot):
 def test_numbers_that_are_none_reach_no_drive(robot, position, effort, told_of):
     told = Told()
     with connected(robot) as network, exchanging(network, told) as (exchange, _):
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
         before = told.newest.position
         positions, efforts = before.copy(), np.zeros(JOINTS)
         positions[2] += position
@@ -221,7 +221,7 @@ def test_efforts_are_clipped_at_what_their_limit_takes(robot):
     seen = []
     with connected(robot) as network, open_bus(network.drives.bus) as listener:
         with exchanging(network, told):
-            told.reach(Goal.ENABLED, 'operation enabled')
+            told.reach(DriveGoal.ENABLED, 'operation enabled')
             told.effort = np.array([50.0, 50.0, -50.0, -50.0, 0.0, 0.0])
 
             def large():
@@ -324,7 +324,7 @@ def test_python_does_not_keep_its_lock_from_the_cycle_for_long(robot):
         sys.setswitchinterval(0.005)
         with connected(robot) as network:
             exchange = CyclicExchange(
-                network, lambda f: Setpoint(Goal.TORQUE_FREE, f.position, f.effort)
+                network, lambda f: Setpoint(DriveGoal.TORQUE_FREE, f.position, f.effort)
             )
             exchange.start()
             exchange.stop()

@@ -20,7 +20,7 @@ from drives.robot import Robot, connected, content, exchanging, wait_for
 from masticator_dynamics.drives import bring_up, objects
 from masticator_dynamics.drives.bring_up import cycle_time, largest_per_mille
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import NmtState, Object
 from masticator_dynamics.drives.other_master import emergency_words
@@ -124,14 +124,14 @@ ENABLE_AND_DIE = """
 import os, sys
 from drives.robot import Told
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_report import Goal
+from masticator_dynamics.drives.drive_report import DriveGoal
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 network = DriveNetwork(load_drives(sys.argv[1]), sys.argv[1])
 network.connect()
 told = Told()
 CyclicExchange(network, told).start()
-told.reach(Goal.ENABLED, 'operation enabled')
+told.reach(DriveGoal.ENABLED, 'operation enabled')
 network.watch(False)
 os._exit(7)
 """
@@ -165,12 +165,12 @@ def test_a_drive_in_fault_stays_so_and_says_why(robot):
         wait_for(lambda: told.states() and told.newest.fresh.all(), 'feedback')
         assert told.states() == ['switch on disabled'] * 2 + ['fault'] + ['switch on disabled'] * 3
         assert told_fault(network, 'crank_3') == 'continuous overcurrent (0x2310)'
-        told.goal = Goal.ENABLED
+        told.goal = DriveGoal.ENABLED
         wait_for(lambda: told.states().count('operation enabled') == 5, 'five enabled')
         assert told.states()[2] == 'fault'
-        told.reach(Goal.RESET, 'switch on disabled')
+        told.reach(DriveGoal.RESET, 'switch on disabled')
         assert told_fault(network, 'crank_3') == 'no error (0x0000)'
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
 
 
 def test_absent_drive(robot):
@@ -298,8 +298,8 @@ def test_restore_after_a_loss(robot):
         robot.inject('clear crank_3')
         network.restore(network.lost())
         wait_for(lambda: told.newest.fresh.all(), 'feedback')
-        told.reach(Goal.RESET, 'switch on disabled')
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.RESET, 'switch on disabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
 
 
 def test_a_drive_that_has_restarted_is_lost_whatever_it_says_since(robot):
@@ -346,15 +346,15 @@ def test_homing_takes_the_present_position_for_home(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
         network.begin_homing(home)
-        told.goal = Goal.HOMING
+        told.goal = DriveGoal.HOMING
         wait_for(lambda: (told.newest.status_word & 0x1000).all(), 'homed')
         assert set(told.states()) == {'switch on disabled'}
-        told.goal = Goal.TORQUE_FREE
+        told.goal = DriveGoal.TORQUE_FREE
         network.end_homing()
         wait_for(lambda: abs(told.newest.position - home).max() < 4e-4, 'positions')
         assert max(abs(feedback.velocity).max() for feedback in told.kept) < 0.5
         assert network.powered() == ()
-        told.reach(Goal.ENABLED, 'operation enabled')
+        told.reach(DriveGoal.ENABLED, 'operation enabled')
         assert network.powered() == network.names
         assert network.channel('crank_1').read(objects.MODE_DISPLAY) == 8
 

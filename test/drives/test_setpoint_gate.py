@@ -16,7 +16,7 @@ from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
-from masticator_dynamics.drives.drive_cycle import Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.setpoint_gate import CommandedClosure, SetpointGate
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
@@ -144,7 +144,7 @@ def test_no_setpoint_is_beyond_the_limits_whatever_is_commanded(mechanism, mode)
                 bench.supervisor.submit(command)
             taken = bench.report.accepted
             setpoint = drives.cycle()
-            if setpoint.goal is not Goal.ENABLED:
+            if setpoint.goal is not DriveGoal.ENABLED:
                 break
             joins, longest = 0, 4.0 * PERIOD
             if bench.report.accepted == taken:
@@ -172,7 +172,7 @@ def test_right_motions_pass_bit_for_bit(mechanism, name):
     benches = [Bench(mechanism, strict=strict) for strict in (True, False)]
     for position, velocity, effort in rows:
         through, free = (bench.send(position, velocity, effort) for bench in benches)
-        assert through.goal is Goal.ENABLED, benches[0].report.text
+        assert through.goal is DriveGoal.ENABLED, benches[0].report.text
         assert (through.position == free.position).all()
         assert (through.effort == free.effort).all()
         assert (through.velocity == free.velocity).all()
@@ -194,7 +194,7 @@ def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
                 stamp=command.stamp + after * PERIOD,
             )
         )
-        assert bench.drives.cycle().goal is Goal.ENABLED, bench.report.text
+        assert bench.drives.cycle().goal is DriveGoal.ENABLED, bench.report.text
         bench.drives.time += after * PERIOD
         k, late = k + after + 1, late + after
     assert late > 10 * stall
@@ -209,7 +209,7 @@ def test_old_stamps_do_not_open_the_gate(strict, mechanism, pause):
     for k in range(40):
         strict.send(poses[k % 2] if k > 10 else poses[0], np.zeros(6), age=0.03)
         strict.drives.cycle(pause)
-        if strict.drives.setpoint.goal is not Goal.ENABLED:
+        if strict.drives.setpoint.goal is not DriveGoal.ENABLED:
             break
     assert strict.report.text.startswith('crank_') and 'change of step' in strict.report.text
     assert k < 15
@@ -222,7 +222,7 @@ def test_a_refused_command_leaves_a_motion_as_it_is(mechanism, name):
     bench = Bench(mechanism, strict=True)
     for k, row in enumerate(rows):
         setpoint = bench.send(*row, stamp=1.0 if k % 20 == 10 else None)
-        assert setpoint.goal is Goal.ENABLED, bench.report.text
+        assert setpoint.goal is DriveGoal.ENABLED, bench.report.text
     assert bench.report.refused > 10
 
 
@@ -242,9 +242,9 @@ def test_after_a_gap_no_drive_is_asked_to_leap(mechanism, gap, stalled):
             bench.drives.time += missing * PERIOD
         else:
             bench.drives.cycle(missing)
-        assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+        assert bench.drives.setpoint.goal is DriveGoal.ENABLED, bench.report.text
         held = bench.drives.setpoint.position
-        if bench.send(*rows[begin + missing]).goal is Goal.ENABLED:
+        if bench.send(*rows[begin + missing]).goal is DriveGoal.ENABLED:
             assert np.abs(bench.drives.setpoint.position - held).max() <= largest * SLACK
         else:
             told += 1
@@ -262,7 +262,7 @@ def test_a_step_after_a_stall_is_no_larger_than_drives_can_take(mechanism, joins
         gate = SetpointGate(DRIVES, limits, mechanism)
         gate.begin(mechanism.home.position)
         step = array(2, share * largest * VELOCITY * PERIOD, 0.0)
-        setpoint = Setpoint(Goal.ENABLED, mechanism.home.position + step, np.zeros(6))
+        setpoint = Setpoint(DriveGoal.ENABLED, mechanism.home.position + step, np.zeros(6))
         found = gate.refuse(setpoint, periods * PERIOD, commanded=False, joins=joins)
         assert [one.kind for one in found] == ['setpoint step'] * refused
 
@@ -274,13 +274,13 @@ def test_a_stop_after_a_stall_that_began_after_sync_tells_of_it(strict, mechanis
     strict.supervisor.submit(
         dataclasses.replace(command, time=command.time + 0.08, stamp=command.stamp + 0.08)
     )
-    assert strict.drives.cycle().goal is Goal.STOPPED
+    assert strict.drives.cycle().goal is DriveGoal.STOPPED
     assert 'the first command after none for 0.08' in strict.report.text
 
 
 def quiet(bench, cycles=10):
     bench.drives.run(cycles * PERIOD, bench.command)
-    assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED, bench.report.text
 
 
 LEAPS = {
@@ -299,10 +299,10 @@ def test_a_leap_that_extrapolation_makes_is_refused_and_stops(strict, case):
         setpoint = strict.send(
             velocity=array(2, given['velocity'], 0.0), stamp=None if late is None else stamp + late
         )
-        if setpoint.goal is not Goal.ENABLED:
+        if setpoint.goal is not DriveGoal.ENABLED:
             break
         assert np.abs(setpoint.position - before).max() <= VELOCITY * PERIOD
-    assert setpoint.goal is Goal.STOPPED
+    assert setpoint.goal is DriveGoal.STOPPED
     assert strict.report.text.startswith('crank_2: setpoint')
     assert strict.report.refusal.startswith('crank_2: setpoint')
 
@@ -311,9 +311,9 @@ def test_a_leap_that_extrapolation_makes_is_refused_and_stops(strict, case):
 def test_a_crank_that_opens_the_loops_is_refused_and_named(strict, crank):
     quiet(strict)
     for amount in np.linspace(0.0, 0.19, 400):
-        if strict.send(strict.off(crank, amount)).goal is not Goal.ENABLED:
+        if strict.send(strict.off(crank, amount)).goal is not DriveGoal.ENABLED:
             break
-    assert strict.drives.setpoint.goal is Goal.STOPPED
+    assert strict.drives.setpoint.goal is DriveGoal.STOPPED
     assert strict.report.text.startswith(f'crank_{crank}: commanded positions do not close')
     # Up to half of an error of one crank is left to itself, the rest is shared.
     assert 0.015 < amount < 0.06
@@ -340,7 +340,7 @@ def test_velocity_without_positions_is_bounded_in_mode_effort(mechanism, velocit
     bench = Bench(mechanism, strict=True, mode='effort')
     bench.send(effort=np.zeros(6), velocity=np.zeros(6))
     bench.send(effort=np.zeros(6), velocity=array(3, velocity, 0.0))
-    assert bench.drives.setpoint.goal is Goal.STOPPED
+    assert bench.drives.setpoint.goal is DriveGoal.STOPPED
     assert bench.report.text.startswith('crank_3: setpoint velocity')
 
 
@@ -349,7 +349,7 @@ def test_positions_that_overflow_make_no_velocity_in_mode_effort(mechanism):
     bench = Bench(mechanism, strict=True, mode='effort')
     for sign in (1.0, -1.0, 1.0):
         bench.send(array(1, sign * 1e308, 0.0), effort=np.zeros(6))
-    assert bench.drives.setpoint.goal is Goal.STOPPED
+    assert bench.drives.setpoint.goal is DriveGoal.STOPPED
     assert bench.report.text.startswith('crank_1: setpoint velocity')
 
 
@@ -360,7 +360,7 @@ def test_efforts_that_come_without_velocity_are_held_to_their_limits(mechanism):
     gate.begin(home)
     gate.locate(home)
     for share, refused in ((0.5, []), (1.5, ['crank_2'])):
-        setpoint = Setpoint(Goal.ENABLED, home, array(2, share * limits.effort[1], 0.0))
+        setpoint = Setpoint(DriveGoal.ENABLED, home, array(2, share * limits.effort[1], 0.0))
         found = gate.refuse(setpoint, 1e9, commanded=True, joins=BEGINS)
         assert [one.drive for one in found] == refused
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal
 from masticator_dynamics.drives.simulator.device import LEADS_TO
 from masticator_dynamics.drives.state_machine import State, control_word, state_of
 
@@ -132,14 +132,14 @@ FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 
 @pytest.mark.parametrize('state', STATES)
 def test_enabled(state):
-    slave, _ = lead(state, Goal.ENABLED)
+    slave, _ = lead(state, DriveGoal.ENABLED)
     # A fault is never acknowledged on the way.
     assert slave.state is (State.FAULT if state in FAULTS else State.OPERATION_ENABLED)
 
 
 @pytest.mark.parametrize(
     ('state', 'goal'),
-    list(itertools.product(STATES, (Goal.TORQUE_FREE, Goal.STOPPED, Goal.HOMING))),
+    list(itertools.product(STATES, (DriveGoal.TORQUE_FREE, DriveGoal.STOPPED, DriveGoal.HOMING))),
 )
 def test_torque_free(state, goal):
     slave, _ = lead(state, goal)
@@ -148,7 +148,7 @@ def test_torque_free(state, goal):
 
 
 def test_stop_is_quick_and_ends_by_itself():
-    slave, words = lead(State.OPERATION_ENABLED, Goal.STOPPED)
+    slave, words = lead(State.OPERATION_ENABLED, DriveGoal.STOPPED)
     assert slave.path == [
         State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE, State.SWITCH_ON_DISABLED
     ]  # fmt: skip
@@ -156,7 +156,7 @@ def test_stop_is_quick_and_ends_by_itself():
 
 
 def test_enabling_during_a_quick_stop_lets_it_end():
-    slave, words = lead(State.QUICK_STOP_ACTIVE, Goal.ENABLED)
+    slave, words = lead(State.QUICK_STOP_ACTIVE, DriveGoal.ENABLED)
     assert slave.path[1] is State.SWITCH_ON_DISABLED
     assert words[0] & 0x0002
     assert slave.state is State.OPERATION_ENABLED
@@ -164,7 +164,7 @@ def test_enabling_during_a_quick_stop_lets_it_end():
 
 @pytest.mark.parametrize('state', STATES)
 def test_reset(state):
-    slave, words = lead(state, Goal.RESET)
+    slave, words = lead(state, DriveGoal.RESET)
     assert slave.state is State.SWITCH_ON_DISABLED
     assert State.OPERATION_ENABLED not in slave.path[1:]
     if state not in FAULTS:
@@ -172,15 +172,15 @@ def test_reset(state):
 
 
 def test_homing_starts_only_where_the_motor_is_torque_free():
-    assert control_word(State.SWITCH_ON_DISABLED, Goal.HOMING) & 0x10
+    assert control_word(State.SWITCH_ON_DISABLED, DriveGoal.HOMING) & 0x10
     for state in STATES:
-        word = control_word(state, Goal.HOMING)
+        word = control_word(state, DriveGoal.HOMING)
         assert not word & 0x0002  # voltage stays disabled
         if state is not State.SWITCH_ON_DISABLED:
             assert word == 0
 
 
-@pytest.mark.parametrize('goal', Goal)
+@pytest.mark.parametrize('goal', DriveGoal)
 def test_unknown_states_get_no_voltage(goal):
     assert control_word(State.UNKNOWN, goal) in (0x0000, 0x0002)
     assert control_word(State.UNKNOWN, goal, pulse=True) in (0x0000, 0x0002)

@@ -10,7 +10,7 @@ import pytest
 
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
-from masticator_dynamics.drives.drive_cycle import Emergency, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Emergency
 from masticator_dynamics.drives.exchange import LoopCheck
 from masticator_dynamics.drives.state_machine import LOST_AFTER, State, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -41,7 +41,7 @@ FAULTS = {
 def test_a_fault_of_one_makes_all_torque_free_in_that_cycle(following, cause):
     following.drives.once = FAULTS[cause]
     setpoint = following.drives.cycle()
-    assert setpoint.goal is Goal.TORQUE_FREE
+    assert setpoint.goal is DriveGoal.TORQUE_FREE
     assert not setpoint.effort.any()
     assert following.report.text.startswith(cause)
     assert following.drives.torque_free
@@ -52,12 +52,12 @@ def test_it_stays_so_whatever_is_commanded_until_reset(following, cause):
     following.drives.once = FAULTS[cause]
     following.drives.cycle()
     following.drives.run(0.1, following.command)
-    assert following.drives.setpoint.goal is Goal.TORQUE_FREE
+    assert following.drives.setpoint.goal is DriveGoal.TORQUE_FREE
     refused = following.supervisor.enable()
     assert not refused.success and cause in refused.message
     assert following.supervisor.reset().success
     assert following.drives.finish().success
-    assert following.drives.setpoint.goal is Goal.TORQUE_FREE
+    assert following.drives.setpoint.goal is DriveGoal.TORQUE_FREE
     following.drives.enable()
 
 
@@ -68,7 +68,7 @@ def test_fewer_missing_pdos_and_younger_heartbeats_are_no_fault(following):
         'emergencies': (Emergency('crank_3', 0, 0, 'no error'),),
     }
     following.drives.run(0.05, following.command)
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
 
 
 def test_drives_not_yet_heard_of_are_waited_for_and_then_missed(mechanism):
@@ -96,7 +96,7 @@ def test_positions_count_as_measured_while_every_drive_is_heard_of(following):
 
 def test_a_velocity_that_is_no_number_stops_the_drives(following):
     following.drives.once = {'velocity': array(3, NAN, 0.0)}
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     assert following.report.text.startswith('crank_3: measured velocity nan rad/s is beyond 30')
 
 
@@ -106,14 +106,14 @@ def test_a_drive_that_runs_away_while_others_are_being_enabled(mechanism):
     assert bench.supervisor.enable().success
     drives.given = {'status_word': array(6, 0x0233, 0x1237, int)}  # stays switched on
     drives.cycle(10)
-    assert drives.setpoint.goal is Goal.ENABLED and not bench.report.text
+    assert drives.setpoint.goal is DriveGoal.ENABLED and not bench.report.text
     drives.follows[0] = False
     for _ in range(40):
         drives.position[0] += 0.01
         drives.cycle()
-        if drives.setpoint.goal is not Goal.ENABLED:
+        if drives.setpoint.goal is not DriveGoal.ENABLED:
             break
-    assert drives.setpoint.goal is Goal.TORQUE_FREE
+    assert drives.setpoint.goal is DriveGoal.TORQUE_FREE
     assert bench.report.text.startswith('crank_1: following error -0.')
     assert abs(drives.position[0] - bench.home[0]) < LIMITS.following_error + 0.011
 
@@ -125,7 +125,7 @@ def test_drives_that_are_moved_by_hand_may_be_enabled(mechanism):
     for _ in range(400):  # by 0.8 rad in all
         bench.drives.position = bench.drives.position + 0.002
         bench.drives.cycle()
-    assert bench.drives.setpoint.goal is Goal.ENABLED and not bench.report.text
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED and not bench.report.text
 
 
 def test_following_error_names_joint_and_amount(following):
@@ -136,7 +136,7 @@ def test_following_error_names_joint_and_amount(following):
         return following.command(following.off(5, next(ramp)))
 
     following.drives.run(0.4, command)
-    assert following.drives.setpoint.goal is Goal.TORQUE_FREE
+    assert following.drives.setpoint.goal is DriveGoal.TORQUE_FREE
     cause = following.report.causes[0]
     assert (cause.drive, cause.kind) == ('crank_5', 'following error')
     amount = float(cause.text.split()[2])
@@ -197,7 +197,7 @@ def test_motion_beyond_limits_stops_all(mechanism, fields, cause):
     bench = Bench(mechanism, mode='effort')  # in position mode the following error comes first
     bench.send(effort=np.zeros(6))
     bench.drives.once = fields
-    assert bench.drives.cycle().goal is Goal.STOPPED
+    assert bench.drives.cycle().goal is DriveGoal.STOPPED
     assert bench.report.text.startswith(cause)
 
 
@@ -205,12 +205,12 @@ def test_effort_mode_needs_no_positions_and_times_out(mechanism):
     bench = Bench(mechanism, mode='effort')
     bench.supervisor.submit(dataclasses.replace(bench.command(effort=[0.1] * 6), position=None))
     assert bench.drives.cycle().effort == pytest.approx([0.1] * 6)
-    bench.drives.until(Goal.STOPPED)
+    bench.drives.until(DriveGoal.STOPPED)
 
 
 def test_heat_stops_all_and_keeps_them_from_being_enabled(following):
     following.supervisor.set_temperature(array(5, 80.5, NAN))
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     assert following.report.text.startswith('crank_5: 80.5 degrees Celsius are above the limit')
     following.drives.cycle(3)
     assert following.supervisor.reset().success and following.drives.finish().success
@@ -235,7 +235,7 @@ def test_a_slipped_encoder_stops_all_when_all_have_told_where_they_are(following
     following.drives.cycle()
     check.look()
     cause = following.report.causes[0]
-    assert (cause.drive, cause.kind, cause.goal) == ('crank_3', 'loops', Goal.TORQUE_FREE)
+    assert (cause.drive, cause.kind, cause.goal) == ('crank_3', 'loops', DriveGoal.TORQUE_FREE)
 
 
 def test_loops_are_checked_as_often_as_asked_for(following, mechanism):

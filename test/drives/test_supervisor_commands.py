@@ -9,26 +9,26 @@ from hypothesis import strategies as st
 
 from drives.ideal_drives import PERIOD
 from drives.supervised import DRIVES, LIMITS, Bench, array
-from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal
 
 NAN = float('nan')
 
 
 def test_time_out_stops_within_one_cycle_after_it(following):
     last = following.drives.time - 0.5 * PERIOD
-    following.drives.until(Goal.STOPPED)
+    following.drives.until(DriveGoal.STOPPED)
     late = following.drives.time - last - DRIVES.command_timeout
     assert 0.0 < late <= PERIOD
     assert following.report.text.startswith('commands: none for 0.1')
     following.drives.cycle(2)
     assert following.drives.torque_free
-    assert following.drives.setpoint.goal is Goal.STOPPED
+    assert following.drives.setpoint.goal is DriveGoal.STOPPED
 
 
 def test_no_time_out_before_the_first_command(bench):
     position = bench.drives.position.copy()
     bench.drives.run(1.0)
-    assert bench.drives.setpoint.goal is Goal.ENABLED
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED
     assert (bench.drives.setpoint.position == position).all()
     assert not bench.drives.setpoint.effort.any()
 
@@ -44,7 +44,7 @@ STOPPING = {
 def test_a_command_beyond_limits_is_not_followed_but_stops_all(following, cause):
     following.supervisor.submit(STOPPING[cause](following))
     before = following.drives.position.copy()
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     assert following.report.text.startswith(cause)
     assert (following.drives.position == before).all()
     following.drives.run(0.05, following.command)
@@ -54,17 +54,17 @@ def test_a_command_beyond_limits_is_not_followed_but_stops_all(following, cause)
 
 def test_the_margin_is_kept_and_used(mechanism):
     edge = mechanism.limits.upper[mechanism.tree_indices(['crank_1'])[0]] - LIMITS.position_margin
-    for beyond, goal in ((-1e-9, Goal.ENABLED), (1e-9, Goal.STOPPED)):
+    for beyond, goal in ((-1e-9, DriveGoal.ENABLED), (1e-9, DriveGoal.STOPPED)):
         bench = Bench(mechanism)
         near = edge - 0.1 - bench.home[0]
         ramp = iter(np.append(np.linspace(0.0, near, 400), edge + beyond - bench.home[0]))
         bench.drives.run(0.8, lambda b=bench, r=ramp: b.command(b.off(1, next(r))))
-        assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+        assert bench.drives.setpoint.goal is DriveGoal.ENABLED, bench.report.text
         last = edge + beyond - bench.home[0]
         # Slowly, and then for long: positions are led by their velocity.
         for amount in [*np.linspace(near, last - 1e-3, 1000), *np.full(500, last - 1e-3)]:
             bench.send(bench.off(1, amount))
-        assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+        assert bench.drives.setpoint.goal is DriveGoal.ENABLED, bench.report.text
         for _ in range(3):
             setpoint = bench.send(bench.off(1, last), velocity=np.zeros(6))
         assert setpoint.goal is goal
@@ -79,7 +79,7 @@ def test_velocity_counts_between_stamps_and_not_between_arrivals(following):
         following.supervisor.submit(
             following.command(following.off(1, k * step), stamp=stamp + k * PERIOD)
         )
-    assert following.drives.cycle().goal is Goal.ENABLED
+    assert following.drives.cycle().goal is DriveGoal.ENABLED
 
 
 OUT_OF_DATE = {
@@ -100,9 +100,9 @@ def test_commands_out_of_date_are_refused_and_do_not_count_as_signs_of_life(foll
     following.drives.run(DRIVES.command_timeout - 2 * PERIOD, bad)
     assert reason in following.report.refusal
     assert (following.drives.position == before).all()
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
     following.drives.run(4 * PERIOD, bad)
-    assert following.drives.setpoint.goal is Goal.STOPPED
+    assert following.drives.setpoint.goal is DriveGoal.STOPPED
     assert 'command_timeout' in following.report.text
 
 
@@ -110,7 +110,7 @@ def test_a_first_command_far_away_is_refused_and_changes_nothing(bench):
     before = bench.drives.position.copy()
     bench.drives.run(0.3, lambda: bench.command(bench.off(4, -0.21)))
     assert 'first command for crank_4 is 0.21 rad away' in bench.report.refusal
-    assert bench.drives.setpoint.goal is Goal.ENABLED
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED
     assert (bench.drives.position == before).all()
     bench.send(bench.off(4, -0.019))
     assert bench.drives.position[3] == pytest.approx(bench.home[3] - 0.019)
@@ -122,7 +122,7 @@ def test_no_numbers_are_counted_after_the_first_good_ones(bench):
     bench.send()
     bench.supervisor.not_finite()
     assert bench.report.not_finite == 1
-    bench.drives.until(Goal.STOPPED)  # they are no signs of life
+    bench.drives.until(DriveGoal.STOPPED)  # they are no signs of life
 
 
 def test_commands_while_torque_free_are_ignored(mechanism):
@@ -177,7 +177,7 @@ def test_a_motion_whose_next_command_is_late_goes_on_for_four_periods(following)
         led = last.effort + slope * gone * PERIOD
         assert setpoint.effort == pytest.approx(led, abs=1e-9), cycles
     following.drives.cycle()
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
 
 
 def test_a_motion_does_not_go_on_out_of_the_range(mechanism):
@@ -192,7 +192,7 @@ def test_a_motion_does_not_go_on_out_of_the_range(mechanism):
     assert sent.position[0] == pytest.approx(edge - 0.5 * step)
     for _ in range(3):
         assert (bench.drives.cycle().position == sent.position).all()
-    assert bench.drives.setpoint.goal is Goal.ENABLED, bench.report.text
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED, bench.report.text
 
 
 def test_velocity_goes_with_efforts_that_were_commanded(following):
@@ -215,7 +215,7 @@ def test_a_step_within_the_velocity_but_beyond_the_following_error_stops(followi
     following.drives.cycle(20)  # 40 ms without a command
     following.send(following.off(1, LIMITS.following_error + 0.01))
     assert following.report.text.startswith('crank_1: commanded step of 0.21 rad')
-    assert following.drives.setpoint.goal is Goal.STOPPED
+    assert following.drives.setpoint.goal is DriveGoal.STOPPED
 
 
 @pytest.mark.parametrize('age', [0.0, 0.001])
@@ -277,7 +277,7 @@ def test_efforts_keep_bounds_and_rates_whatever_is_commanded(mechanism, lead, ro
         assert (np.abs(effort - before) <= LIMITS.effort_rate * PERIOD * (1 + 1e-9)).all()
         assert ((effort == row) | (np.abs(effort) < np.abs(row)) | (effort != before)).all()
         before = effort
-    assert bench.drives.setpoint.goal is Goal.ENABLED
+    assert bench.drives.setpoint.goal is DriveGoal.ENABLED
     beyond = (np.abs(rows) > LIMITS.effort).sum()
     clamped = bench.report.clamped.sum()
     assert clamped == beyond if lead == 0.0 else clamped <= beyond

@@ -11,7 +11,7 @@ import pytest
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives import supervisor
-from masticator_dynamics.drives.drive_cycle import Emergency, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Emergency
 from masticator_dynamics.drives.following import Approach
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.state_machine import State
@@ -23,9 +23,9 @@ def test_emergency_stop_latches_until_reset_in_every_phase(mechanism):
     for enabled in (True, False):
         bench = Bench(mechanism, enabled=enabled)
         assert bench.supervisor.emergency_stop().success
-        assert bench.drives.cycle().goal is Goal.STOPPED
+        assert bench.drives.cycle().goal is DriveGoal.STOPPED
         bench.drives.run(0.2, bench.command)
-        assert bench.drives.setpoint.goal is Goal.STOPPED and bench.drives.torque_free
+        assert bench.drives.setpoint.goal is DriveGoal.STOPPED and bench.drives.torque_free
         assert 'emergency stop' in bench.supervisor.enable().message
         assert 'stopped until reset' in bench.supervisor.home().message
         assert bench.supervisor.reset().success and bench.drives.finish().success
@@ -44,16 +44,16 @@ def test_reset_waits_for_a_quick_stop(following):
 
 def test_a_fault_in_a_quick_stop_makes_all_torque_free(following):
     following.supervisor.emergency_stop()
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     following.drives.once = {'status_word': array(1, 0x218, 0x217, int)}
-    assert following.drives.cycle().goal is Goal.TORQUE_FREE
+    assert following.drives.cycle().goal is DriveGoal.TORQUE_FREE
     assert following.report.text.startswith('operator: emergency stop (then crank_1: is in fault')
 
 
 def test_a_drive_that_goes_on_giving_torque_is_named(following):
     following.supervisor.emergency_stop()
     following.drives.given = {'status_word': array(2, 0x217, 0x250, int)}
-    count = following.drives.until(Goal.TORQUE_FREE)
+    count = following.drives.until(DriveGoal.TORQUE_FREE)
     # 0.1 s from 30 rad/s with 300 rad/s^2, and 50 ms until that has shown.
     assert count * PERIOD == pytest.approx(0.15, abs=3 * PERIOD)
     assert 'crank_2: still gives torque 0.15 s after' in following.report.text
@@ -61,10 +61,10 @@ def test_a_drive_that_goes_on_giving_torque_is_named(following):
 
 def test_disable_slows_down_and_latches_nothing(following):
     assert following.supervisor.disable().success
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     assert following.drives.finish() == (True, 'drives are torque-free')
     following.drives.run(0.3)
-    assert following.drives.setpoint.goal is Goal.TORQUE_FREE
+    assert following.drives.setpoint.goal is DriveGoal.TORQUE_FREE
     following.drives.enable()
 
 
@@ -74,13 +74,13 @@ def test_requests_that_change_nothing(following):
     assert supervisor.reset() == (True, 'nothing to reset: drives are enabled')
     assert not supervisor.home().success
     following.drives.run(0.05, following.command)
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
 
 
 def test_an_exchange_that_has_ended_is_told_by_every_request(following):
     following.supervisor.exchange_failed(ValueError('no such frame'))
     assert following.report.causes[0].drive == 'exchange'
-    assert following.report.goal is Goal.TORQUE_FREE
+    assert following.report.goal is DriveGoal.TORQUE_FREE
     supervisor = following.supervisor
     for request in (
         supervisor.enable,
@@ -123,7 +123,7 @@ def test_before_anything_is_heard(mechanism):
         assert request() == (False, 'drives have not been heard of yet')
     supervisor.emergency_stop()
     drives = IdealDrives(supervisor, mechanism.home.position)
-    assert drives.cycle().goal is Goal.STOPPED
+    assert drives.cycle().goal is DriveGoal.STOPPED
 
 
 def test_loops_that_do_not_close_keep_drives_from_being_enabled(mechanism):
@@ -209,7 +209,7 @@ def test_homing_that_fails_leaves_drives_that_are_not_homed(mechanism):
 def test_home_is_told_when_attained_and_when_not(mechanism):
     bench = Bench(mechanism, enabled=False, homed=False)
     assert bench.supervisor.may_home().success and bench.supervisor.home().success
-    assert bench.drives.cycle().goal is Goal.HOMING
+    assert bench.drives.cycle().goal is DriveGoal.HOMING
     assert bench.drives.finish() == (True, 'drives are torque-free')
     bench.drives.given = {'status_word': array(4, 0x250, 0x1250, int)}
     assert bench.supervisor.home().success
@@ -291,7 +291,7 @@ def test_a_stop_on_the_way_stops(far):
     far.supervisor.approach(0.5)
     far.drives.cycle(50)
     far.supervisor.emergency_stop()
-    assert far.drives.cycle().goal is Goal.STOPPED
+    assert far.drives.cycle().goal is DriveGoal.STOPPED
     assert not far.supervisor.approach(0.5).success
 
 
@@ -377,7 +377,7 @@ def test_a_stop_while_the_loops_are_checked_is_not_overruled(mechanism, monkeypa
     monkeypatch.setattr(bench.supervisor, 'check_reference', stopped_meanwhile)
     outcome = bench.supervisor.enable()
     assert not outcome.success and 'emergency stop' in outcome.message
-    assert bench.drives.cycle().goal is Goal.STOPPED
+    assert bench.drives.cycle().goal is DriveGoal.STOPPED
 
 
 def test_a_stop_while_a_way_is_looked_for_is_not_overruled(far, monkeypatch):
@@ -390,7 +390,7 @@ def test_a_stop_while_a_way_is_looked_for_is_not_overruled(far, monkeypatch):
 
     monkeypatch.setattr(supervisor, 'plan_approach', stopped_meanwhile)
     assert far.supervisor.approach(0.5) == (False, 'drives are stopping')
-    assert far.drives.cycle().goal is not Goal.ENABLED
+    assert far.drives.cycle().goal is not DriveGoal.ENABLED
 
 
 def test_no_way_is_told(far, monkeypatch):
@@ -410,7 +410,7 @@ def test_reset_waits_for_drives_that_are_just_being_disabled(following):
 def test_an_emergency_of_a_stranger_on_the_bus_stops_all_and_names_it(following):
     stranger = Emergency('node 9', 0x2310, 0, 'overcurrent')
     following.drives.once = {'emergencies': (stranger,)}
-    assert following.drives.cycle().goal is Goal.TORQUE_FREE
+    assert following.drives.cycle().goal is DriveGoal.TORQUE_FREE
     assert following.report.text == 'node 9: overcurrent (EMCY 0x2310)'
     assert following.supervisor.reset().success and following.drives.finish().success
 

@@ -20,7 +20,7 @@ from drives.test_escalation import chewing_robot
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_cycle import Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal
 from masticator_dynamics.drives.drive_report import WatchDeadlines
 from masticator_dynamics.drives.exchange import (
     PATIENCE,
@@ -40,9 +40,9 @@ def test_a_watch_that_is_silent_stops_the_drives_in_time(following):
     for _ in range(20):
         watches.looked('eye')
         following.drives.run(0.05, following.command)
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
     begin = following.drives.time - 0.05  # of the latest look
-    while following.drives.setpoint.goal is Goal.ENABLED:
+    while following.drives.setpoint.goal is DriveGoal.ENABLED:
         following.drives.run(PERIOD, following.command)
     assert 0.05 + PATIENCE - 3 * PERIOD < following.drives.time - begin < 1.0
     assert following.report.text.startswith('eye: has not looked for 0.85')
@@ -64,7 +64,7 @@ def test_a_watch_that_has_ended_is_not_missed(following):
     watches.begin('eye', 0.01)
     watches.end('eye')
     following.drives.run(0.1, following.command)
-    assert following.drives.setpoint.goal is Goal.ENABLED
+    assert following.drives.setpoint.goal is DriveGoal.ENABLED
 
 
 def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
@@ -84,7 +84,7 @@ def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
         watcher.stop()
         watcher.stop()
     assert [(f.drive, f.text, f.goal) for f in found] == [
-        ('eye', 'failed: RuntimeError: no eyes', Goal.STOPPED)
+        ('eye', 'failed: RuntimeError: no eyes', DriveGoal.STOPPED)
     ]
     assert not watches.overdue(1e9)
 
@@ -94,7 +94,7 @@ def test_an_error_of_a_watching_thread_is_told_and_it_goes_on():
 
 def test_a_drive_that_ignores_its_target_is_seen_in_that_cycle(following):
     following.drives.once = {'status_word': array(4, 0x0237, 0x1237, int)}
-    assert following.drives.cycle().goal is Goal.TORQUE_FREE
+    assert following.drives.cycle().goal is DriveGoal.TORQUE_FREE
     assert following.report.text.startswith('crank_4: ignores its target (status word bit 12 is 0)')
 
 
@@ -158,7 +158,7 @@ def test_reading_alters_nothing(data):
 
 def test_frames_of_another_master_stop_quickly(following):
     following.drives.once = {'other_master': 'another master is on the bus: it sends SYNC (0x080)'}
-    assert following.drives.cycle().goal is Goal.STOPPED
+    assert following.drives.cycle().goal is DriveGoal.STOPPED
     assert following.report.text.startswith('bus: another master is on the bus')
 
 
@@ -182,13 +182,13 @@ class Mute:
         return ''
 
 
-@pytest.mark.parametrize(('lost', 'goal'), [(2, Goal.ENABLED), (3, Goal.STOPPED)])
+@pytest.mark.parametrize(('lost', 'goal'), [(2, DriveGoal.ENABLED), (3, DriveGoal.STOPPED)])
 def test_a_drive_that_leaves_three_reads_without_answer_is_not_trusted(following, lost, goal):
     reading = SlowReading(Mute(following.supervisor.joints, lost), following.supervisor)
     for _ in range(100):
         reading.look()
     assert following.send().goal is goal
-    assert ('crank_4' in following.report.text) == (goal is Goal.STOPPED)
+    assert ('crank_4' in following.report.text) == (goal is DriveGoal.STOPPED)
 
 
 # On a bus
@@ -259,7 +259,7 @@ def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, ch
         cause = supervisor.report().causes[0]
         assert cause.drive == 'crank_4' and words in str(cause)
         if cause.kind == 'configuration':
-            assert network.altered() == ('crank_4',) and cause.goal is Goal.TORQUE_FREE
+            assert network.altered() == ('crank_4',) and cause.goal is DriveGoal.TORQUE_FREE
             network.restore(network.altered())
             assert network.altered() == ()
             network.verify()
@@ -351,7 +351,7 @@ def test_who_commands_or_answers_for_a_drive_stops_all(mechanism, robot, what):
                 return supervisor.report().causes
 
             cause = wait_for(cause, 'told', 5.0)
-        assert words in ' '.join(map(str, cause)) and Goal.STOPPED in [c.goal for c in cause]
+        assert words in ' '.join(map(str, cause)) and DriveGoal.STOPPED in [c.goal for c in cause]
         wait_for(lambda: not powered(supervisor.report().feedback).any(), 'no torque', 5.0)
 
 

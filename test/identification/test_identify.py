@@ -32,6 +32,7 @@ from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.learning import Learnt, _period
+from masticator_dynamics.identification.measured_motion import Filter, MeasuredMotion
 from masticator_dynamics.identification.robot_log import read_log
 from masticator_dynamics.identification.written import (
     check_loads,
@@ -168,6 +169,24 @@ def test_a_motion_that_repeats_itself_is_seen() -> None:
     assert _period(once) is None
     again = np.column_stack([np.sin(np.pi * time), np.cos(2.0 * np.pi * time)])
     assert _period(again) == 125.0  # rows of 2 s
+
+
+def test_a_force_sensor_that_shows_noise_alone_adds_none() -> None:
+    time = np.arange(0.0, 14.0, 1.0 / RATE)
+    noise = 0.3 * np.random.default_rng(7).normal(size=(len(time), 6))
+    stroke = np.sin(2.0 * np.pi * 1.2 * time)[:, None] * np.eye(6)[2]
+
+    def of(wrench: np.ndarray | None) -> bool:
+        nothing = np.empty(0)
+        measured = MeasuredMotion(
+            time, None, nothing, nothing, wrench, nothing, Filter(15.0, RATE)
+        )  # fmt: skip
+        return measured.senses_noise_alone
+
+    assert of(noise) and of(0.0 * noise)
+    assert not of(None)
+    assert not of(noise + 0.1), 'an offset is no noise'
+    assert not of(noise + 0.1 * stroke), 'nor is a force that comes and goes'
 
 
 def test_files_load_and_are_not_replaced(logs, capsys) -> None:

@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
-from masticator_dynamics.drives.drive_cycle import Goal  # noqa: E402
+from masticator_dynamics.drives.drive_cycle import DriveGoal  # noqa: E402
 from masticator_dynamics.drives.drive_report import Finding, Phase  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.ros.common.guard import GuardedExecutor  # noqa: E402
@@ -170,7 +170,7 @@ def test_what_was_requested_before_a_stop_does_not_undo_it(served, ask, stop):
             waiting.append(ask(name))
             wait_for(lambda: len(requests._threads) == len(waiting), 'its arrival')
         if stop == 'fault':
-            supervisor.stop(Finding('crank_1', 'fault', 'is in fault', Goal.TORQUE_FREE))
+            supervisor.stop(Finding('crank_1', 'fault', 'is in fault', DriveGoal.TORQUE_FREE))
         else:
             supervisor.emergency_stop()
         wait_for(lambda: supervisor.met() is not None, 'torque-free drives')
@@ -182,10 +182,10 @@ def test_what_was_requested_before_a_stop_does_not_undo_it(served, ask, stop):
 
 def test_a_stop_while_drives_are_set_up_again_is_not_forgotten(served):
     requests, supervisor, _ = served
-    supervisor.stop(Finding('crank_1', 'lost', 'PDOs missing', Goal.TORQUE_FREE))
+    supervisor.stop(Finding('crank_1', 'lost', 'PDOs missing', DriveGoal.TORQUE_FREE))
 
     def restore(names):
-        supervisor.stop(Finding('crank_2', 'lost', 'PDOs missing', Goal.TORQUE_FREE))
+        supervisor.stop(Finding('crank_2', 'lost', 'PDOs missing', DriveGoal.TORQUE_FREE))
         supervisor.emergency_stop()
 
     requests._network.restore = restore

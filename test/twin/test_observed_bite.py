@@ -9,7 +9,7 @@ import pytest
 
 from masticator_dynamics.identification.bite_observer import BiteObserver, measured_by
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.twin.control_chain import Kind
+from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.study import StudySetting
 
 RATE = 500.0  # Hz, of the drives; every other sample is observed
@@ -20,7 +20,7 @@ SMOOTH = np.full(5, 0.2)
 def observed():
     """Estimates while the twin chews, and the food's force along base z at their times, N."""
     setting = StudySetting.shipped(chewing_stroke(strokes=2), 'soft', RATE)
-    record = setting.run(Kind.FRICTION, setting.gains)
+    record = setting.run(ControlKind.FRICTION, setting.gains)
     settings, motors = measured_by(setting.drives)
     settings = dataclasses.replace(settings, friction_error=0.3)
     velocity = np.gradient(record.measured, 1.0 / RATE, axis=0)

@@ -17,7 +17,7 @@ from masticator_dynamics.drives.simulator.simulation_file import SimulationSetti
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.twin import control_chain as chain
 from masticator_dynamics.robot.twin import own_numbers, study, tuning
-from masticator_dynamics.robot.twin.control_chain import Kind
+from masticator_dynamics.robot.twin.control_chain import ControlKind
 
 GAINS = Gains(position=16.0, velocity=0.08)
 
@@ -28,7 +28,7 @@ def setting() -> study.StudySetting:
 
 
 @pytest.fixture(scope='module')
-def result(setting: study.StudySetting) -> study.Study:
+def result(setting: study.StudySetting) -> study.FeedforwardStudy:
     return study.study_feedforward(setting, GAINS, processes=1)
 
 
@@ -82,30 +82,32 @@ def test_ideal_drives_leave_what_holding_efforts_costs(setting: study.StudySetti
     motor = perfect.drives.drives['crank_1'].motor
     unit = motor.rated_torque * motor.gear_ratio / 1000.0
     bound = (change + 0.5 * unit * math.sqrt(6.0)) / GAINS.position
-    record = perfect.run(Kind.FULL, GAINS)
+    record = perfect.run(ControlKind.FULL, GAINS)
     error = np.linalg.norm(record.position - reference.position, axis=1)
     assert error.max() < bound
-    without = perfect.run(Kind.NONE, GAINS)
+    without = perfect.run(ControlKind.NONE, GAINS)
     assert study.rms(without.error) > 50.0 * study.rms(record.error)
 
 
-def test_every_kind_of_feedforward_is_better_than_the_one_before(result: study.Study) -> None:
+def test_every_kind_of_feedforward_is_better_than_the_one_before(
+    result: study.FeedforwardStudy,
+) -> None:
     errors = {run.name: run.incisor_rms for run in result.runs}
-    assert list(errors) == [kind.name.lower() for kind in Kind]
+    assert list(errors) == [kind.name.lower() for kind in ControlKind]
     assert errors['none'] > errors['gravity'] > errors['bare'] > errors['full']
 
 
-def test_full_feedforward_is_five_times_better(result: study.Study) -> None:
+def test_full_feedforward_is_five_times_better(result: study.FeedforwardStudy) -> None:
     assert result.times_better('full') >= 5.0
     assert result.times_better('friction') >= 5.0
 
 
-def test_measured_angles_close_the_loops(result: study.Study) -> None:
+def test_measured_angles_close_the_loops(result: study.FeedforwardStudy) -> None:
     for run in result.runs:
         assert 0.0 < run.closure < 1e-4
 
 
-def test_food_was_bitten_and_no_torque_clipped(result: study.Study) -> None:
+def test_food_was_bitten_and_no_torque_clipped(result: study.FeedforwardStudy) -> None:
     for run in result.runs:
         assert run.record.bite.max() > 20.0
         assert run.record.limited == 0
@@ -125,22 +127,22 @@ def test_all_runs_have_the_same_gains(
     monkeypatch.setattr(chain, '_servos', spied)
     short = dataclasses.replace(setting, path=chewing_stroke(strokes=1, period=0.5))
     study.study_feedforward(short, GAINS, processes=1)
-    assert seen == [{(16.0, 0.08)}] * len(Kind)
+    assert seen == [{(16.0, 0.08)}] * len(ControlKind)
 
 
 def test_a_run_can_be_repeated_bit_for_bit(
-    setting: study.StudySetting, result: study.Study
+    setting: study.StudySetting, result: study.FeedforwardStudy
 ) -> None:
-    again = setting.run(Kind.FRICTION, GAINS)
+    again = setting.run(ControlKind.FRICTION, GAINS)
     np.testing.assert_array_equal(again.error, result.runs[-1].record.error)
 
 
 def test_friction_of_drives_counts_as_far_as_it_is_known(
-    setting: study.StudySetting, result: study.Study
+    setting: study.StudySetting, result: study.FeedforwardStudy
 ) -> None:
     errors = {run.name: run.record.error for run in result.runs}
-    half = dataclasses.replace(setting, known_friction=0.5).run(Kind.FULL, GAINS)
-    none = dataclasses.replace(setting, known_friction=0.0).run(Kind.FULL, GAINS)
+    half = dataclasses.replace(setting, known_friction=0.5).run(ControlKind.FULL, GAINS)
+    none = dataclasses.replace(setting, known_friction=0.0).run(ControlKind.FULL, GAINS)
     assert study.rms(none.error) > study.rms(half.error) > study.rms(errors['full'])
     np.testing.assert_array_equal(none.error, errors['bare'])
 

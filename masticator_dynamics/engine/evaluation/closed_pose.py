@@ -52,7 +52,7 @@ class ClosedPose:
         return max(self.gaps.values(), default=0.0) <= ROUNDED_HOME
 
 
-class _Search:
+class _ClosureSearch:
     def __init__(self, description: MechanismDescription, held: Set[str]):
         self._description = description
         self.tree = spanning_tree(description.tree)
@@ -154,7 +154,7 @@ def closed_pose(
         For a joint that does not exist.
     """
     guess, held = {**(guess or {}), **(held or {})}, held or {}
-    search = _Search(description, held.keys())
+    search = _ClosureSearch(description, held.keys())
     names = [joint.name for joint in search.tree.joints]
     for name in guess:
         if name not in names:

@@ -117,7 +117,7 @@ def reach(mechanism: Evaluator, task: Task, start: npt.ArrayLike | None) -> Floa
     """See :meth:`Mechanism.inverse_kinematics`."""
     count = len(mechanism.independent)
     here = mechanism.home.y if start is None else as_finite_vector(start, 'start', count)
-    search = _Search(mechanism, task)
+    search = _PoseSearch(mechanism, task)
     begin = search.at(here)
     if begin is None:
         raise ReachError(f'the loops do not close at the start, {pose_text(mechanism, here)}')
@@ -162,7 +162,7 @@ def reach_rows(
     return y
 
 
-class _Search:
+class _PoseSearch:
     """Searches for a pose at which a task is done."""
 
     def __init__(self, mechanism: Evaluator, task: Task):

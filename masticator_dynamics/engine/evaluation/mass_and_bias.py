@@ -17,7 +17,7 @@ from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.equations_of_motion import (
-    EquationsOfMotion as RecordedEquations,
+    TracedEquationsOfMotion as RecordedEquations,
 )
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.reference import Reference

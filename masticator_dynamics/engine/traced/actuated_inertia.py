@@ -18,7 +18,7 @@ from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, WEAK_ACTUATI
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Twist
-from masticator_dynamics.engine.traced.equations_of_motion import EquationsOfMotion
+from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
 from masticator_dynamics.engine.traced.numbers import reciprocal, select
@@ -46,8 +46,8 @@ def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
         q = given[:joints]
         y = [q[structure.index(name)] for name in description.independent]
         motion = (y, rest, rest)
-        run = EquationsOfMotion(description, structure, q, motion, [0.0] * 6, (), False, q)
-        inertia = ActuatedInertia(run, limbs)
+        run = TracedEquationsOfMotion(description, structure, q, motion, [0.0] * 6, (), False, q)
+        inertia = TracedActuatedInertia(run, limbs)
         status = select(inertia.controlled, float(CLOSED), float(NOT_ACTUATED))
         matrix = [x for row in inertia.matrix() for x in row]
         return [run.valid(), status, -1.0, 0.0, inertia.fault, *matrix]
@@ -61,7 +61,7 @@ def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
     )  # fmt: skip
 
 
-class ActuatedInertia:
+class TracedActuatedInertia:
     """The inertia of an evaluation; see :func:`inertia_code`. Limbs must not share lanes.
 
     Attributes
@@ -72,7 +72,7 @@ class ActuatedInertia:
         The first rod whose centre of mass is off its line; -1: none.
     """
 
-    def __init__(self, run: EquationsOfMotion, limbs: Sequence[Block]):
+    def __init__(self, run: TracedEquationsOfMotion, limbs: Sequence[Block]):
         self._run, self._plan = run, run.plan
         self._find_rates(run)
         in_limbs = {j for block in limbs for j in block.joints}
@@ -105,7 +105,7 @@ class ActuatedInertia:
         upper = {(a, b): entry(a, b) for a in count for b in count if a <= b}
         return [[upper[min(a, b), max(a, b)] for b in count] for a in count]
 
-    def _find_rates(self, run: EquationsOfMotion) -> None:
+    def _find_rates(self, run: TracedEquationsOfMotion) -> None:
         """Independent velocities per unit velocity of each actuated joint, by least squares."""
         plan, freedoms = self._plan, len(self._plan.independent)
         tangent = run.tangent()

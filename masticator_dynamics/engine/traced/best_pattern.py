@@ -29,7 +29,7 @@ from masticator_dynamics.engine.traced.numbers import (
     select,
     square_root,
 )
-from masticator_dynamics.engine.traced.sign_pattern import Goal, Row, SignPattern, Terms
+from masticator_dynamics.engine.traced.sign_pattern import PatternGoal, Row, SignPattern, Terms
 
 FIRST_STEPS, STEPS = 2, 5  # per pattern; in total for the best one
 MOST_ITERATIONS = 200  # of a pattern that is iterated to convergence
@@ -47,7 +47,7 @@ Signs = tuple[float, ...]
 
 
 def best_of(
-    cases: LoadCases, goal: Goal, conditions: list[Any], exhaustive: bool, share: bool
+    cases: LoadCases, goal: PatternGoal, conditions: list[Any], exhaustive: bool, share: bool
 ) -> tuple[Row, Row, Any]:
     """Free efforts and contact friction of the best pattern, and the remaining slope.
 
@@ -55,7 +55,7 @@ def best_of(
     ----------
     cases : LoadCases
         Forces as functions of the free efforts.
-    goal : Goal
+    goal : PatternGoal
         What is minimised.
     conditions : list
         Appended to: numbers that must be positive for the answer to be valid.

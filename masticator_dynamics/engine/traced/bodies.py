@@ -39,7 +39,7 @@ class Body:
         None: the base.
     stage : Stage or None
         The stage it belongs to; None for the base.
-    joint : Joint
+    joint : TracedJoint
         That carries it; not of the base.
     position, rotation, axis
         Of the body's frame in the tree: origin, axes, and the axis of its joint.
@@ -53,7 +53,7 @@ class Body:
 
     parent: Body | None
     stage: Stage | None
-    joint: Joint
+    joint: TracedJoint
     position: Vector
     rotation: Matrix
     axis: Vector
@@ -103,7 +103,7 @@ def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
 
 
 @dataclasses.dataclass(eq=False)
-class Joint:
+class TracedJoint:
     """A moving joint of a stage, its state, and the body that it carries.
 
     Attributes
@@ -216,8 +216,8 @@ class Stage:
     """
 
     blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
-    joints: list[Joint]
-    unknowns: list[Joint]  # determined by the equations of the stage
+    joints: list[TracedJoint]
+    unknowns: list[TracedJoint]  # determined by the equations of the stage
     constraints: list[tuple[Constraint, ...]]  # per constraint, per lane
     limbs: list[Limb | None]  # per lane, where a formula closes it
     home_jacobian: Any  # per lane (rows, unknowns)
@@ -254,7 +254,7 @@ class Plan:
         self.stages = [self._stage(blocks, bodies) for blocks, bodies in self._groups()]
 
     @property
-    def joints(self) -> list[Joint]:
+    def joints(self) -> list[TracedJoint]:
         """All joints, outwards."""
         return [joint for stage in self.stages for joint in stage.joints]
 
@@ -262,7 +262,7 @@ class Plan:
         """A body by its index in the tree; -1 is the base. Not for all limbs in lanes."""
         return self._bodies[index]
 
-    def joint(self, index: int) -> tuple[Joint, int]:
+    def joint(self, index: int) -> tuple[TracedJoint, int]:
         """A joint by its index in the tree, and its lane."""
         for joint in self.joints:
             if index in joint.joints:
@@ -352,11 +352,11 @@ class Plan:
             found.append(np.vstack(rates)[:, list(block.joints)])
         return found
 
-    def _joint(self, stage: Stage, joints: tuple[int, ...]) -> Joint:
+    def _joint(self, stage: Stage, joints: tuple[int, ...]) -> TracedJoint:
         first, tree = joints[0], self.tree
         body = Body(self._bodies[tree.placements[first].body], stage)
         self._bodies[first] = body  # bodies in lanes are looked up by the first
-        return Joint(
+        return TracedJoint(
             joints,
             tree.joints[first].type == 'prismatic',
             stacked([tree.placements[j].rotation for j in joints]),

@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint, Plan, Stage, Turn, chain
+from masticator_dynamics.engine.traced.bodies import Plan, Stage, TracedJoint, Turn, chain
 from masticator_dynamics.engine.traced.functions import sine_cosine
 from masticator_dynamics.engine.traced.gap_equations import in_base_axes, stage_equations
 from masticator_dynamics.engine.traced.matrices import inverse, solve
@@ -52,7 +52,7 @@ CERTAIN_COSINE = 0.0  # of such a turn
 CERTAIN_TURNS = 0.5403023058681398
 
 
-def largest_step(joint: Joint, plan: Plan) -> float:
+def largest_step(joint: TracedJoint, plan: Plan) -> float:
     """Of Newton's iteration, rad or m."""
     return LARGEST_SLIDE * plan.extent if joint.slides else LARGEST_TURN
 
@@ -274,7 +274,7 @@ class Closing:
         slide.position = -((along[0] * rest[0] + along[1] * rest[1]) * weight)
         return True
 
-    def _gaps_at(self, turns: dict[Joint, Turn]) -> list[Any]:
+    def _gaps_at(self, turns: dict[TracedJoint, Turn]) -> list[Any]:
         """Gaps of all equations for sines and cosines of joints.
 
         With (0, 0), which is not a rotation, the part that does not depend on the turn.
@@ -284,7 +284,7 @@ class Closing:
         self._find_equations()
         return [equation.gap for equation in self.stage.equations]
 
-    def _home_signs(self, *joints: Joint) -> list[float]:
+    def _home_signs(self, *joints: TracedJoint) -> list[float]:
         """Signs at home, per lane, of the Jacobian's negative determinant, by these columns."""
         order = [self.stage.unknowns.index(joint) for joint in joints]
         return [-np.sign(np.linalg.det(rates[:, order])) for rates in self.stage.home_jacobian]
@@ -298,7 +298,7 @@ class Closing:
         inverted = reciprocal(square)
         return -((b * c + a * height) * inverted), (b * height - a * c) * inverted
 
-    def _certain(self, joint: Joint, least: float = CERTAIN_COSINE) -> None:
+    def _certain(self, joint: TracedJoint, least: float = CERTAIN_COSINE) -> None:
         """Require a joint to be near home: within a quarter turn, as for Newton steps."""
         assert joint.turn is not None
         sine, cosine = joint.turn
@@ -356,7 +356,9 @@ class Closing:
         parallel = pairs and all(abs(abs(x) - 1.0) < PARALLEL for x in cosines)
         return [float(np.sign(x)) for x in cosines] if parallel else []
 
-    def _columns(self, joint: Joint, others: dict[Joint, Turn]) -> tuple[list[Any], list[Any]]:
+    def _columns(
+        self, joint: TracedJoint, others: dict[TracedJoint, Turn]
+    ) -> tuple[list[Any], list[Any]]:
         """Coefficients of cosine and sine of a joint's turn in the gaps."""
         found = []
         for turn, sign in (((1.0, 0.0), -1.0), ((0.0, 1.0), 1.0)):
@@ -412,7 +414,7 @@ class Closing:
         )
 
     def _reach_by_slide(
-        self, first: Joint, m: Vector, foot: Vector, length_squared: Any, root: Any
+        self, first: TracedJoint, m: Vector, foot: Vector, length_squared: Any, root: Any
     ) -> Vector:
         """The rod when the first joint slides."""
         x, y = m[0] - foot[0], m[1] - foot[1]
@@ -423,7 +425,7 @@ class Closing:
         return [x, y, -height]
 
     def _reach_by_turn(
-        self, first: Joint, m: Vector, foot: Vector, length_squared: Any, root: Any
+        self, first: TracedJoint, m: Vector, foot: Vector, length_squared: Any, root: Any
     ) -> Vector:
         """The rod when the first joint turns: law of cosines."""
         reach = (vec.dot(m, m) + (vec.dot(foot, foot) - length_squared)) * 0.5 - m[2] * foot[2]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint, Solved
+from masticator_dynamics.engine.traced.bodies import Solved, TracedJoint
 from masticator_dynamics.engine.traced.differentiation import (
     Rules,
     Slopes,
@@ -27,7 +27,7 @@ from masticator_dynamics.engine.traced.differentiation import (
 from masticator_dynamics.engine.traced.distribution import Distribution
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.friction import (
-    Contact,
+    TracedContact,
     friction_of_actuators,
     losses,
     smoothness,
@@ -36,7 +36,12 @@ from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, 
 from masticator_dynamics.engine.traced.load_cases import LoadCases, bearing_forces
 from masticator_dynamics.engine.traced.matrices import solve_triangle
 from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pick
-from masticator_dynamics.engine.traced.sign_pattern import Goal, SignPattern, Terms, direction
+from masticator_dynamics.engine.traced.sign_pattern import (
+    PatternGoal,
+    SignPattern,
+    Terms,
+    direction,
+)
 from masticator_dynamics.engine.traced.vectors import Vector
 
 OPTIMAL, SMALL = 1e-12, 1e-18  # squares of a step from the optimum: over the efforts', and N^2
@@ -107,7 +112,7 @@ def _solution(solved: Solved, row: Vector, slopes: Slopes) -> Any:
     return vec.dot(row, right)
 
 
-def _joint_rule(rules: Rules, joint: Joint, slopes: dict[int, Any]) -> None:
+def _joint_rule(rules: Rules, joint: TracedJoint, slopes: dict[int, Any]) -> None:
     """A rule for the position of a joint that a loop determines."""
     if joint.turn is not None:
         sine, cosine = joint.turn
@@ -195,7 +200,7 @@ def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Sc
     count, motors = len(run.plan.actuated), run.forces.motors
     amounts, pressed = given[count : 2 * count], given[2 * count :]
     rubs = bool(amounts)
-    contacts = [Contact(run, contact, rubs) for contact in run.plan.description.contacts]
+    contacts = [TracedContact(run, contact, rubs) for contact in run.plan.description.contacts]
     drag, per_newton = friction_of_actuators(run, rubs)
     run.forces.inertial()
     for contact, amount in zip(contacts, pressed, strict=False):
@@ -227,11 +232,11 @@ def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
 
 def _closed_by_parameters(
     run: Evaluation, inputs: Sequence[int]
-) -> tuple[Rules, dict[Joint, dict[int, Any]]]:
+) -> tuple[Rules, dict[TracedJoint, dict[int, Any]]]:
     """Rules, and the derivatives of the positions themselves by joint."""
     rules = Rules()
     _solution_rules(run, rules)
-    slopes: dict[Joint, dict[int, Any]] = {}
+    slopes: dict[TracedJoint, dict[int, Any]] = {}
     for stage in run.plan.stages:
         if not stage.unknowns:
             continue
@@ -253,7 +258,7 @@ def positions_by_parameters(run: Evaluation, inputs: Sequence[int]) -> list[Scal
     _, slopes = _closed_by_parameters(run, inputs)
     none = dict.fromkeys(inputs, 0.0)
 
-    def actuated(of: Callable[[Joint], list[Any]], count: int) -> list[Any]:
+    def actuated(of: Callable[[TracedJoint], list[Any]], count: int) -> list[Any]:
         flat = run.per_joint(of)
         return [x for j in run.plan.actuated for x in flat[count * j : count * (j + 1)]]
 
@@ -307,7 +312,7 @@ class BestEfforts:
         self._held: list[Any] = []
         self._found = Distribution(run, goals, friction, best=self._stepped)
 
-    def _stepped(self, cases: LoadCases, goal: Goal, conditions: list[Any], *_: bool) -> Any:
+    def _stepped(self, cases: LoadCases, goal: PatternGoal, conditions: list[Any], *_: bool) -> Any:
         pattern = SignPattern(Terms.of(cases, goal), self._signs)
         self._held = [vec.dot(case.efforts, self._amounts) for case in cases.free]
         step, _ = pattern.newton(self._held)

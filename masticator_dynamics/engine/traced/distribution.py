@@ -15,7 +15,7 @@ from masticator_dynamics.engine.traced.friction import friction_of_actuators, sm
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.load_cases import LoadCases
 from masticator_dynamics.engine.traced.numbers import absolute, largest, select, sign_of
-from masticator_dynamics.engine.traced.sign_pattern import Goal, direction
+from masticator_dynamics.engine.traced.sign_pattern import PatternGoal, direction
 
 ON_A_FACE = 1e-9  # of the largest multiplier; a sliding contact below it counts as held at zero
 
@@ -144,7 +144,7 @@ def observed_joints(
     return tuple(description.force_joints) if goals.get('joint-force') else ()
 
 
-def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) -> Goal:
+def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) -> PatternGoal:
     """The goal's weights at this motion, and the friction of the actuated joints.
 
     Parameters
@@ -166,7 +166,7 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
         squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
         weights.append(torque + power * (m.ratio * m.ratio * squared))
     drag, per_newton = friction_of_actuators(run, friction)
-    return Goal(
+    return PatternGoal(
         weights if torque or power else [],
         drag,
         per_newton,

@@ -15,7 +15,7 @@ from typing import Any
 
 from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Body, Joint, Stage
+from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.motion import Rates, Twists
@@ -47,7 +47,7 @@ class Load:
     joints: Efforts
 
 
-class EquationsOfMotion(Evaluation):
+class TracedEquationsOfMotion(Evaluation):
     """An evaluation whose loads work in virtual motions."""
 
     @functools.cached_property
@@ -94,7 +94,7 @@ class EquationsOfMotion(Evaluation):
         """Mass matrix of the independent coordinates, rotors included."""
         return self._mass(self.unit_loads)
 
-    def mass_of(self, bodies: Collection[Body], joints: Collection[Joint]) -> list[list[Any]]:
+    def mass_of(self, bodies: Collection[Body], joints: Collection[TracedJoint]) -> list[list[Any]]:
         """The part of some bodies, and of the rotors and armatures of some joints."""
         return self._mass(
             [
@@ -145,7 +145,7 @@ class EquationsOfMotion(Evaluation):
             potential = potential + lane_sum(own, joint.stage.lanes)
         return 0.5 * vec.dot(vec.apply(self.mass, y_dot), y_dot), potential
 
-    def _first_moments(self, joint: Joint) -> Vector:
+    def _first_moments(self, joint: TracedJoint) -> Vector:
         """Of mass of a joint's body about the base's origin, base axes, kg m."""
         inertias = [self.plan.tree.inertias[j] for j in joint.joints]
         if isinstance(recorded := inertias[0], Moments):

@@ -15,7 +15,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint, Plan, Stage
+from masticator_dynamics.engine.traced.bodies import Plan, Stage, TracedJoint
 from masticator_dynamics.engine.traced.closing import Closing
 from masticator_dynamics.engine.traced.forces import Forces
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
@@ -127,7 +127,7 @@ class Evaluation:
     def bodies(self) -> list[Any]:
         """Current rotation, origin, force and moment of all bodies, body by body."""
 
-        def numbers(joint: Joint) -> list[Any]:
+        def numbers(joint: TracedJoint) -> list[Any]:
             body = joint.body
             rotation = [x for row in body.rotation for x in row]
             return [*rotation, *body.position, *body.force, *body.moment]
@@ -192,7 +192,7 @@ class Evaluation:
             )
         ]
 
-    def per_joint(self, of: Callable[[Joint], list[Any]]) -> list[Any]:
+    def per_joint(self, of: Callable[[TracedJoint], list[Any]]) -> list[Any]:
         """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
         found: dict[int, list[Any]] = {}
         for joint in self.plan.joints:

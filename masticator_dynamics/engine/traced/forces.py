@@ -15,10 +15,10 @@ from masticator_dynamics.engine.status import NOT_ACTUATED, WEAK_ACTUATION, Refu
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import (
     Body,
-    Joint,
     Plan,
     Solved,
     Stage,
+    TracedJoint,
     Twist,
     carrier,
     chain,
@@ -40,14 +40,14 @@ from masticator_dynamics.engine.traced.vectors import Vector
 STRENGTH = 1e-5
 WEAK = 1e-11  # of the square of the usual rate; below that of WEAK_ACTUATION it is refused
 
-Efforts = dict[Joint, Any]
+Efforts = dict[TracedJoint, Any]
 
 
 @dataclasses.dataclass
 class Motors:
     """The actuators of one joint of a stage (one per lane) and their effect on the freedoms."""
 
-    joint: Joint
+    joint: TracedJoint
     ratio: Any  # motion of the motor per motion of the joint
     rates: list[Any]  # of the motor, per unit velocity of each independent joint; 0 if it idles
 
@@ -65,7 +65,7 @@ class Balance:
     ----------
     freedoms : list
         Generalised force left unbalanced in each independent coordinate.
-    rest : dict of Joint to number
+    rest : dict of TracedJoint to number
         The same for each joint.
     multipliers : dict of Stage to list
         Per equation.
@@ -131,7 +131,7 @@ class Forces:
             found = self.swings[body] = Swing(body.rotation, *rates)
         return found
 
-    def inertial_wrench(self, joint: Joint, rates: Twist) -> tuple[Vector, Vector]:
+    def inertial_wrench(self, joint: TracedJoint, rates: Twist) -> tuple[Vector, Vector]:
         """Force and moment, about its origin, that accelerations of a joint's body need at rest.
 
         Parameters
@@ -141,7 +141,9 @@ class Forces:
         """
         return self._needed(joint, rates[0], Swing(joint.body.rotation, rates[1], vec.ZERO))
 
-    def _needed(self, joint: Joint, acceleration: Vector, swing: Swing) -> tuple[Vector, Vector]:
+    def _needed(
+        self, joint: TracedJoint, acceleration: Vector, swing: Swing
+    ) -> tuple[Vector, Vector]:
         spread = self._spreads[joint]
         return spread.wrench(swing, acceleration) if spread else (vec.ZERO, vec.ZERO)
 
@@ -204,17 +206,17 @@ class Forces:
             force = vec.scale(wrench.force, -multiplier)
             outer.bear(force, vec.scale(wrench.about(outer.position), -multiplier), stage)
 
-    def spring(self, joint: Joint) -> Any:
+    def spring(self, joint: TracedJoint) -> Any:
         """Effort that holds the joint's spring deflected."""
         bent, stiffness = self._bent(joint)
         return bent * stiffness
 
-    def spring_energy(self, joint: Joint) -> Any:
+    def spring_energy(self, joint: TracedJoint) -> Any:
         """Energy in the joint's spring, J."""
         bent, stiffness = self._bent(joint)
         return bent * bent * stiffness * 0.5
 
-    def _bent(self, joint: Joint) -> tuple[Any, Any]:
+    def _bent(self, joint: TracedJoint) -> tuple[Any, Any]:
         """Deflection of a joint's spring, and the spring's stiffness."""
         physics = self._plan.description.joints
         names = [self._plan.tree.joints[j].name for j in joint.joints]
@@ -226,7 +228,7 @@ class Forces:
         )
         return joint.unwound() - reference, stiffness
 
-    def rotor(self, joint: Joint) -> Any:
+    def rotor(self, joint: TracedJoint) -> Any:
         """Inertia of motor and armature, as the joint feels it."""
         description, joints = self._plan.description, self._plan.tree.joints
         return joint.constant(lambda j: [description.joint_inertia(joints[j].name)])[0]

@@ -17,10 +17,14 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Body, Joint, Stage, Twist
-from masticator_dynamics.engine.traced.equations_of_motion import EquationsOfMotion, Load, Virtual
+from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint, Twist
+from masticator_dynamics.engine.traced.equations_of_motion import (
+    Load,
+    TracedEquationsOfMotion,
+    Virtual,
+)
 from masticator_dynamics.engine.traced.forces import Efforts
-from masticator_dynamics.engine.traced.friction import Contact, friction_of_actuators, losses
+from masticator_dynamics.engine.traced.friction import TracedContact, friction_of_actuators, losses
 from masticator_dynamics.engine.traced.matrices import cholesky, solve_factored
 from masticator_dynamics.engine.traced.motion import Slide, solve
 from masticator_dynamics.engine.traced.numbers import (
@@ -43,7 +47,7 @@ CONVERGED = 1e-13  # relative to the largest amount of its kind
 INDEPENDENT = 1e-14  # least fraction of an inertia that no other freedom shares
 
 
-class ForwardDynamics(EquationsOfMotion):
+class ForwardDynamics(TracedEquationsOfMotion):
     """One evaluation of forward dynamics.
 
     Parameters
@@ -85,7 +89,7 @@ class ForwardDynamics(EquationsOfMotion):
         settle = parts.settle[0] if setting.food else 0.0
         self.outside = Surroundings(self, setting.stops, bolus, settle)
         self.contacts = [
-            Contact(self, contact, setting.friction, setting.transitions[2])
+            TracedContact(self, contact, setting.friction, setting.transitions[2])
             for contact in description.contacts
         ]
         self.drag, self.per_newton = friction_of_actuators(
@@ -115,7 +119,7 @@ class ForwardDynamics(EquationsOfMotion):
 
     # Loads
 
-    def _gathered(self, joint: Joint, values: Vector) -> Any:
+    def _gathered(self, joint: TracedJoint, values: Vector) -> Any:
         """Numbers of a joint's actuators, each in its lane."""
         count = len(joint.actuator)
         return total(values[j] * in_lane(lane, count) for lane, j in enumerate(joint.actuator))
@@ -235,7 +239,7 @@ class ForwardDynamics(EquationsOfMotion):
                 break
         self.forces.conditions.append(self.converged)
 
-    def _opened(self, contact: Contact) -> Virtual:
+    def _opened(self, contact: TracedContact) -> Virtual:
         """The motion in which a contact opens at unit rate."""
         rate = in_lane(contact.lane, contact.stage.lanes)
         return self._virtual(contact.stage, opening=(contact.row, rate))

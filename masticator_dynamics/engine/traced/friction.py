@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
 
 
-class Contact:
+class TracedContact:
     """A contact of a motion and its friction.
 
     Parameters
@@ -194,7 +194,10 @@ def losses(run: Evaluation) -> Efforts:
 
 
 def smoothness(
-    run: Evaluation, contacts: Sequence[Contact], per_newton: Sequence[Any], across: Sequence[Any]
+    run: Evaluation,
+    contacts: Sequence[TracedContact],
+    per_newton: Sequence[Any],
+    across: Sequence[Any],
 ) -> list[Any]:
     """For each contact, then each joint: positive where its friction has a derivative.
 

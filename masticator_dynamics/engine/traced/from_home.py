@@ -24,7 +24,7 @@ from masticator_dynamics.engine.status import (
     RefusedError,
 )
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.engine.traced.bodies import Joint, Plan
+from masticator_dynamics.engine.traced.bodies import Plan, TracedJoint
 from masticator_dynamics.engine.traced.closing import (
     FAR_FROM_HOME,
     SMALLEST_SINE,
@@ -136,7 +136,7 @@ class FromHome:
         return [closed, *report, *after]
 
     def _jump(
-        self, joints: Sequence[Joint], after: Vector, before: Vector, steps: Any = 1.0
+        self, joints: Sequence[TracedJoint], after: Vector, before: Vector, steps: Any = 1.0
     ) -> Any:
         """How far joints go in each of some steps, over the largest Newton step."""
         largest: Any = 0.0

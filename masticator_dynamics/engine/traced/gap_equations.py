@@ -16,7 +16,7 @@ from typing import Any
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Body, Joint, Stage, Twist, chain
+from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint, Twist, chain
 from masticator_dynamics.engine.traced.numbers import per_lane, reciprocal, select, stacked, total
 from masticator_dynamics.engine.traced.vectors import Vector
 
@@ -36,7 +36,7 @@ class Wrench:
         """Moment about a point."""
         return vec.add(vec.cross(vec.subtract(self.point, origin), self.force), self.couple)
 
-    def along(self, joint: Joint) -> Any:
+    def along(self, joint: TracedJoint) -> Any:
         """Generalised force on a joint that carries the body."""
         if joint.slides:
             return vec.dot(joint.body.axis, self.force)
@@ -89,7 +89,7 @@ class Equation:
         )
         return felt + self.turning()
 
-    def entry(self, joint: Joint) -> Any:
+    def entry(self, joint: TracedJoint) -> Any:
         """Rate of the gap per velocity of a joint of the stage."""
         felt = [
             wrench for wrench in self.wrenches if joint.body in chain(wrench.body, joint.body.stage)

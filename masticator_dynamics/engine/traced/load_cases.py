@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint, Stage, chain
+from masticator_dynamics.engine.traced.bodies import Stage, TracedJoint, chain
 from masticator_dynamics.engine.traced.forces import Balance
-from masticator_dynamics.engine.traced.friction import Contact, losses
+from masticator_dynamics.engine.traced.friction import TracedContact, losses
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.numbers import (
     lane_pick,
@@ -73,13 +73,13 @@ class LoadCases:
         index = run.plan.structure.index
         self._observed = [run.plan.joint(index(name)) for name in observed]
         contacts = run.plan.description.contacts
-        self.contacts = [Contact(run, contact, friction) for contact in contacts]
+        self.contacts = [TracedContact(run, contact, friction) for contact in contacts]
         self._losses = losses(run) if friction else {}
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
         self.free = [self._case(efforts, False, []) for efforts in self._free_efforts()]
         self.coulomb = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
 
-    def _driven(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> LoadCase:
+    def _driven(self, inertial: bool, friction: list[tuple[TracedContact, Vector]]) -> LoadCase:
         """A load case with the efforts of least norm that it needs."""
         self._load(inertial, friction)
         idle = [0.0] * len(self._forces.motors)
@@ -91,7 +91,7 @@ class LoadCases:
         losses = self._losses if inertial else {}
         return self._forces.balance(self._forces.on_joints(efforts, losses), inertial)
 
-    def _load(self, inertial: bool, friction: list[tuple[Contact, Vector]]) -> None:
+    def _load(self, inertial: bool, friction: list[tuple[TracedContact, Vector]]) -> None:
         if inertial:
             self._forces.inertial()
         else:
@@ -100,7 +100,7 @@ class LoadCases:
             contact.resist(force)
 
     def _case(
-        self, efforts: list[Any], inertial: bool, friction: list[tuple[Contact, Vector]]
+        self, efforts: list[Any], inertial: bool, friction: list[tuple[TracedContact, Vector]]
     ) -> LoadCase:
         self._load(inertial, friction)
         balance = self._balance(efforts, inertial)
@@ -165,7 +165,7 @@ class LoadCases:
         return chosen
 
 
-def transmitted(joint: Joint, multipliers: dict[Stage, list[Any]]) -> Vector:
+def transmitted(joint: TracedJoint, multipliers: dict[Stage, list[Any]]) -> Vector:
     """Force of a joint on its child, base axes, after the balance."""
     stage, force = joint.stage, joint.body.force
     for equation, multiplier in zip(stage.equations, multipliers[stage], strict=True):

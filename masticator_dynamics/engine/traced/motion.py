@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Body, Joint, Solved, Stage, Twist
+from masticator_dynamics.engine.traced.bodies import Body, Solved, Stage, TracedJoint, Twist
 from masticator_dynamics.engine.traced.numbers import is_known
 from masticator_dynamics.engine.traced.vectors import Vector
 
-Rates = dict[Joint, Any]
+Rates = dict[TracedJoint, Any]
 Twists = dict[Body, Twist]
 Lookup = Callable[[Body], Twist]
-Slide = tuple[Joint, Vector]  # a joint, and the velocity at which it shifts its body
+Slide = tuple[TracedJoint, Vector]  # a joint, and the velocity at which it shifts its body
 
 
 def move(stage: Stage, y_dot: Vector, y_ddot: Vector) -> None:
@@ -141,7 +141,7 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
     return found
 
 
-def _with_rate(joint: Joint, twist: Twist, rate: Any) -> Twist:
+def _with_rate(joint: TracedJoint, twist: Twist, rate: Any) -> Twist:
     """A twist plus what a joint adds by its own rate."""
     linear, angular = twist
     if is_known(rate, 0.0):

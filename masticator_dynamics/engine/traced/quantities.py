@@ -11,7 +11,7 @@ from typing import Any
 
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.actuated_inertia import ActuatedInertia
+from masticator_dynamics.engine.traced.actuated_inertia import TracedActuatedInertia
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.load_cases import bearing_forces, transmitted
@@ -50,8 +50,8 @@ class Quantities:
         return LeastNorm(self._run)
 
     @functools.cached_property
-    def _inertia(self) -> ActuatedInertia:
-        return ActuatedInertia(self._run, self._limbs)
+    def _inertia(self) -> TracedActuatedInertia:
+        return TracedActuatedInertia(self._run, self._limbs)
 
     def actuated(self) -> list[Any]:
         """Efforts of least norm."""

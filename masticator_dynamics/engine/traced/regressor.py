@@ -15,8 +15,8 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.parameters import INERTIAL, bodies_with_mass
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Joint
-from masticator_dynamics.engine.traced.friction import Contact, friction_of_actuators, losses
+from masticator_dynamics.engine.traced.bodies import TracedJoint
+from masticator_dynamics.engine.traced.friction import TracedContact, friction_of_actuators, losses
 from masticator_dynamics.engine.traced.inertia import powers
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Kernels
@@ -78,7 +78,7 @@ def _inertial(run: InverseDynamics) -> Columns:
     return found
 
 
-def _joints(run: InverseDynamics) -> dict[str, Joint]:
+def _joints(run: InverseDynamics) -> dict[str, TracedJoint]:
     names = [joint.name for joint in run.plan.tree.joints]
     return {names[joint.joints[0]]: joint for joint in run.plan.joints}
 
@@ -122,7 +122,7 @@ def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
     multipliers = loads[2 * len(plan.actuated) :]
     for contact, multiplier in zip(description.contacts, multipliers, strict=True):
         law = dataclasses.replace(contact.friction, coulomb=1.0, viscous=1.0)
-        unit = Contact(run, dataclasses.replace(contact, friction=law), True)
+        unit = TracedContact(run, dataclasses.replace(contact, friction=law), True)
         found[f'{contact.name}.viscous'] = unit.powers(unit.viscous)
         coulomb = vec.scale(unit.coulomb, absolute(multiplier))
         found[f'{contact.name}.coulomb'] = unit.powers(coulomb)

@@ -42,7 +42,7 @@ Row = list[Any]  # affine in the free efforts: constant, then slopes
 
 
 @dataclasses.dataclass
-class Goal:
+class PatternGoal:
     """What is minimised, per entry of ``Forces.motors`` or as a weight.
 
     Attributes
@@ -87,7 +87,7 @@ class Terms:
         Positive for each contact with Coulomb friction.
     """
 
-    goal: Goal
+    goal: PatternGoal
     free: int
     efforts: list[Row]
     across: list[list[Row]]
@@ -96,7 +96,7 @@ class Terms:
     sliding: list[Any]
 
     @classmethod
-    def of(cls, cases: LoadCases, goal: Goal) -> Terms:
+    def of(cls, cases: LoadCases, goal: PatternGoal) -> Terms:
         """Terms of an evaluation."""
         columns = [cases.load, *cases.free, *cases.coulomb]
         count, motors = len(cases.contacts), range(len(goal.lanes))
@@ -145,7 +145,7 @@ class Terms:
         weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
         return dataclasses.replace(
             self,
-            goal=Goal(weights, drag, slopes, [1] * sum(lanes), goal.forces, goal.contacts),
+            goal=PatternGoal(weights, drag, slopes, [1] * sum(lanes), goal.forces, goal.contacts),
             efforts=entries(self.efforts),
             across=entries(self.across),
         )

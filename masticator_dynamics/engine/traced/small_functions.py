@@ -23,14 +23,14 @@ def poses(tree: SpanningTree) -> RowCode:
     """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
 
     def function(q: Sequence[Any], share: bool) -> list[Any]:
-        from masticator_dynamics.engine.traced.bodies import Body, Joint, fixed_base
+        from masticator_dynamics.engine.traced.bodies import Body, TracedJoint, fixed_base
 
         bodies = {-1: fixed_base((0.0, 0.0, 0.0), 0)}
         for k, (joint, at) in enumerate(zip(tree.joints, tree.placements, strict=True)):
             bodies[k] = Body(bodies[at.body], None)
             turn, offset = at.rotation.tolist(), at.position.tolist()
             slides = joint.type == 'prismatic'
-            Joint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
+            TracedJoint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]

@@ -12,7 +12,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.bodies import Body, Joint
+from masticator_dynamics.engine.traced.bodies import Body, TracedJoint
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.numbers import (
@@ -160,7 +160,7 @@ class Surroundings:
 
     Attributes
     ----------
-    joints : dict of Joint
+    joints : dict of TracedJoint
         Efforts that stops supply to joints.
     food : number
         Force of the food along -z of the base.
@@ -191,7 +191,7 @@ class Surroundings:
             body.force = vec.subtract(body.force, force)
             body.moment = vec.subtract(body.moment, moment)
 
-    def _act(self, joint: Joint, lane: int, point: Vector, force: Vector) -> None:
+    def _act(self, joint: TracedJoint, lane: int, point: Vector, force: Vector) -> None:
         """Note a force at a point of a joint's body, of one lane."""
         force = vec.scale(force, in_lane(lane, joint.stage.lanes))
         arm = vec.subtract(point, joint.body.position)
@@ -211,7 +211,7 @@ class Surroundings:
 
         The first ``keys`` columns are joints. Lanes without a row get the numbers ``idle``.
         """
-        found: dict[tuple[Joint, ...], FloatArray] = {}
+        found: dict[tuple[TracedJoint, ...], FloatArray] = {}
         for row in table:
             joints, lanes = zip(*(self._run.plan.joint(int(j)) for j in row[:keys]), strict=True)
             numbers = found.setdefault(joints, np.tile(idle, (joints[0].stage.lanes, 1)))
@@ -257,7 +257,7 @@ class Surroundings:
             for pivot, lever in zip(pivots, levers, strict=True):
                 self._supply(pivot, force * lever)
 
-    def _supply(self, joint: Joint, effort: Any) -> None:
+    def _supply(self, joint: TracedJoint, effort: Any) -> None:
         self.joints[joint] = self.joints.get(joint, 0.0) + effort
 
     def _feed(self, bolus: Bolus, settle: Any) -> None:

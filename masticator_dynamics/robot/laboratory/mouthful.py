@@ -24,7 +24,7 @@ from masticator_dynamics.motion import MotionPath, chewing_stroke, opening_strok
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
 from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.recording.script import recorded_script
-from masticator_dynamics.robot.twin.control_chain import Kind
+from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.study import StudySetting
 
@@ -127,7 +127,7 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
     run = dataclasses.replace(setting, path=path, food=mouthful.food)
     watch = _Watch(stop)
     try:
-        run.run(Kind.FRICTION, run.gains, watch)
+        run.run(ControlKind.FRICTION, run.gains, watch)
         end = watch.end
     except SimulationError as error:
         if not watch.rows:

@@ -105,7 +105,7 @@ NODES = ('twin', 'servo_drives', 'dynamics')
 
 
 @dataclasses.dataclass(frozen=True)
-class Node:
+class NodeSetup:
     """A node to run.
 
     Attributes
@@ -129,18 +129,18 @@ class Node:
     after: str = ''
 
 
-def dynamics_alone(mechanism: Mechanism, rate: float) -> list[Node]:
+def dynamics_alone(mechanism: Mechanism, rate: float) -> list[NodeSetup]:
     """Node dynamics at a rate (Hz), with no drives."""
     rate = float(rate)
     return [_dynamics(mechanism, rate=rate, visual_rate=min(VISUAL_RATE, rate))]
 
 
-def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> Node:
+def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> NodeSetup:
     common: Parameters = {
         'mechanism': str(mechanism.description.file),
         'bite_force.timeout': BITE_TIMEOUT,
     }
-    return Node('dynamics', 'efforts of ', common | parameters)
+    return NodeSetup('dynamics', 'efforts of ', common | parameters)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +189,7 @@ class ClosedLoop:
 
     def nodes(
         self, folder: pathlib.Path, mechanism: Mechanism, *, forward_effort: bool = True
-    ) -> list[Node]:
+    ) -> list[NodeSetup]:
         """Node dynamics, drives and the twin.
 
         Parameters
@@ -211,13 +211,13 @@ class ClosedLoop:
             'mechanism': file, 'drives': drives, 'forward_effort': forward_effort,
         }  # fmt: skip
         return [
-            Node('twin', 'simulating ', twin),
+            NodeSetup('twin', 'simulating ', twin),
             _dynamics(
                 mechanism, drives=drives, rate=commands, publish_joint_states=False,
                 visual_rate=10.0,
             ),
             # Drives that do not answer are a fault.
-            Node(
+            NodeSetup(
                 'servo_drives', 'drives of ', exchange,
                 ('~/command:=/feedforward_state',), after='twin',
             ),
@@ -226,7 +226,7 @@ class ClosedLoop:
 
 @contextlib.contextmanager
 def running_nodes(
-    work: pathlib.Path, environment: dict[str, str], name: str, nodes: Sequence[Node]
+    work: pathlib.Path, environment: dict[str, str], name: str, nodes: Sequence[NodeSetup]
 ) -> Iterator[list[Child]]:
     """Nodes as processes, active; drives are not enabled.
 
@@ -313,7 +313,7 @@ class Progress:
 def record_session(
     work: pathlib.Path,
     name: str,
-    nodes: Sequence[Node],
+    nodes: Sequence[NodeSetup],
     script: Script,
     progress: Progress,
     *options: str,

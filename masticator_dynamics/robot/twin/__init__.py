@@ -6,11 +6,11 @@ from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.robot.twin.food import Food, load_food, shipped_foods
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
 
 __all__ = [
     'Food',
-    'ForwardDynamics',
+    'TwinDynamics',
     'MechanismPlant',
     'Regularisation',
     'Stops',

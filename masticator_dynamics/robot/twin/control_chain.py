@@ -28,7 +28,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives, Gains
 from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.following import Following
-from masticator_dynamics.drives.joint_limits import JointLimits
+from masticator_dynamics.drives.joint_limits import DriveJointLimits
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.drives.simulator.servo import Axes, Servo, ServoTask
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
@@ -172,7 +172,7 @@ class Master:
     """
 
     def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
-        self._following = Following(JointLimits(drives, mechanism), drives)
+        self._following = Following(DriveJointLimits(drives, mechanism), drives)
         self._following.begin(position)
         self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
         self._period = 1.0 / drives.cycle_rate
@@ -317,7 +317,7 @@ def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
     return np.array([np.rint(servo.torque) for servo in servos]) * units
 
 
-class Kind(enum.Enum):
+class ControlKind(enum.Enum):
     """From none to everything known; values are labels for tables."""
 
     NONE = 'PD alone'
@@ -328,7 +328,7 @@ class Kind(enum.Enum):
 
 
 def feedforward(
-    kind: Kind, mechanism: Mechanism, reference: CommandedMotion, bitten: str
+    kind: ControlKind, mechanism: Mechanism, reference: CommandedMotion, bitten: str
 ) -> Feedforward:
     """Efforts (n_u,) at the joints, N m, for a cycle and the food's force (3,), N, base axes.
 
@@ -348,12 +348,12 @@ def feedforward(
     bitten : str
         URDF link at whose origin the force acts.
     """
-    if kind is Kind.NONE:
+    if kind is ControlKind.NONE:
         return lambda cycle, force: None
-    if kind is Kind.GRAVITY:
+    if kind is ControlKind.GRAVITY:
         gravity = mechanism.feedforward_batch(reference.y).actuated
         return lambda cycle, force: gravity[cycle]
-    friction = kind is Kind.FRICTION
+    friction = kind is ControlKind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
         given = np.concatenate([force, np.zeros(3)])

@@ -22,7 +22,7 @@ from masticator_dynamics.robot.twin.stops import (
     check_start,
     pack_stops,
 )
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
 
 if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
@@ -214,7 +214,7 @@ class MechanismPlant:
             ) from error
 
     @property
-    def _dynamics(self) -> ForwardDynamics:
+    def _dynamics(self) -> TwinDynamics:
         return self._sockets.dynamics
 
     @property

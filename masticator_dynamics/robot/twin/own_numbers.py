@@ -25,8 +25,8 @@ from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.identification.written import with_drive_friction
 from masticator_dynamics.robot.twin.control_chain import (
     CommandedMotion,
+    ControlKind,
     Felt,
-    Kind,
     feedforward,
     follow,
 )
@@ -121,7 +121,7 @@ def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> 
         setting.plant or model, step=setting.simulation.step, friction=setting.friction,
         start=reference.y[0],
     )  # fmt: skip
-    sent = feedforward(Kind.FRICTION, model, reference, model.description.platform)
+    sent = feedforward(ControlKind.FRICTION, model, reference, model.description.platform)
     record = follow(
         reference, sent, plant, drives, setting.simulation, setting.gains, setting.delays
     )
@@ -177,7 +177,7 @@ def cases(setting: StudySetting, seed: int) -> Iterator[Case]:
     """Rows of the study for a robot with numbers of its own."""
     robot = with_own_numbers(setting, seed)
     found = with_identified_numbers(robot, recorded(robot))
-    kind = Kind.FRICTION
+    kind = ControlKind.FRICTION
     yield Case('file', 'own numbers; drives as in the file', robot, kind)
     yield Case('identified', 'own numbers, identified', found, kind)
     yield Case('true', 'own numbers, true', with_true_numbers(robot), kind)

@@ -27,7 +27,7 @@ from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.engine.traced.surroundings import NO_STOPS, PackedStops
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.twin_dynamics import ForwardDynamics
+from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
 
 if TYPE_CHECKING:
     from masticator_dynamics.description.data import Contact
@@ -285,16 +285,16 @@ class Sockets:
             if contact.type == 'plane' and contact.carrier is None and _side(contact)
         }
         self.left: frozenset[str] = frozenset()
-        self._modes: dict[frozenset[str], ForwardDynamics] = {}
+        self._modes: dict[frozenset[str], TwinDynamics] = {}
 
     @property
-    def dynamics(self) -> ForwardDynamics:
+    def dynamics(self) -> TwinDynamics:
         """Dynamics of the mechanism as it is now."""
         if self.left not in self._modes:
             model = _without(self._whole, self.left) if self.left else self._whole
             joints = enumerate(self._whole.tree_joints)
             stops = renumbered(self._stops, {j: model.tree_joints.index(n) for j, n in joints})
-            self._modes[self.left] = ForwardDynamics(
+            self._modes[self.left] = TwinDynamics(
                 model, friction=self._friction, stops=stops, food=self._food
             )
         return self._modes[self.left]

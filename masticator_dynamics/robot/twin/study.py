@@ -36,9 +36,9 @@ from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.robot.twin.control_chain import (
     ChainRecord,
     CommandedMotion,
+    ControlKind,
     Delays,
     Felt,
-    Kind,
     Watch,
     feedforward,
     follow,
@@ -141,7 +141,7 @@ class StudySetting:
         return gains
 
     def run(
-        self, kind: Kind, gains: Gains, watch: Watch | None = None, felt: Felt | None = None
+        self, kind: ControlKind, gains: Gains, watch: Watch | None = None, felt: Felt | None = None
     ) -> ChainRecord:
         """One run with a kind of feedforward; `watch` observes it, see :func:`follow`.
 
@@ -164,7 +164,7 @@ class StudySetting:
             friction=self.friction,
             food=self.food,
         )
-        drives = self._drives_with(0.0 if kind is Kind.BARE else self.known_friction)
+        drives = self._drives_with(0.0 if kind is ControlKind.BARE else self.known_friction)
         return follow(
             self.reference, sent, plant, drives, self.simulation, gains, self.delays, watch, felt
         )
@@ -204,7 +204,7 @@ class Case(NamedTuple):
     name: str
     label: str
     setting: StudySetting
-    kind: Kind
+    kind: ControlKind
     feel: Callable[[StudySetting], Felt] | None = None
 
 
@@ -259,7 +259,7 @@ class StudyRun:
 
 
 @dataclasses.dataclass(frozen=True)
-class Study:
+class FeedforwardStudy:
     """All runs.
 
     Attributes
@@ -325,7 +325,7 @@ def study_feedforward(
     progress: Progress | None = None,
     processes: int | None = None,
     more: Sequence[Case] = (),
-) -> Study:
+) -> FeedforwardStudy:
     """Run a motion against food with each kind of feedforward, and in more cases.
 
     Parameters
@@ -342,20 +342,20 @@ def study_feedforward(
         Rows below those of the kinds.
     """
     chosen = gains or setting.gains
-    cases = [*(Case(kind.name.lower(), kind.value, setting, kind) for kind in Kind), *more]
+    cases = [*(Case(kind.name.lower(), kind.value, setting, kind) for kind in ControlKind), *more]
     runs: dict[int, StudyRun] = {}
     for number, run in results(StudyRun.of, ((case, chosen) for case in cases), processes):
         runs[number] = run
         if progress is not None:
             progress(len(runs) / len(cases))
-    return Study(setting, chosen, tuple(runs[k] for k in sorted(runs)))
+    return FeedforwardStudy(setting, chosen, tuple(runs[k] for k in sorted(runs)))
 
 
 _SIZE = (12.8, 8.0)  # inches: 1600 x 1000 dots
 _COLOURS = (RED, ORANGE, BLUE, GREEN, PURPLE)
 
 
-def plot_study(file: IO[bytes], study: Study) -> None:
+def plot_study(file: IO[bytes], study: FeedforwardStudy) -> None:
     """Write the figure as PNG."""
     with png_figure(file, _SIZE) as figure:
         errors, bite, bars = figure.subplots(3, 1, height_ratios=(2.2, 0.9, 1.3))
@@ -371,7 +371,7 @@ def plot_study(file: IO[bytes], study: Study) -> None:
         )
 
 
-def _plot_errors(panel: Axes, study: Study) -> None:
+def _plot_errors(panel: Axes, study: FeedforwardStudy) -> None:
     for run, colour in zip(study.runs, _COLOURS, strict=False):  # of the kinds alone
         panel.plot(study.setting.reference.time, 1e3 * run.record.distance, color=colour)
     panel.set(
@@ -383,7 +383,7 @@ def _plot_errors(panel: Axes, study: Study) -> None:
     panel.tick_params(labelbottom=False)
 
 
-def _plot_bite(panel: Axes, study: Study) -> None:
+def _plot_bite(panel: Axes, study: FeedforwardStudy) -> None:
     time, force = study.setting.reference.time, study.runs[-1].record.bite
     panel.plot(time, force, color=BLACK)
     panel.fill_between(time, force, color=BLACK, alpha=0.12, linewidth=0.0)
@@ -391,7 +391,7 @@ def _plot_bite(panel: Axes, study: Study) -> None:
     panel.set_ylim(bottom=0.0)
 
 
-def _plot_bars(panel: Axes, study: Study) -> None:
+def _plot_bars(panel: Axes, study: FeedforwardStudy) -> None:
     values = [run.incisor_rms * 1e3 for run in study.runs]
     places = np.arange(len(values))[::-1]
     colours = [*_COLOURS, *[BLACK] * (len(values) - len(_COLOURS))]

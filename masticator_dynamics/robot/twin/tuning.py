@@ -24,7 +24,7 @@ from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError, SimulationError
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.control_chain import Kind
+from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.study import Progress, StudySetting
 from masticator_dynamics.workers import results
 
@@ -229,7 +229,7 @@ def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
 
 def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:
     try:
-        record = setting.run(Kind.NONE, gains)
+        record = setting.run(ControlKind.NONE, gains)
     except SimulationError:
         return Trial(gains, found, math.inf, math.inf)
     rest = round(_RIPPLE_TIME * setting.drives.cycle_rate)

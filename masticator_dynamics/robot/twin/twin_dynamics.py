@@ -26,7 +26,7 @@ _NO_WRENCH = np.zeros(6)
 _NO_FOOD = np.zeros(0)
 
 
-class ForwardDynamics:
+class TwinDynamics:
     """The equations of motion M(y) y_ddot = J^T effort + T^T wrench - bias of a mechanism.
 
     Parameters

@@ -21,7 +21,7 @@ _EVERY = 0.15  # s; a look holds Python's lock for as long as a cycle takes
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what the middleware calls a node that it has not heard of yet
 
 
-class Finding(NamedTuple):
+class ConnectionFinding(NamedTuple):
     """What is wrong with a topic, and how bad that is."""
 
     level: bytes
@@ -38,7 +38,7 @@ class Connections:
     def __init__(self, node: Node):
         self._node = node
         self._turn, self._time = 0, -_EVERY
-        self._found: dict[str, tuple[Finding, ...]] = {}
+        self._found: dict[str, tuple[ConnectionFinding, ...]] = {}
 
     def look(self) -> None:
         """Look at the next topic, if the last look is some time ago, and log what is new."""
@@ -80,7 +80,7 @@ def _by_topic(node: Node) -> dict[str, tuple[list[Any], list[Any]]]:
 
 def _findings(
     node: Node, topic: str, publishers: Sequence[Any], subscriptions: Sequence[Any]
-) -> Iterator[Finding]:
+) -> Iterator[ConnectionFinding]:
     """What is wrong with a topic of which the node has these publishers and subscriptions."""
     theirs = [end for end in node.get_publishers_info_by_topic(topic) if end.node_name != _UNKNOWN]
     if publishers:
@@ -88,17 +88,17 @@ def _findings(
         own = node.get_fully_qualified_name()
         for name in dict.fromkeys(names):
             if name != own:
-                yield Finding(ERROR, f'{topic} is also published by {name}')
+                yield ConnectionFinding(ERROR, f'{topic} is also published by {name}')
             elif names.count(own) > len(publishers):
-                yield Finding(ERROR, f'{topic} is also published by another node {own}')
+                yield ConnectionFinding(ERROR, f'{topic} is also published by another node {own}')
     if subscriptions:
         for end in theirs:
             if why := _mismatch([(end, mine) for mine in subscriptions], end):
-                yield Finding(ERROR, f'{topic} is not received from {_name(end)}: {why}')
+                yield ConnectionFinding(ERROR, f'{topic} is not received from {_name(end)}: {why}')
     for mine in publishers[:1]:
         for end in node.get_subscriptions_info_by_topic(topic):
             if why := _mismatch([(mine, end)], end):
-                yield Finding(WARN, f'{topic} does not reach {_name(end)}: {why}')
+                yield ConnectionFinding(WARN, f'{topic} does not reach {_name(end)}: {why}')
 
 
 def _mismatch(pairs: Sequence[tuple[Any, Any]], theirs: Any) -> str:

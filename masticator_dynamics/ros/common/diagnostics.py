@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from masticator_dynamics.drives.real_time import Spread
+from masticator_dynamics.drives.real_time import LatenessSpread
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
@@ -167,7 +167,7 @@ class Rejections:
         return Status(what, level, message, values)
 
 
-def microseconds(name: str, spread: Spread) -> dict[str, object]:
+def microseconds(name: str, spread: LatenessSpread) -> dict[str, object]:
     """Entries of a status for times of which this is the spread."""
     parts = {'p50': spread.median, 'p99': spread.p99, 'max': spread.largest}
     return {f'{name} {part} (us)': round(1e6 * seconds, 1) for part, seconds in parts.items()}

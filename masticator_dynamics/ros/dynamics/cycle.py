@@ -141,7 +141,7 @@ def piece_at(schedule: tuple[Piece, ...], time: int) -> Piece:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class CycleAnswer:
     """What one cycle reports.
 
     Attributes
@@ -174,7 +174,7 @@ class Ahead:
     ----------
     basis : tuple
         What it was computed for; valid as long as this holds.
-    answer : Answer or None
+    X
         Without wrenches; None if that has to wait.
     cut : bool
         Whether the efforts are beyond the clamp's limits.
@@ -184,7 +184,7 @@ class Ahead:
 
     basis: tuple[object, ...]
     state: State
-    answer: Answer | None = None
+    answer: CycleAnswer | None = None
     cut: bool = False
     transport: Transport | None = None
 
@@ -246,7 +246,7 @@ class FeedforwardCycle:
         self._ahead: Ahead | None = None
         self.failure = ''  # why the last failed cycle failed
 
-    def prepare(self, time: int) -> Answer | None:
+    def prepare(self, time: int) -> CycleAnswer | None:
         """Compute what is already known of the cycle at a time (ns).
 
         Returns
@@ -258,7 +258,7 @@ class FeedforwardCycle:
         self._ahead = self._look_ahead(time)
         return self._ahead.answer
 
-    def __call__(self, time: int) -> Answer:
+    def __call__(self, time: int) -> CycleAnswer:
         """Efforts at a time (ns).
 
         A motion that cannot be evaluated, which the check before its start should have found,
@@ -284,7 +284,7 @@ class FeedforwardCycle:
             self._last_position = ahead.state[0]
         return answer
 
-    def external_effort(self, answer: Answer) -> FloatArray:
+    def external_effort(self, answer: CycleAnswer) -> FloatArray:
         """Share (n_u,) of the wrenches in the efforts that may be sent; mostly known already."""
         if answer.loaded is None:
             return np.zeros_like(answer.actuated)
@@ -350,13 +350,13 @@ class FeedforwardCycle:
         except MasticatorError:
             return Ahead(basis, state)
         inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
-        answer = Answer(effort, inside, effort.position, effort.velocity)
+        answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
             basis, state, answer, self._clamp.cuts(effort.actuated, inside),
             None if bite is None else self._bite.transport(bite.frame, effort.q),
         )  # fmt: skip
 
-    def _answer(self, ahead: Ahead, loads: Loads | None) -> Answer:
+    def _answer(self, ahead: Ahead, loads: Loads | None) -> CycleAnswer:
         """The answer with what has been measured since."""
         free, state = ahead.answer, ahead.state
         loaded = None if loads is None else state
@@ -367,8 +367,8 @@ class FeedforwardCycle:
             effort = self._mechanism.feedforward(*state, wrench, **self._options)
         sent = self._clamp(effort.actuated)
         if free is None:
-            return Answer(effort, sent, effort.position, effort.velocity, loaded)
-        return Answer(effort, sent, free.position, free.velocity, loaded, free.actuated)
+            return CycleAnswer(effort, sent, effort.position, effort.velocity, loaded)
+        return CycleAnswer(effort, sent, free.position, free.velocity, loaded, free.actuated)
 
     def _loads(self, time: int) -> Loads | None:
         """Wrenches that are fresh at a time (ns); None if there are none."""

@@ -26,7 +26,7 @@ from masticator_dynamics.ros.common.direct_subscription import (
     joint_topic,
     publisher,
 )
-from masticator_dynamics.ros.dynamics.cycle import Answer, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
 from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
@@ -76,7 +76,7 @@ class Publishers:
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
         self._wanted = dict.fromkeys(self._of_cycles, True)
-        self._ready: tuple[Answer | None, dict[Outgoing, Any]] = None, {}
+        self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any]] = None, {}
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
@@ -100,7 +100,7 @@ class Publishers:
             self._joint_states = None
             topic.destroy()
 
-    def prepare(self, time: int, answer: Answer | None) -> None:
+    def prepare(self, time: int, answer: CycleAnswer | None) -> None:
         """Make messages for a time (ns), in case the answer stays the same.
 
         Also note who is subscribed: new subscribers get the next cycle but one.
@@ -108,7 +108,7 @@ class Publishers:
         self._wanted = {topic: topic.wanted for topic in self._of_cycles}
         self._ready = answer, self._messages(time, answer) if answer else {}
 
-    def publish(self, time: int, answer: Answer) -> None:
+    def publish(self, time: int, answer: CycleAnswer) -> None:
         """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
         known, messages = self._ready
         if known is not answer:
@@ -118,7 +118,7 @@ class Publishers:
         if self._wanted[self._external]:
             self._external.publish(time, self._cycle.external_effort(answer))
 
-    def _messages(self, time: int, answer: Answer) -> dict[Outgoing, Any]:
+    def _messages(self, time: int, answer: CycleAnswer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
         rows = {
             self._effort: (answer.actuated,),

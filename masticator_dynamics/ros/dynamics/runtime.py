@@ -16,7 +16,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.ros.common.status_reporter import NodeClock
-from masticator_dynamics.ros.dynamics.cycle import Answer, ExecutedMotion, FeedforwardCycle
+from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchInput
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
@@ -57,7 +57,7 @@ class DynamicsRuntime:
         self.cycle = self._new_cycle(
             self.bite, self.clamp, external=self.external, watch=self.watch
         )
-        self.answer: Answer | None = None
+        self.answer: CycleAnswer | None = None
         self.errors = 0  # cycles that failed
         self._node = node
         self.now = NodeClock(node)

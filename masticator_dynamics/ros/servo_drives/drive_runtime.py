@@ -14,7 +14,7 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal, Setpoint
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import Finding, Report
 from masticator_dynamics.drives.exchange import CyclicExchange, LoopCheck, SlowReading
 from masticator_dynamics.drives.following import plan_approach
@@ -165,7 +165,7 @@ class DriveRuntime(Runtime):
 
     def fail(self, reason: str) -> None:
         """Slow the drives down and make them torque-free."""
-        self._supervisor.stop(Finding('node', 'internal error', reason, Goal.STOPPED))
+        self._supervisor.stop(Finding('node', 'internal error', reason, DriveGoal.STOPPED))
 
     def _cycle(self, feedback: Feedback) -> Setpoint:
         self._topics.poll()

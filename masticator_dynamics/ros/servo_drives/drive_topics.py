@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError, Trend
-from masticator_dynamics.drives.drive_cycle import Feedback, Goal
+from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.drive_report import MOVING, Finding
 from masticator_dynamics.drives.state_machine import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -211,4 +211,4 @@ class Commanders:
         """Stop drives that are enabled while there is more than one."""
         conflict = self.conflict()
         if conflict and self._supervisor.report().phase in MOVING:
-            self._supervisor.stop(Finding('commands', 'commanders', conflict, Goal.STOPPED))
+            self._supervisor.stop(Finding('commands', 'commanders', conflict, DriveGoal.STOPPED))
