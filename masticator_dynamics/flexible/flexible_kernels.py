@@ -23,7 +23,7 @@ STEPS = 15  # of Newton's method; from a nearby pose three or four are needed
 SOLVED, OPEN, SINGULAR = 0, 1, 2
 
 
-class KernelArrays(NamedTuple):
+class Arrays(NamedTuple):
     """A model as arrays; n coordinates, N nodes, B bodies, P points, R constraint rows."""
 
     parent: IntArray  # (N,)

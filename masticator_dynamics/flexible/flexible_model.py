@@ -26,7 +26,7 @@ from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import flexible_kernels as kernels
-from masticator_dynamics.flexible.flexible_kernels import KernelArrays
+from masticator_dynamics.flexible.flexible_kernels import Arrays
 from masticator_dynamics.flexible.links import Beam, beams
 from masticator_dynamics.flexible.nodes import NodeTree, node_tree, pseudo_inertia
 
@@ -40,7 +40,7 @@ def pack(
     tree: NodeTree,
     coordinates: tuple[str, ...],
     stiffness: FloatArray,
-) -> KernelArrays:
+) -> Arrays:
     """Arrays of a model; ``stiffness`` (n,) is that of the coordinates.
 
     Parameters
@@ -85,7 +85,7 @@ def pack(
         stiffness,
         rotors,
     ]
-    return KernelArrays(*arrays)
+    return Arrays(*arrays)
 
 
 def structure_joints(structure: Structure) -> tuple[str, ...]:

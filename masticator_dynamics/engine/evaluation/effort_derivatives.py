@@ -18,7 +18,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
-from masticator_dynamics.engine.evaluation.shown import Arrays
+from masticator_dynamics.engine.evaluation.shown import ShownArrays
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
@@ -30,7 +30,7 @@ def _of_contacts(part: int) -> Any:
     return property(lambda self: self._contact_parts[part])
 
 
-class EffortDerivatives(Arrays):
+class EffortDerivatives(ShownArrays):
     """Efforts and contact multipliers at one state, or at many (a leading axis N).
 
     Derivatives are total ones along the closed loops: dependent joints, and their velocities and
@@ -94,7 +94,7 @@ def effort_derivatives(
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class AccelerationDerivatives(Arrays):
+class AccelerationDerivatives(ShownArrays):
     """Accelerations at one state, or at many (a leading axis N).
 
     Attributes

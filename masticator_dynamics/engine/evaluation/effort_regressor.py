@@ -15,14 +15,14 @@ from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_o
 from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.other_parameters import values_of
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
-from masticator_dynamics.engine.evaluation.shown import Arrays
+from masticator_dynamics.engine.evaluation.shown import ShownArrays
 from masticator_dynamics.engine.traced.regressor import regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Regressor(Arrays):
+class Regressor(ShownArrays):
     """Efforts and generalised forces per unit of each parameter, for one motion or for many.
 
     Attributes

@@ -50,7 +50,7 @@ class Shown:
         return f'<table><caption>{html.escape(self.title)}</caption>{head}{body}</table>'
 
 
-class Arrays:
+class ShownArrays:
     """Shows the names and shapes of the arrays that an object has."""
 
     def __repr__(self) -> str:
