@@ -130,6 +130,19 @@ def test_a_force_sensor_that_errs(run, tmp_path, recorded) -> None:
     assert offset and float(offset[1]) == pytest.approx(OFFSET, abs=0.1)
 
 
+def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone) -> None:
+    """The same numbers as without it."""
+    noise = 0.3 * np.random.default_rng(3).normal(size=(len(alone[0]), 6))
+    numbers = []
+    for name, wrench in (('with', noise), ('without', None)):
+        (tmp_path / name).mkdir()
+        log = write_log(tmp_path / f'{name}.csv', alone, wrench)
+        said = identified(run, log, tmp_path / name)
+        assert ('the force sensor shows noise alone' in said) is (wrench is not None)
+        numbers.append(Mechanism.load(str(tmp_path / name / 'mine.yaml')).parameters(friction=True))
+    assert numbers[0] == numbers[1]
+
+
 def test_a_recording_of_ros(run, tmp_path, alone) -> None:
     """The same numbers as from a table of the same rows; the topic is found by its joints."""
     time, position, told, *_ = alone
