@@ -59,7 +59,8 @@ def hidden(
     links = ['mandible', *(f'crank_{k}_link' for k in range(1, 7))]
     links += [f'coupler_{k}' for k in range(1, 7)]
     laws = {n: a.get('friction', {}) for n, a in content['actuators'].items()}
-    thick = [link for link in links if not link.startswith('coupler')]
+    # Couplers are lines along x: their centres are on it.
+    along = {link: [1.0, 0.0, 0.0] if link.startswith('coupler') else [1.0] * 3 for link in links}
     bearings = {n: law['coulomb'] * law['radius'] for n, law in laws.items() if law}
     return Hidden(
         other(dict.fromkeys(links, 1.0), inertia),
@@ -67,7 +68,7 @@ def hidden(
         other({n: j['damping'] for n, j in content['joints'].items()}, friction),
         other(bearings, friction),
         other({c['name']: c['friction']['coulomb'] for c in content['contacts']}, friction),
-        {link: (centre * drawn(3)).tolist() for link in thick} if centre else {},
+        {n: (centre * np.array(axes) * drawn(3)).tolist() for n, axes in along.items() if centre},
     )
 
 

@@ -48,7 +48,7 @@ SECONDS = float(os.environ.get('IDENTIFY_SECONDS', '14'))
 NOISE = float(os.environ.get('IDENTIFY_NOISE', '0'))
 NORMAL = bool(os.environ.get('IDENTIFY_NORMAL'))
 GOAL = {CONSTANT: 0.012, LOADED: 0.02}
-CENTRE = 0.0025  # m, by root 3: standard deviation of centres of jaw and cranks
+CENTRE = 0.0025  # m, by root 3: standard deviation of centres
 LEVER = 0.03  # m, of the noise of a sensor's torques to that of its forces
 MANY = 10  # robots that tell what share of intervals holds the truth
 
