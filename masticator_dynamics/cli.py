@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import io
@@ -149,10 +150,12 @@ def _asking(message: str, arguments: Sequence[str] | None) -> str:
     if 'No such file' not in message and 'does not exist' not in message:
         return message
     for path in map(pathlib.Path, sys.argv[1:] if arguments is None else arguments):
-        if str(path) in message and path.parent.is_dir() and not path.exists():
-            beside = itertools.islice((file.name for file in path.parent.iterdir()), _MOST_FILES)
-            for near in difflib.get_close_matches(path.name, beside, 1, _SIMILAR):
-                return f'{message.rstrip(".")}; is {str(path.with_name(near))!r} meant?'
+        if f'{path}: ' in message or f"'{path}'" in message:
+            with contextlib.suppress(OSError):  # a folder that must not be read
+                beside = [] if path.exists() else path.parent.iterdir()
+                names = [file.name for file in itertools.islice(beside, _MOST_FILES)]
+                for near in difflib.get_close_matches(path.name, names, 1, _SIMILAR):
+                    return f'{message.rstrip(".")}; is {str(path.with_name(near))!r} meant?'
     return message
 
 

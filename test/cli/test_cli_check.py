@@ -189,5 +189,8 @@ def test_a_misspelt_path_is_answered_with_the_nearest_beside_it(run, copy) -> No
     assert f'{wrong}: No such file or directory; is {str(copy)!r} meant?' in answer.err
     answer = run('demo', '--incisor', wrong)
     assert answer.status == 2 and f'does not exist; is {str(copy)!r} meant?' in answer.err
+    copy.write_text(copy.read_text().replace('urdf: ', 'urdf: no'))
+    answer = run('check', copy)
+    assert answer.status == 2 and 'No such file' in answer.err and 'meant' not in answer.err
     answer = run('check', copy.with_name('else.yaml'))
     assert answer.status == 2 and 'meant' not in answer.err
