@@ -43,6 +43,7 @@ _NOT_NEGATIVE = (
     'damping',
     'friction',
 )
+_EXACT = 1e-11  # of the solver: rounding of a recording must not show in the numbers
 _ROOM = 1e-3  # of a body's own pseudo-inertia, that rounding must not use up
 _ROUNDING = 1e-6  # of what is believed, or of a body: left by the solver
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
@@ -99,6 +100,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     weight = learnt.information / np.diag(learnt.information).max()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _EXACT
     solution = clarabel.DefaultSolver(
         sparse.csc_matrix(np.triu(weight)), -weight @ learnt.amounts,
         sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds), cones, settings,
