@@ -141,7 +141,7 @@ def bias(m, pose, v):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    X
+    m : Arrays
         The model.
     pose : tuple of array
         Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
@@ -189,7 +189,7 @@ def dynamics(m, pose, motion, q, v):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    X
+    m : Arrays
         The model.
     pose : tuple of array
         Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
@@ -261,7 +261,7 @@ def constraints(m, pose, n):  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    X
+    m : Arrays
         The model.
     pose : tuple of array
         Origins (N, 3), rotations (N, 3, 3) and Jacobians of the nodes in the base.
@@ -329,7 +329,7 @@ def equations(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-def
 
     Parameters
     ----------
-    X
+    m : Arrays
         The model.
     guess : (n,) array
         A pose nearby.
@@ -371,7 +371,7 @@ def acceleration(m, guess, free, free_rate, effort):  # type: ignore[no-untyped-
 
     Parameters
     ----------
-    X
+    m : Arrays
         The model.
     guess : (n,) array
         A pose nearby.

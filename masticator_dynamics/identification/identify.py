@@ -239,7 +239,8 @@ def identify(
     held_out : RobotLog
         To judge by: not learnt from.
     beliefs : Beliefs, optional
-        How far the description may err.
+        How far the description may err. A force sensor that is taken as true and shows noise alone
+        is left out.
     cutoff : float
         Of the filter, Hz: above what moves, below what only shakes.
     progress : callable
@@ -252,15 +253,15 @@ def identify(
     InputError
         For a recording from which nothing can be learnt; says what was seen.
     """
-    mechanism = Mechanism(with_motor_friction(description))
+    mechanism, beliefs = Mechanism(with_motor_friction(description)), beliefs or Beliefs()
     measured, judged = (
         measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
         for part in (log, held_out)
     )
-    if measured.senses_noise_alone and not (beliefs and beliefs.sensor):
+    if measured.senses_noise_alone and not beliefs.sensor:
         measured = dataclasses.replace(measured, wrench=None)  # it would only add its noise
     usual = usual_sizes(mechanism, measured)
-    unknowns = unknowns_of(mechanism, beliefs or Beliefs(), usual)
+    unknowns = unknowns_of(mechanism, beliefs, usual)
     present = mechanism
     for _ in range(passes(description)):
         training = equations(present, measured, unknowns, usual, progress)

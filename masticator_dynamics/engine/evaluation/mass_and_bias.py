@@ -16,9 +16,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.status import WEAK_ACTUATION
-from masticator_dynamics.engine.traced.equations_of_motion import (
-    TracedEquationsOfMotion as RecordedEquations,
-)
+from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
@@ -39,7 +37,7 @@ def equations_code(kernels: Kernels) -> RowCode:
     Outputs are whether they are valid, status, block and amount of a failure, then :func:`parts`.
     """
 
-    def found(run: RecordedEquations, y_dot: Vector) -> list[Any]:
+    def found(run: TracedEquationsOfMotion, y_dot: Vector) -> list[Any]:
         mass = [x for row in run.mass for x in row]
         return [*mass, *run.bias(), *run.gravity(), *run.energy(y_dot)]
 
@@ -55,7 +53,7 @@ def _code(
     kind: str,
     kernels: Kernels,
     outputs: int,
-    found: Callable[[RecordedEquations, Vector], list[Any]],
+    found: Callable[[TracedEquationsOfMotion, Vector], list[Any]],
 ) -> RowCode:
     freedoms, inputs = kernels.freedoms, kernels.freedoms + kernels.tree
 
@@ -64,7 +62,7 @@ def _code(
         y_dot, q = given[:freedoms], given[freedoms:inputs]
         y = [q[structure.index(name)] for name in description.independent]
         motion, wrench = (y, y_dot, [0.0] * freedoms), [0.0] * 6
-        run = RecordedEquations(description, structure, given, motion, wrench, (), False, q)
+        run = TracedEquationsOfMotion(description, structure, given, motion, wrench, (), False, q)
         numbers = found(run, y_dot)
         return [run.valid(), 0.0, -1.0, 0.0, *numbers]
 

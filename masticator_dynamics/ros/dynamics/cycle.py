@@ -174,7 +174,7 @@ class Ahead:
     ----------
     basis : tuple
         What it was computed for; valid as long as this holds.
-    X
+    answer : CycleAnswer or None
         Without wrenches; None if that has to wait.
     cut : bool
         Whether the efforts are beyond the clamp's limits.
