@@ -257,7 +257,11 @@ def import_(
         actuated=actuated or (), independent=independent or (), locked=lock or (),
         platform=platform, arguments=arguments, ignore=ignore,
     )  # fmt: skip
-    loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
+    try:
+        loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
+    except DescriptionError as error:
+        reason = f'the description made of it cannot be used: {error.reason}'
+        raise DescriptionError(source, error.key, reason) from error
     with results_in(path) as work:
         write_text(str(work / f'{path.name}.urdf'), made.urdf)
         write_text(str(work / file.name), made.yaml)

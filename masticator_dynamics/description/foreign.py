@@ -9,6 +9,7 @@ with a warning; those that look misspelt are refused, since ignoring them could 
 import dataclasses
 import difflib
 import pathlib
+import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
@@ -114,6 +115,8 @@ def _check_read(
     """Refuse an element that is there twice or says nothing; yield what of it is not read."""
     tag = str(child.tag)
     for name in child.attrib.keys() - _ATTRIBUTES.get(tag, child.attrib.keys()):
+        if name == 'rpy' and re.fullmatch(r'[\s0.+-]*', child.get(name, '')):
+            continue  # files of ROS 1 turn axes by nothing
         if tag != 'dynamics':
             known = ', '.join(sorted(_ATTRIBUTES[tag]))
             raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {known}')

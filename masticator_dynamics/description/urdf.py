@@ -313,11 +313,13 @@ def _unlimited(bound: float) -> float:
 def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
     if link.inertial is None:
         return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
+    key = f'link {link.name}'
+    if link.inertial.inertia is None:
+        raise DescriptionError(file, key, 'its <inertial> has no <inertia>')
     position, rotation = _placement(link.inertial.origin)
     with np.errstate(invalid='ignore'):
         tensor = rotation @ np.array(link.inertial.inertia.to_matrix(), dtype=float) @ rotation.T
     mass = float(link.inertial.mass)
-    key = f'link {link.name}'
     if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
         raise DescriptionError(file, key, 'inertial is not finite')
     _check_distance(position, file, key, 'centre of mass')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import re
@@ -11,20 +12,30 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from xml.etree import ElementTree
 
 import xacro
 
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.share import share_directory
-from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION
+from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, NOT_XML
 
 _TIME, _WALL = 10, 60.0  # s of processor time, and of wall time; files of this package take 0.1 s
 _MEMORY = 1_000_000_000  # bytes
 _PROGRAM = """
-import json, resource, sys
-seconds, memory, largest, file, arguments = json.loads(sys.argv[1])
+import json, resource, sys, types
+seconds, memory, largest, file, arguments, beside = json.loads(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+try:
+    from ament_index_python import packages
+    installed = packages.get_package_share_directory
+except ImportError:
+    packages = types.ModuleType('packages')
+    sys.modules['ament_index_python'] = sys.modules['ament_index_python.packages'] = packages
+    def installed(name):
+        raise LookupError(f"package '{name}' not found")
+packages.get_package_share_directory = lambda name: beside.get(name) or installed(name)
 try:
     import xacro
     text = xacro.process_file(file, mappings=arguments).toxml().encode()
@@ -79,7 +90,8 @@ def _is_ours(file: pathlib.Path, arguments: Mapping[str, str]) -> bool:
 def _expand_apart(
     file: pathlib.Path, arguments: Mapping[str, str]
 ) -> tuple[str, list[pathlib.Path]]:
-    task = json.dumps([_TIME, _MEMORY, LARGEST_DESCRIPTION, str(file), dict(arguments)])
+    beside = _packages_beside(file.absolute())
+    task = json.dumps([_TIME, _MEMORY, LARGEST_DESCRIPTION, str(file), dict(arguments), beside])
     # -P: a file in the current folder must not be imported instead of a module of that name.
     command = [sys.executable, '-P', '-c', _PROGRAM, task]
     try:
@@ -95,13 +107,25 @@ def _expand_apart(
     raise _refusal(file, lines[-1] if lines else f'ended with status {done.returncode}')
 
 
+def _packages_beside(file: pathlib.Path) -> dict[str, str]:
+    """Folders of the ROS package that a file lies in, and of those beside it, by name."""
+    home = next((k for k in file.parents if (k / 'package.xml').is_file()), None)
+    found: dict[str, str] = {}
+    for manifest in (*home.parent.glob('*/package.xml'), home / 'package.xml') if home else ():
+        with contextlib.suppress(OSError, *NOT_XML):
+            name = (ElementTree.parse(manifest).findtext('name') or '').strip()
+            found[name] = str(manifest.parent)
+    return found
+
+
 def _refusal(file: pathlib.Path, reason: str) -> DescriptionError:
     reason = ' '.join(reason.split())
     if _NO_PACKAGE.search(reason):
         wanted = _FIND.findall(file.read_text(encoding='utf-8', errors='replace'))
         found = ', '.join(dict.fromkeys(wanted)) or '$(find ...) in a file that it includes'
         reason = (
-            f'{found} is looked for in ROS workspaces, and not found: source the setup.bash of the '
-            'one that has it, or write the folder of the package in its place'
+            f'{found} is looked for in ROS workspaces and beside the package of the file, and not '
+            'found: source the setup.bash of the workspace that has it, or write the folder of the '
+            'package in its place'
         )
     return DescriptionError(file, '', f'xacro: {reason}')

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import pathlib
+import re
 import stat
 from xml.etree import ElementTree
 
@@ -46,7 +47,9 @@ NOT_XML = (ElementTree.ParseError, LookupError, ValueError)
 
 
 def root_element(content: str | bytes, file: pathlib.Path, kind: str) -> ElementTree.Element:
-    """The root element of an XML file.
+    """The root element of an XML file; prefixes that are not declared stand for themselves.
+
+    Gazebo and Drake read such files, too.
 
     Parameters
     ----------
@@ -62,7 +65,22 @@ def root_element(content: str | bytes, file: pathlib.Path, kind: str) -> Element
     DescriptionError
         When it is not XML.
     """
+    content = content if isinstance(content, bytes) else content.encode()
     try:
-        return ElementTree.fromstring(content if isinstance(content, bytes) else content.encode())
+        return ElementTree.fromstring(_declared(content))
     except NOT_XML as error:
         raise DescriptionError(file, '', f'{kind}: not XML: {error}') from error
+
+
+_ROOT = re.compile(rb'(?:\s|<\?.*?\?>|<!--.*?-->)*<[\w:.-]+', re.DOTALL)
+_PREFIX = re.compile(rb'[<\s](?!xml)([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*(?=[^<]*>)')
+
+
+def _declared(content: bytes) -> bytes:
+    """An XML file in which all prefixes of elements and attributes are declared."""
+    root = _ROOT.match(content)
+    missing = {p for p in _PREFIX.findall(content) if b'xmlns:' + p not in content}
+    if root is None or not missing:
+        return content
+    added = b''.join(b' xmlns:%b="%b"' % (prefix, prefix) for prefix in sorted(missing))
+    return content[: root.end()] + added + content[root.end() :]

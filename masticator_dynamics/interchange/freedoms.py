@@ -76,8 +76,23 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
     # Where no motors are named, what hangs on one joint alone is a tool rather than a rod; where
     # something was left out, that may hold it.
     trusted = bool(driven) and not kinematics.model.untied
-    spins = [_is_idle(kinematics, q, motion, trusted) for motion in separate.T]
-    return [kinematics.names[j] for j, spin in zip(joints, spins, strict=True) if spin]
+    # An arm with parallel axes that no motors are named for can move so, too: it has no loops.
+    in_loops = _in_loops(kinematics)
+    return [
+        kinematics.names[j]
+        for j, motion in zip(joints, separate.T, strict=True)
+        if (driven or in_loops.intersection(np.flatnonzero(np.abs(motion) > _STILL)))
+        and _is_idle(kinematics, q, motion, trusted)
+    ]
+
+
+def _in_loops(kinematics: LoopKinematics) -> set[int]:
+    """Joints between the two ends of a loop."""
+    tree, found = kinematics.tree, set[int]()
+    for loop in kinematics.model.loops:
+        ends = (tree.supports(tree.frames[end.link].body) for end in (loop.first, loop.second))
+        found |= set.symmetric_difference(*ends)
+    return found
 
 
 def _is_idle(kinematics: LoopKinematics, q: Array, motion: Array, trusted: bool) -> bool:

@@ -172,6 +172,8 @@ def import_robot(
         model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
         model.name = name
         hang_free_bodies(model)
+        if not any(joint.type in MOVING_TYPES for joint in model.joints):
+            raise DescriptionError(path, 'joints', 'nothing with mass moves in it')
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
         require_moving(model, 'lock', locked)

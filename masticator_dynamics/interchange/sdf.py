@@ -10,6 +10,7 @@ Elements of SDF that tie parts of a robot and are not read.
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree
@@ -51,6 +52,10 @@ READ = {
     'link', 'joint', 'pose', 'static', 'self_collide', 'frame', 'gripper', 'enable_wind', 'model',
     'include', 'plugin', 'drake:ball_constraint',
 }  # fmt: skip
+_UNLIMITED = {
+    'lower': -math.inf, 'upper': math.inf, 'effort': math.inf, 'velocity': math.inf,
+}  # fmt: skip
+_INFINITE = {-math.inf: ('-inf', '-infinity'), math.inf: ('inf', 'infinity')}
 _WORLD = 'Read are joints within a model: put the models into one'
 
 
@@ -183,6 +188,13 @@ class _SdfReader:
     def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
         text = element.findtext(path)
         return default if text is None else numbers_in(text, 1, self.file, f'{place} {path}')[0]
+
+    def _limit(self, axis: ElementTree.Element, path: str, unlimited: float, place: str) -> float:
+        """A limit of an axis, which may be infinite, as newer versions write it."""
+        text = (axis.findtext(path) or '').strip().lower().removeprefix('+')
+        if text in _INFINITE[unlimited]:
+            return unlimited
+        return self._number(axis, path, unlimited, place)
 
     # Parts
 
@@ -350,10 +362,10 @@ class _SdfReader:
         axis = element.find(tag)
         if axis is None:
             return
-        lower = self._number(axis, 'limit/lower', -np.inf, place)
-        upper = self._number(axis, 'limit/upper', np.inf, place)
-        effort = self._number(axis, 'limit/effort', -1.0, place)
-        velocity = self._number(axis, 'limit/velocity', -1.0, place)
+        lower, upper, effort, velocity = (
+            self._limit(axis, f'limit/{key}', unlimited, place)
+            for key, unlimited in _UNLIMITED.items()
+        )
         self.model.change(
             name,
             lower=lower if lower > -1e15 else -np.inf,

@@ -105,6 +105,8 @@ class SdfJoints:
             self.frames.link_of(scope.absolute((joint.findtext(tag) or '').strip()), place)
             for tag in ('parent', 'child')
         ]
+        if ends[0] == ends[1]:
+            raise DescriptionError(self.file, place, f'it ties {ends[0]!r} to itself')
         for element in joint:
             if (tag := tag_of(element)) not in _PARTS:
                 # Drake's give the joint other frames than its links have.

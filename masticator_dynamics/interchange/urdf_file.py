@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
 from masticator_dynamics.description.foreign import KNOWN
-from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.description.urdf import MOVING_TYPES, Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import root_element
@@ -103,15 +103,16 @@ def read_urdf(
     _close_frames(tree, model, unread)
     model.shapes = {
         str(link.get('name')): [*link.findall('visual'), *link.findall('collision')]
-        for link in ElementTree.fromstring(text.encode()).findall('link')
+        for link in root_element(text, file, 'URDF').findall('link')
     }
     for loop in model.loops:
         for frame in (loop.first, loop.second):
             if frame.link not in model.links:
                 reason = f'link {frame.link!r} does not exist in the URDF'
                 raise DescriptionError(file, loop.name, reason)
-    model.damping = {joint.name: joint.damping for joint in tree.joints if joint.damping}
-    model.dry = {joint.name: joint.friction for joint in tree.joints if joint.friction}
+    moving = [joint for joint in tree.joints if joint.type in MOVING_TYPES]
+    model.damping = {joint.name: joint.damping for joint in moving if joint.damping}
+    model.dry = {joint.name: joint.friction for joint in moving if joint.friction}
     read_motors(root, model, unread, transmissions)
     return model
 

@@ -238,3 +238,15 @@ def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
     (tmp_path / 'a.xml').write_text(MJCF)
     answer = run('import', tmp_path / 'a.xml', '--output', tmp_path / 'made')
     assert answer.status == 2 and "pip install 'masticator_dynamics[import]'" in answer.err
+
+
+def test_a_choice_that_leaves_joints_open(run, tmp_path: pathlib.Path) -> None:
+    """The file that is named is the one that is there."""
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    answer = run(
+        'import', tmp_path / 'robot.urdf', '--output', tmp_path / 'mine', '--independent', 'motor_1'
+    )
+    assert answer.status == 2 and len(answer.err.splitlines()) == 1
+    assert 'robot.urdf: closures, contacts, independent: the description made of it' in answer.err
+    assert '2 constraint equations for 3 dependent joints' in answer.err
+    assert not (tmp_path / 'mine').exists()

@@ -1,0 +1,144 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Files that their own tools read although something in them is loose, missing or redundant."""
+
+from __future__ import annotations
+
+import pathlib
+
+import numpy as np
+import pinocchio
+import pytest
+
+from interchange import five_bars
+from interchange.test_five_bar import MOTORS, Write, effort_at_home, write
+from interchange.test_ties import ARM, AXIS, BOB, LOOP, sdf_with
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.robot_import import import_description, import_robot
+
+__all__ = ['write']
+XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+
+
+def test_infinite_limits_of_sdf(write: Write) -> None:
+    """As SDF 1.9 and its converter write them; other infinities are no limits."""
+    limit = '<limit><lower>-inf</lower><upper>inf</upper><velocity>inf</velocity>{}</limit></axis>'
+    text = ARM.replace('</axis>', limit.format('<effort>+Infinity</effort>'), 1)
+    joints = {joint.name: joint for joint in import_description(write('a.sdf', text)).tree.joints}
+    ja = joints['ja']
+    assert (ja.lower, ja.upper, ja.velocity, ja.effort) == (-np.inf, np.inf, np.inf, np.inf)
+    for old, new in (('>-inf<', '>inf<'), ('>inf<', '>-inf<'), ('>-inf<', '>nan<')):
+        with pytest.raises(DescriptionError, match='joint ja limit/.* is not a finite number'):
+            import_robot(write('b.sdf', text.replace(old, new)), 'b')
+
+
+def test_a_joint_does_not_tie_a_link_to_itself(write: Write) -> None:
+    text = sdf_with('<frame name="f" attached_to="rod_1"/>' + BOB.replace('bob', 'f').format(
+        'revolute', AXIS.format('') + '</joint>').partition('/>')[2])  # fmt: skip
+    with pytest.raises(DescriptionError, match="joint swing: it ties 'rod_1' to itself"):
+        import_robot(write('a.sdf', text), 'a')
+
+
+def test_prefixes_that_are_not_declared(write: Write) -> None:
+    """Gazebo and Drake read them; in comments before the root there may be anything."""
+    ball = (
+        '<drake:ball_constraint name="pin"><drake:ball_constraint_body_A name="rod_1"/>'
+        '<drake:ball_constraint_body_B name="rod_2"/><drake:ball_constraint_p_AP value="{} {} 0"/>'
+        '<drake:ball_constraint_p_BQ value="{} {} 0"/></drake:ball_constraint>'
+    ).format(*five_bars.PIN[1], *five_bars.PIN[2])
+    declared = five_bars.urdf(ball + five_bars.TRANSMISSIONS)
+    loose = declared.replace(' xmlns:drake="http://drake.mit.edu"', ' mine:note="a"')
+    assert 'xmlns' not in loose
+    found = [
+        effort_at_home(write(f'{name}.urdf', text))
+        for name, text in (('a', declared), ('b', '<!-- <b> c:d="e" -->' + loose))
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+    sdf = write('c.sdf', sdf_with('<drake:joint name="flat" type="planar"/>').replace(
+        ' xmlns:drake="http://drake.mit.edu"', ''))  # fmt: skip
+    with pytest.raises(DescriptionError, match="drake:joint flat: its type 'planar'"):
+        import_robot(sdf, 'c')
+
+
+def test_an_inertial_without_inertia(write: Write) -> None:
+    text = five_bars.urdf(LOOP)
+    begin = text.index('<inertia ', text.index('"crank_2"'))
+    cut = text[:begin] + text[text.index('/>', begin) + 2 :]
+    with pytest.raises(DescriptionError, match='link crank_2: its <inertial> has no <inertia>'):
+        import_robot(write('a.urdf', cut), 'a')
+
+
+def test_losses_of_a_fixed_joint(write: Write) -> None:
+    text = five_bars.urdf(LOOP)
+    old = '<child link="effector"/>'
+    assert old in text
+    loose = text.replace(old, f'{old}<dynamics damping="0.7" friction="0.1"/>')
+    made = import_description(write('a.urdf', loose))
+    assert made.joints == import_description(write('a.urdf', text)).joints
+
+
+@pytest.mark.parametrize('turn', ['0 0 0', '0.0 -0 0', '0 0 0.1'])
+def test_axes_with_angles(write: Write, turn: str) -> None:
+    """Files of ROS 1 have some; only those that turn nothing are left out."""
+    path = write('a.urdf', five_bars.urdf(LOOP).replace('<axis ', f'<axis rpy="{turn}" ', 1))
+    if turn.endswith('0.1'):
+        with pytest.raises(DescriptionError, match='rpy of <axis> is not one of xyz'):
+            import_robot(path, 'a')
+    else:
+        plain = import_robot(write('b.urdf', five_bars.urdf(LOOP)), 'a')
+        assert import_robot(path, 'a').urdf == plain.urdf
+
+
+def test_an_arm_that_stands_straight(write: Write) -> None:
+    """Its parallel axes could spin links between them; without loops that is how an arm moves."""
+    links = ''.join(
+        f'<link name="l{k}"><inertial><origin xyz="0 0.01 0.1"/><mass value="1"/><inertia '
+        'ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        for k in range(7)
+    )
+    joints = ''.join(
+        f'<joint name="j{k}" type="continuous"><parent link="l{k}"/><child link="l{k + 1}"/>'
+        f'<origin xyz="0 0 0.2"/><axis xyz="{axis}"/></joint>'
+        for k, axis in enumerate(('0 0 1', '0 1 0', '0 0 1', '0 1 0', '0 0 1', '0 0 1'))
+    )
+    path = write('arm.urdf', f'<robot name="arm">{links}{joints}</robot>')
+    arm = Mechanism(import_description(path))
+    assert sorted(arm.independent) == [f'j{k}' for k in range(6)] == sorted(arm.actuated)
+    model = pinocchio.buildModelFromUrdf(str(path))
+    model.gravity.linear = np.array(arm.description.gravity)
+    rng = np.random.default_rng(5)
+    q, v, a = rng.uniform(-1.0, 1.0, (3, 6))
+    circle = np.array([f(angle) for angle in q for f in (np.cos, np.sin)])
+    expected = pinocchio.rnea(model, model.createData(), circle, v, a)
+    order = [int(name[1:]) for name in arm.independent]
+    found = arm.feedforward(q[order], v[order], a[order]).actuated
+    by_joint = dict(zip(arm.actuated, found, strict=True))
+    assert [by_joint[f'j{k}'] for k in range(6)] == pytest.approx(expected, abs=1e-9)
+
+
+def test_nothing_that_moves_in_a_loop(write: Write) -> None:
+    text = ARM.replace('"revolute"', '"fixed"').replace('</model>', (
+        '<joint name="again" type="fixed"><parent>world</parent><child>b</child></joint></model>'
+    ))  # fmt: skip
+    with pytest.raises(DescriptionError, match='joints: nothing with mass moves in it'):
+        import_robot(write('a.sdf', text), 'a')
+
+
+@pytest.mark.parametrize('package', ['mine', 'beside'])
+def test_packages_that_are_where_the_file_is(tmp_path: pathlib.Path, package: str) -> None:
+    """$(find ...) of the package that a file lies in, and of its neighbours, without ROS."""
+    for name in ('mine', 'beside'):
+        (tmp_path / f'{name}_folder' / 'urdf').mkdir(parents=True)
+        manifest = f'<package format="3"><name>{name}</name></package>'
+        (tmp_path / f'{name}_folder' / 'package.xml').write_text(manifest)
+    (tmp_path / 'broken').mkdir()
+    (tmp_path / 'broken' / 'package.xml').write_text('<package>')
+    plain = five_bars.urdf(LOOP)
+    inner = plain[plain.index('<link') :].removesuffix('</robot>')
+    part = tmp_path / f'{package}_folder' / 'urdf' / 'part.xacro'
+    part.write_text(f'<robot {XACRO}>{inner}</robot>')
+    file = tmp_path / 'mine_folder' / 'urdf' / 'robot.urdf.xacro'
+    include = f'<xacro:include filename="$(find {package})/urdf/part.xacro"/>'
+    file.write_text(f'<robot name="five_bar" {XACRO}>{include}</robot>')
+    assert sorted(Mechanism(import_description(file)).actuated) == sorted(MOTORS)
