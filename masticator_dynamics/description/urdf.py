@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
+_NO_MOMENT = 1e-9  # kg m^2; of a moment below this, a thousand-millionth is rounding
 FARTHEST = 1e6  # m; at larger distances, rounding opens loops by more than they may be
 _NAMESPACE = re.compile(r"""(<robot\b[^>]*?)\s+xmlns\s*=\s*(?:"[^"]*"|'[^']*')""")
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
@@ -326,7 +327,7 @@ def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
     if mass < 0.0:
         raise DescriptionError(file, key, f'mass {mass} kg is negative')
     principal = np.linalg.eigvalsh(tensor)
-    if principal[0] < -1e-9 * max(principal[2], 1e-300):
+    if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT):
         raise DescriptionError(file, key, f'inertia has the principal moment {principal[0]} kg m^2')
     return Inertia(mass, position, tensor)
 

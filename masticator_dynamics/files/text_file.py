@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pathlib
@@ -47,9 +48,7 @@ NOT_XML = (ElementTree.ParseError, LookupError, ValueError)
 
 
 def root_element(content: str | bytes, file: pathlib.Path, kind: str) -> ElementTree.Element:
-    """The root element of an XML file; prefixes that are not declared stand for themselves.
-
-    Gazebo and Drake read such files, too.
+    """The root element of an XML file, or of one that Gazebo and Drake read though it is none.
 
     Parameters
     ----------
@@ -66,21 +65,35 @@ def root_element(content: str | bytes, file: pathlib.Path, kind: str) -> Element
         When it is not XML.
     """
     content = content if isinstance(content, bytes) else content.encode()
+    with contextlib.suppress(*NOT_XML):
+        return ElementTree.fromstring(content)
     try:
-        return ElementTree.fromstring(_declared(content))
+        return ElementTree.fromstring(_mended(content))
     except NOT_XML as error:
         raise DescriptionError(file, '', f'{kind}: not XML: {error}') from error
 
 
-_ROOT = re.compile(rb'(?:\s|<\?.*?\?>|<!--.*?-->)*<[\w:.-]+', re.DOTALL)
-_PREFIX = re.compile(rb'[<\s](?!xml)([A-Za-z_][\w.-]*):[A-Za-z_][\w.-]*(?=[^<]*>)')
+# None of them looks far ahead: what is no XML may be anything.
+_LATE = re.compile(rb'(\s+)(<\?xml[^>]*>)')
+_HEAD = re.compile(rb'(?:\s|<\?[^>]*>)*<[\w:.-]+')
+_TAG = re.compile(rb'<[A-Za-z_][^<>]*>')
+_PREFIX = re.compile(rb'[<\s](?!xml)([A-Za-z_][\w.-]*):[A-Za-z_]')
 
 
-def _declared(content: bytes) -> bytes:
-    """An XML file in which all prefixes of elements and attributes are declared."""
-    root = _ROOT.match(content)
-    missing = {p for p in _PREFIX.findall(content) if b'xmlns:' + p not in content}
-    if root is None or not missing:
+def _mended(content: bytes) -> bytes:
+    """XML without comments, which may hold ``--`` or come first, and with all prefixes declared.
+
+    A prefix that is not declared stands for itself. Lines keep their numbers.
+    """
+    kept, *others = content.split(b'<!--')
+    ends = (other.partition(b'-->') for other in others)
+    content = kept + b''.join(b'\n' * comment.count(b'\n') + rest for comment, _, rest in ends)
+    if late := _LATE.match(content):
+        content = late[2] + late[1] + content[late.end() :]
+    declared = set(re.findall(rb'xmlns:([\w.-]+)', content))
+    used = {prefix for tag in _TAG.finditer(content) for prefix in _PREFIX.findall(tag[0])}
+    head = _HEAD.match(content)
+    if head is None:
         return content
-    added = b''.join(b' xmlns:%b="%b"' % (prefix, prefix) for prefix in sorted(missing))
-    return content[: root.end()] + added + content[root.end() :]
+    added = b''.join(b' xmlns:%b="%b"' % (name, name) for name in sorted(used - declared))
+    return content[: head.end()] + added + content[head.end() :]

@@ -72,11 +72,28 @@ def read_root(file: pathlib.Path) -> ElementTree.Element:
         raise DescriptionError(
             file, '', f'SDF version {version!r} is not one of {known}; convert it with `gz sdf -p`'
         )
+    if version in VERSIONS[:4]:
+        _rename_namesakes(root)
     if version in ('1.3', '1.4'):
         for axis in root.iterfind('.//joint/*'):
             if axis.tag in ('axis', 'axis2'):
                 ElementTree.SubElement(axis, 'use_parent_model_frame').text = '1'
     return root
+
+
+def _rename_namesakes(root: ElementTree.Element) -> None:
+    """Rename links that are called like a joint of their model, as SDF before 1.7 allows."""
+    for model in root.iter('model'):
+        joints = model.findall('joint')
+        taken = {joint.get('name') for joint in joints}
+        ends = [end for joint in joints for end in joint if end.tag in ('parent', 'child')]
+        for link in model.findall('link'):
+            name = link.get('name')
+            if name in taken:
+                link.set('name', f'{name}_link')
+                for end in ends:
+                    if (end.text or '').strip() == name:
+                        end.text = f'{name}_link'
 
 
 class SdfFrames:

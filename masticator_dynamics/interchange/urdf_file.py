@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -57,6 +58,14 @@ _READ = (
 _MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asset', 'contact')
 
 
+class _Held(NamedTuple):
+    """A joint that follows none, the fixed one of itself and its leader, and its position."""
+
+    joint: str
+    fixed: str
+    position: float
+
+
 def read_urdf(
     file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
     transmissions: bool = True,
@@ -86,6 +95,7 @@ def read_urdf(
     floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
     for joint in floating:
         joint.set('type', 'fixed')
+    held = list(_mimics_of_fixed_joints(root, unread))
     loops = list(_loops(root, unread))
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(
@@ -99,6 +109,11 @@ def read_urdf(
     model.couplings = [
         JointCoupling.mimic(m.joint, m.other, m.multiplier, m.offset) for m in tree.mimics
     ]
+    for name, fixed, position in held:
+        if model.has_moving(name):
+            model.lock(name, position)
+            name = f'{name} is held at {position:g}: it'
+        model.notes.append(f'joint {name} follows no other, since {fixed} is fixed')
     _read_gazebo(root, tree, model, unread)
     _close_frames(tree, model, unread)
     model.shapes = {
@@ -115,6 +130,20 @@ def read_urdf(
     model.dry = {joint.name: joint.friction for joint in moving if joint.friction}
     read_motors(root, model, unread, transmissions)
     return model
+
+
+def _mimics_of_fixed_joints(root: ElementTree.Element, unread: Unread) -> Iterator[_Held]:
+    """Remove every ``<mimic>`` in or of a fixed joint; yield which it is and where it holds one."""
+    joints = {str(joint.get('name')): joint for joint in root.findall('joint')}
+    for name, joint in joints.items():
+        mimic = joint.find('mimic')
+        leader = '' if mimic is None else str(mimic.get('joint'))
+        rigid = [k for k in (name, leader) if k in joints and joints[k].get('type') == 'fixed']
+        if mimic is not None and rigid:
+            joint.remove(mimic)
+            offset = mimic.get('offset', '0')
+            place = f'joint {name} mimic offset'
+            yield _Held(name, rigid[0], numbers_in(offset, 1, unread.file, place)[0])
 
 
 def _names(root: ElementTree.Element) -> set[str]:

@@ -142,3 +142,68 @@ def test_packages_that_are_where_the_file_is(tmp_path: pathlib.Path, package: st
     include = f'<xacro:include filename="$(find {package})/urdf/part.xacro"/>'
     file.write_text(f'<robot name="five_bar" {XACRO}>{include}</robot>')
     assert sorted(Mechanism(import_description(file)).actuated) == sorted(MOTORS)
+
+
+@pytest.mark.parametrize('kind', ['leader', 'follower'])
+def test_a_mimic_of_a_fixed_joint(write: Write, kind: str) -> None:
+    """As in files from which a program took joints: it holds what it would move."""
+    text = five_bars.urdf(LOOP)
+    arm = (
+        '<link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="0.2"/><inertia ixx="0.001" '
+        'iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="swing" '
+        'type="{}"><parent link="crank_1"/><child link="arm"/><origin rpy="0 0 {}"/>'
+        '<axis xyz="0 0 1"/>{}{}</joint>'
+    )
+    limit = '<limit lower="-2" upper="2" effort="1" velocity="1"/>'
+    follows = '<mimic joint="{}" multiplier="-1" offset="0.3"/>'
+    fixed = arm.format('fixed', 0.3 if kind == 'leader' else 0.0, '', '')
+    if kind == 'leader':
+        loose = arm.format('revolute', 0.0, limit, follows.format('effector_fix'))
+        told = 'joint swing is held at 0.3: it follows no other, since effector_fix is fixed'
+    else:
+        loose = arm.format('fixed', 0.0, '', follows.format('elbow_1'))
+        told = 'joint swing follows no other, since swing is fixed'
+    paths = [
+        write(f'{name}.urdf', text.replace('</robot>', f'{more}</robot>'))
+        for name, more in (('a', loose), ('b', fixed))
+    ]
+    assert told in import_robot(paths[0], 'a').notes
+    assert effort_at_home(paths[0]) == pytest.approx(effort_at_home(paths[1]), abs=1e-12)
+
+
+@pytest.mark.parametrize('version', ['1.6', '1.7'])
+def test_links_that_are_called_like_joints(write: Write, version: str) -> None:
+    """As SDF before 1.7 allows; the joint keeps its name."""
+    plain = five_bars.sdf(version=version)
+    loose = plain.replace('crank_1', 'motor_1')
+    assert plain.count('crank_1') == 3
+    path = write('a.sdf', loose)
+    if version == '1.7':
+        with pytest.raises(DescriptionError, match='joint motor_1: appears twice'):
+            import_robot(path, 'a')
+    else:
+        same = import_robot(write('b.sdf', plain.replace('crank_1', 'motor_1_link')), 'a')
+        assert import_robot(path, 'a').urdf == same.urdf
+
+
+def test_what_is_no_xml_and_read_all_the_same(write: Write) -> None:
+    """Comments with two dashes, and before the declaration: Gazebo and Drake do not mind."""
+    sdf, declaration = five_bars.sdf(), '<?xml version="1.0" encoding="utf-8"?>'
+    loose = f'\n<!-- mine\n -->{declaration}<!-- a -- b\n -->{sdf.replace("<link", "<!----><link")}'
+    plain = import_robot(write('a.sdf', declaration + sdf), 'a')
+    assert import_robot(write('b.sdf', loose), 'a').urdf == plain.urdf
+    with pytest.raises(DescriptionError, match='SDF: not XML: mismatched tag: line 4'):
+        import_robot(write('c.sdf', loose.replace('</link>', '')), 'c')
+
+
+def test_rounding_of_a_moment_of_inertia(write: Write) -> None:
+    text = five_bars.urdf(LOOP)
+    old = text[text.index('<inertia ', text.index('"effector"')) :].partition('/>')[0]
+    for moment, given in (('1e-19', True), ('1e-12', False)):
+        new = f'<inertia ixx="0" iyy="0" izz="1e-6" ixz="0" iyz="0" ixy="{moment}"'
+        path = write('a.urdf', text.replace(old, new))
+        if given:
+            import_robot(path, 'a')
+        else:
+            with pytest.raises(DescriptionError, match=r'principal moment -1e-12 kg m\^2'):
+                import_robot(path, 'a')
