@@ -260,7 +260,10 @@ def import_(
     try:
         loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
     except DescriptionError as error:
-        reason = f'the description made of it cannot be used: {error.reason}'
+        reason = (
+            f'the description made of it cannot be used: {error.reason}. Other coordinates are '
+            'chosen by --independent; --lock holds joints that only give way'
+        )
         raise DescriptionError(source, error.key, reason) from error
     with results_in(path) as work:
         write_text(str(work / f'{path.name}.urdf'), made.urdf)
