@@ -201,6 +201,8 @@ class _SdfReader:
     def _link(self, name: str, link: ElementTree.Element) -> None:
         place = f'link {name}'
         self.poses[name] = self.frames.pose(name)
+        if old := link.get('renamed_from'):
+            self.model.notes.append(f'link {old} is called {name}: a joint has its name')
         weightless = link.findtext('gravity')
         if weightless and not is_true(weightless, self.file, f'{place} gravity'):
             self.model.warn_of_weight(name)

@@ -90,7 +90,7 @@ def _rename_namesakes(root: ElementTree.Element) -> None:
         for link in model.findall('link'):
             name = link.get('name')
             if name in taken:
-                link.set('name', f'{name}_link')
+                link.attrib |= {'name': f'{name}_link', 'renamed_from': str(name)}
                 for end in ends:
                     if (end.text or '').strip() == name:
                         end.text = f'{name}_link'

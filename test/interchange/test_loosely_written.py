@@ -183,7 +183,9 @@ def test_links_that_are_called_like_joints(write: Write, version: str) -> None:
             import_robot(path, 'a')
     else:
         same = import_robot(write('b.sdf', plain.replace('crank_1', 'motor_1_link')), 'a')
-        assert import_robot(path, 'a').urdf == same.urdf
+        made = import_robot(path, 'a')
+        assert made.urdf == same.urdf
+        assert 'link motor_1 is called motor_1_link: a joint has its name' in made.notes
 
 
 def test_what_is_no_xml_and_read_all_the_same(write: Write) -> None:
