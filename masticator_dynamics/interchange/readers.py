@@ -24,7 +24,7 @@ _Reader = Callable[[pathlib.Path, Unread, Collection[str], Mapping[str, str] | N
 _READERS: dict[str, _Reader] = {
     'robot': lambda path, unread, _, arguments: read_urdf(path, unread, arguments),
     'mujoco': lambda path, unread, _, __: read_mjcf(path, unread),
-    'sdf': lambda path, unread, wanted, _: read_sdf(path, unread, wanted),
+    'sdf': read_sdf,
 }
 _XML = {'.urdf': 'robot', '.xacro': 'robot', '.mjcf': 'mujoco', '.sdf': 'sdf'}
 
@@ -84,7 +84,8 @@ def _read(
 ) -> RobotModel:
     if path.suffix in ('.yaml', '.yml'):
         return read_gepetto(path, unread)
-    kind = _XML.get(path.suffix) or _root_element(path)
+    kind = 'sdf' if path.name.endswith('.sdf.xacro') else _XML.get(path.suffix)
+    kind = kind or _root_element(path)
     if kind not in _READERS:
         known = ', '.join(f'<{name}>' for name in _READERS)
         raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')

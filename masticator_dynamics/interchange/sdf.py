@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
@@ -101,8 +101,9 @@ def refuse_unread(
 
 
 def read_sdf(
-    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = ()
-) -> RobotModel:
+    file: pathlib.Path, unread: Unread | None = None, wanted: Iterable[str] = (),
+    arguments: Mapping[str, str] | None = None,
+) -> RobotModel:  # fmt: skip
     """Model of an SDF file, or the first one of its world that is not static.
 
     Parameters
@@ -113,13 +114,15 @@ def read_sdf(
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str
         Joints at which loops are not to be cut if they can be cut elsewhere.
+    arguments : mapping, optional
+        Values of the arguments of a file that is xacro, too (``.sdf.xacro``).
 
     Raises
     ------
     DescriptionError
         For another version or format, or inconsistent elements.
     """
-    unread, root = unread or Unread(file), read_root(file)
+    unread, root = unread or Unread(file), read_root(file, arguments)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
     # Robots in the file come before included ones, among which are lights and grounds.

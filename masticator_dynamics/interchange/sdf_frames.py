@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.description.xacro_file import expand_xacro
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes, root_element
 from masticator_dynamics.interchange.robot_model import is_true, numbers_in
@@ -52,8 +53,10 @@ class SdfPart(NamedTuple):
     scope: Scope
 
 
-def read_root(file: pathlib.Path) -> ElementTree.Element:
-    """``<sdf>`` of a file, with axes as in version 1.5.
+def read_root(
+    file: pathlib.Path, arguments: Mapping[str, str] | None = None
+) -> ElementTree.Element:
+    """``<sdf>`` of a file, which may be xacro with arguments, with axes as in version 1.5.
 
     Raises
     ------
@@ -61,11 +64,17 @@ def read_root(file: pathlib.Path) -> ElementTree.Element:
         For another version or format.
     """
     try:
-        root = root_element(read_bytes(file, LARGEST_DESCRIPTION), file, 'SDF')
+        content: str | bytes = read_bytes(file, LARGEST_DESCRIPTION)
     except OSError as error:
         raise DescriptionError(file, '', error.strerror or 'cannot be read') from error
+    if file.suffix == '.xacro':
+        content, _ = expand_xacro(file, arguments or {})
+    root = root_element(content, file, 'SDF')
     if root.tag != 'sdf':
         raise DescriptionError(file, '', f'SDF: its root element is <{root.tag}>, not <sdf>')
+    if any(tag_of(element).startswith('xacro:') for element in root.iter()):
+        reason = 'has xacro elements, but its name does not end .sdf.xacro'
+        raise DescriptionError(file, '', reason)
     version = root.get('version')
     if version not in VERSIONS:
         known = f'{VERSIONS[0]} to {VERSIONS[-1]}'

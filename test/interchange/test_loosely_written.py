@@ -209,3 +209,17 @@ def test_rounding_of_a_moment_of_inertia(write: Write) -> None:
         else:
             with pytest.raises(DescriptionError, match=r'principal moment -1e-12 kg m\^2'):
                 import_robot(path, 'a')
+
+
+def test_sdf_that_is_xacro(write: Write) -> None:
+    plain = five_bars.sdf()
+    loose = plain.replace('<sdf', f'<sdf {XACRO}', 1).replace(
+        '<model', '<xacro:arg name="mass" default="0.4"/><model', 1
+    )
+    assert '<mass>0.5</mass>' in plain
+    path = write('a.sdf.xacro', loose.replace('<mass>0.5</mass>', '<mass>$(arg mass)</mass>'))
+    same = import_robot(write('b.sdf', plain), 'a')
+    with pytest.raises(DescriptionError, match=r'its name does not end \.sdf\.xacro'):
+        import_robot(write('c.sdf', loose), 'c')
+    assert import_robot(path, 'a', arguments={'mass': '0.5'}).urdf == same.urdf
+    assert import_robot(path, 'a').urdf != same.urdf
