@@ -31,11 +31,14 @@ try:
     from ament_index_python import packages
     installed = packages.get_package_share_directory
 except ImportError:
-    packages = types.ModuleType('packages')
+    packages, installed = types.ModuleType('packages'), {}.__getitem__
     sys.modules['ament_index_python'] = sys.modules['ament_index_python.packages'] = packages
-    def installed(name):
-        raise LookupError(f"package '{name}' not found")
-packages.get_package_share_directory = lambda name: beside.get(name) or installed(name)
+def share(name):
+    try:
+        return beside.get(name) or installed(name)
+    except (LookupError, OSError):  # the latter where no workspace is sourced
+        raise LookupError(f"package '{name}' not found") from None
+packages.get_package_share_directory = share
 try:
     import xacro
     text = xacro.process_file(file, mappings=arguments).toxml().encode()
@@ -51,10 +54,7 @@ if len(text) > largest:
     sys.exit(f'it expands to more than {largest / 1e6:g} MB')
 sys.stdout.buffer.write(included + b'\\n' + text)
 """
-_FIND = re.compile(r'\$\(find [^)]*\)')
-_NO_PACKAGE = re.compile(
-    r"AMENT_PREFIX_PATH|ament_index_python|package '[^']*' not found", re.IGNORECASE
-)
+_NO_PACKAGE = re.compile(r"package '([^']*)' not found")
 _NO_EXPRESSION = re.compile(r'[\w.+\-/ ]*')
 
 
@@ -120,12 +120,10 @@ def _packages_beside(file: pathlib.Path) -> dict[str, str]:
 
 def _refusal(file: pathlib.Path, reason: str) -> DescriptionError:
     reason = ' '.join(reason.split())
-    if _NO_PACKAGE.search(reason):
-        wanted = _FIND.findall(file.read_text(encoding='utf-8', errors='replace'))
-        found = ', '.join(dict.fromkeys(wanted)) or '$(find ...) in a file that it includes'
+    if missing := _NO_PACKAGE.search(reason):
         reason = (
-            f'{found} is looked for in ROS workspaces and beside the package of the file, and not '
-            'found: source the setup.bash of the workspace that has it, or write the folder of the '
-            'package in its place'
+            f'$(find {missing[1]}) is looked for in ROS workspaces and beside the package of the '
+            'file, and not found: source the setup.bash of the workspace that has it, or write the '
+            'folder of the package in its place'
         )
     return DescriptionError(file, '', f'xacro: {reason}')
