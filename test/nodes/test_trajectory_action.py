@@ -196,12 +196,13 @@ class Robot:
         self._timer = client.node.create_timer(0.01, self._publish)
 
     def _publish(self):
-        if self.off is None:
+        off = self.off  # the test sets it from another thread
+        if off is None:
             return
         message = JointState(name=self._names)
         message.header.stamp = to_time(self._client.now())
         q = self._home.copy()
-        q[self._row] += self.off
+        q[self._row] += off
         message.position, message.velocity = q.tolist(), [0.0] * len(q)
         self._publisher.publish(message)
 
