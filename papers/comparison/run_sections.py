@@ -10,7 +10,7 @@ import multiprocessing
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from masticator_dynamics.interrupt import starting_deaf
+from masticator_dynamics.interrupt import held_back, starting_deaf
 from papers.comparison.comparison_table import ComparisonTable
 from papers.comparison.inputs import ChewingMotion, Inputs
 from papers.comparison.sections import TIMED, cases, section
@@ -59,16 +59,15 @@ def _in_parallel(inputs: Inputs, jobs: Sequence[Job], processes: int) -> None:
         initargs=(inputs.given_motion,),
     ) as pool:
         try:
-            with starting_deaf():
+            with held_back(), starting_deaf():
                 futures = {pool.submit(function, case): (function, case) for function, case in jobs}
             done = concurrent.futures.as_completed(futures)
             for future in inputs.show(done, 'all sections', len(jobs)):
                 inputs.known[futures[future]] = future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
-                process.terminate()  # its result is no longer needed
-            raise
+                process.terminate()  # its result is no longer needed, and the pool ends with it
+            raise  # not before the pool has ended: at exit Python 3.11 may wake one that is closing
 
 
 def _begin(motion: ChewingMotion | None) -> None:
