@@ -20,7 +20,7 @@ from typing import TextIO
 import click
 import yaml
 
-from masticator_dynamics.errors import MasticatorError, RangeWarning
+from masticator_dynamics.errors import MasticatorError, RangeWarning, meant
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.interrupt import ending_at_once
 from masticator_dynamics.optional import remedy
@@ -60,9 +60,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does; a command that does not exist is answered with the nearest that does."""
-        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if args[0] not in COMMANDS and near:
-            ctx.fail(f'No such command {args[0]!r}. Did you mean {near[0]!r}?')
+        if args[0] not in COMMANDS and (near := meant(args[0], COMMANDS)):
+            ctx.fail(f'No such command {args[0]!r}{near}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,7 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+
+def meant(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str:
+    """``"; is 'known' meant?"`` for a name that does not exist; empty if none is similar enough."""
+    import difflib  # here: only a misspelt name needs it
+
+    near = difflib.get_close_matches(wrong, list(known), 1, similarity)
+    return f'; is {near[0]!r} meant?' if near else ''
 
 
 class MasticatorError(ValueError):

@@ -30,6 +30,7 @@ from masticator_dynamics.errors import (
     DescriptionWarning,
     InputError,
     MasticatorError,
+    meant,
 )
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import check_writable, replacing, write_text
@@ -173,8 +174,8 @@ def new(name: str, archetype: str) -> None:
     Writes a folder NAME (or the folder of that path) with two files of that name, to change.
     """
     if archetype not in archetypes():
-        known = ', '.join(archetypes())
-        raise InputError(f'--like: no archetype {archetype!r}; there are: {known}')
+        near = meant(archetype, archetypes()) or f'; there are: {", ".join(archetypes())}'
+        raise InputError(f'--like: no archetype {archetype!r}{near}')
     if not name:
         raise InputError('NAME: is empty')
     folder = pathlib.Path(name).absolute()

@@ -48,14 +48,13 @@ def units_by_quantity(
     return found
 
 
-def size_of(quantity: str) -> Callable[[click.Context, click.Parameter, str], float]:
-    """A callback for click that reads a size such as ``8mm``, in SI units without a unit."""
+def size_of(quantity: str, example: str) -> Callable[[click.Context, click.Parameter, str], float]:
+    """A callback for click that reads a size such as the example, in SI units without a unit."""
 
     def callback(context: click.Context, parameter: click.Parameter, value: str) -> float:
         try:
             return size(value, quantity)
         except ValueError:
-            example = f'0.008 ({SI[quantity]}) or 8{next(iter(UNITS[quantity]))}'
             raise click.BadParameter(
                 f'{value!r} is no size such as {example}', context, parameter
             ) from None
@@ -77,7 +76,7 @@ units_option = click.option(
 @click.argument('curve', metavar='CURVE')
 @file_option("Food (YAML); '-': standard output.")
 @click.option(
-    '--thickness', required=True, callback=size_of('displacement'),
+    '--thickness', required=True, callback=size_of('displacement', '8mm or 0.008 (m)'),
     help='Of the sample: 8mm, or 0.008 (m).',
 )  # fmt: skip
 @number_option(
@@ -154,7 +153,7 @@ def fit_food(
 @click.argument('curves', metavar='CURVE...', nargs=-1, required=True)
 @file_option("Table (CSV); '-': standard output.")
 @click.option(
-    '--touch', default='0.1N', show_default=True, callback=size_of('force'),
+    '--touch', default='0.1N', show_default=True, callback=size_of('force', '0.1N or 0.1'),
     help='Force above which the plunger touches the sample.',
 )  # fmt: skip
 @columns_option

@@ -7,13 +7,12 @@ with a warning; those that look misspelt are refused, since ignoring them could 
 """
 
 import dataclasses
-import difflib
 import pathlib
 import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 
 KNOWN = {
@@ -140,10 +139,8 @@ def _refuse_misspelt(
     element: ElementTree.Element, known: tuple[str, ...], place: str, file: pathlib.Path
 ) -> None:
     tag = str(element.tag)
-    likely = difflib.get_close_matches(tag, known, n=1, cutoff=_SIMILAR)
-    if likely:
-        reason = f'unknown element <{tag}>; is <{likely[0]}> meant?'
-        raise DescriptionError(file, place, reason)
+    if near := meant(tag, known, _SIMILAR):
+        raise DescriptionError(file, place, f'unknown element <{tag}>{near}')
 
 
 def _beyond_a_turn(origin: ElementTree.Element) -> bool:

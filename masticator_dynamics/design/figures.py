@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +16,7 @@ from masticator_dynamics.design.formulas import Formula
 from masticator_dynamics.design.states import States
 from masticator_dynamics.design.study_file import Figure
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import InputError, meant
 from masticator_dynamics.mechanism import Mechanism
 
 Quantities = Mapping[str, FloatArray]  # (G, N, ...), of the engine
@@ -213,11 +212,10 @@ def chosen_figures(
             continue
         kind = KINDS.get(figure.figure or name)
         if kind is None:
-            near = difflib.get_close_matches(figure.figure or name, KINDS, 1, 0.0)
-            known = ', '.join(KINDS)
+            wanted = figure.figure or name
             raise InputError(
-                f'{where}: no figure is called {figure.figure or name!r}; is {near[0]!r} meant? '
-                f'There are: {known}'
+                f'{where}: no figure is called {wanted!r}{meant(wanted, KINDS, 0.0)} '
+                f'There are: {", ".join(KINDS)}'
             )
         names = _members(kind, mechanism)
         if kind.over and not names:

@@ -8,7 +8,6 @@ Parameters of a mechanism for other arguments of its xacro file, which is expand
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import math
 import re
@@ -24,7 +23,7 @@ from masticator_dynamics.design.study_file import Samples, StudyFile, StudyVaria
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.tree import spanning_tree
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import InputError, meant
 from masticator_dynamics.mechanism import Mechanism
 
 _DIGITS = 1e-12  # by which expanding in another process changes nothing
@@ -317,8 +316,7 @@ def _check_names(
     seen = {axis.name for axis in axes}
     for name in [*seen, *formulas]:
         if '.' in name and name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.0)
-            raise InputError(f'the mechanism has no parameter {name!r}; did you mean {near[0]!r}?')
+            raise InputError(f'the mechanism has no parameter {name!r}{meant(name, known, 0.0)}')
     for name, formula in formulas.items():
         _check_formula(f'parameters.{name}', formula, seen, known)
         seen.add(name)
@@ -332,6 +330,5 @@ def _check_formula(
 ) -> None:
     for wanted in formula.names:
         if wanted not in seen and wanted not in known:
-            near = difflib.get_close_matches(wanted, [*seen, *known], 1, 0.0)
-            meant = f'; did you mean {near[0]!r}?' if near else ''
-            raise InputError(f'{where}: nothing is called {wanted!r} before it{meant}')
+            near = meant(wanted, [*seen, *known], 0.0)
+            raise InputError(f'{where}: nothing is called {wanted!r} before it{near}')

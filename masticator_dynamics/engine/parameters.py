@@ -14,7 +14,6 @@ in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CL
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.errors import InputError
+from masticator_dynamics.errors import InputError, meant
 
 INERTIAL = ('mass', 'mx', 'my', 'mz', 'ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 PLACEMENT = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
@@ -155,8 +154,8 @@ def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) 
     """Refuse names that are not parameters, with the closest that is."""
     for name in as_names(names, 'names'):
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, 1, 0.0)
-            raise InputError(f'{mechanism} has no parameter {name!r}; did you mean {close[0]!r}?')
+            near = meant(str(name), known, 0.0)
+            raise InputError(f'{mechanism} has no parameter {name!r}{near}')
 
 
 def changed(

@@ -5,7 +5,7 @@
 import os
 import pathlib
 
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 
 PACKAGE = 'masticator_dynamics'
 
@@ -62,14 +62,11 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
     for folder in folders:
         if str(name_or_path) in shipped_names(folder):
             return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
-    import difflib  # here: only a misspelt name needs it
-
     known = [name for folder in folders for name in shipped_names(folder)]
-    near = difflib.get_close_matches(str(name_or_path), known, n=1)
-    meant = f'; is {near[0]!r} meant?' if near else ''
+    near = _inside(path) or meant(str(name_or_path), known)
     raise DescriptionError(
         name_or_path, '',
-        f'no such {what}{_inside(path) or meant}; shipped are {", ".join(known)}; or give a path '
+        f'no such {what}{near}; shipped are {", ".join(known)}; or give a path '
         'to a .yaml',
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the for
 
 from __future__ import annotations
 
-import difflib
 import pathlib
 import re
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from yaml.reader import Reader
 from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import read_text
 
 try:
@@ -241,8 +240,7 @@ def _meant(kind: type[pydantic.BaseModel], path: str) -> str:
     # `schema` is pydantic 1's name, which 2 keeps with a warning.
     schema = getattr(kind, 'model_json_schema', None) or kind.schema
     wrong = path.rpartition('.')[2]  # which may be a key elsewhere
-    near = difflib.get_close_matches(wrong, {*keys(schema())} - {wrong}, n=1)
-    return f'; is {near[0]!r} meant?' if near else ''
+    return meant(wrong, {*keys(schema())} - {wrong})
 
 
 def _short(value: object) -> str:

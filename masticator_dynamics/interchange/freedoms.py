@@ -8,14 +8,13 @@ Choices that a description needs and imported files omit: motors and held joints
 from __future__ import annotations
 
 import copy
-import difflib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy.linalg
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.pose_search import LoopKinematics, close
 from masticator_dynamics.interchange.robot_model import ImportedMotor, RobotModel
 
@@ -198,9 +197,8 @@ def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
     moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
     for name in names:
         if name not in moving:
-            likely = difflib.get_close_matches(name, moving, n=1)
-            meant = f'; is {likely[0]!r} meant?' if likely else f'; there are: {", ".join(moving)}'
-            raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{meant}')
+            near = meant(name, moving) or f'; there are: {", ".join(moving)}'
+            raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{near}')
 
 
 def choose_motors(model: RobotModel, names: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.interchange.robot_model import (
     Frame,
@@ -43,9 +43,8 @@ def read_gepetto(file: pathlib.Path, unread: Unread) -> RobotModel:
     content = read_mapping(file)
     for key in content:
         if key not in _KEYS:
-            likely = difflib.get_close_matches(key, _KEYS, n=1)
-            meant = f'; is {likely[0]!r} meant?' if likely else ''
-            unread.refuse('key', key, f'it is unknown{meant}', f'Read are {", ".join(_KEYS)}')
+            reason = f'it is unknown{meant(key, _KEYS)}'
+            unread.refuse('key', key, reason, f'Read are {", ".join(_KEYS)}')
     model = read_urdf(_urdf_beside(file), unread, transmissions=False)
     model.file, model.name = file, file.parent.name
     motors = [_known(model, name, file, 'name_mot') for name in _list(content, 'name_mot', file)]
@@ -95,13 +94,12 @@ def _known(model: RobotModel, name: object, file: pathlib.Path, key: str) -> str
     names = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
     if name in names:
         return str(name)
-    likely = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
     foreign = [n for n in names if not n.isascii()]
     if close := difflib.get_close_matches(str(name), foreign, n=1, cutoff=0.9):
         model.notes.append(f'{key}: {name!r} is taken for the joint {close[0]!r}')
         return close[0]
-    meant = f'; is {likely[0]!r} meant?' if likely else ''
-    raise DescriptionError(file, key, f'moving joint {name!r} does not exist in the URDF{meant}')
+    near = meant(str(name), names)
+    raise DescriptionError(file, key, f'moving joint {name!r} does not exist in the URDF{near}')
 
 
 def _frame(model: RobotModel, name: object, file: pathlib.Path, key: str) -> Frame:
@@ -110,9 +108,8 @@ def _frame(model: RobotModel, name: object, file: pathlib.Path, key: str) -> Fra
     for joint in model.joints:
         if name == joint.name:
             return Frame.of(joint.child)
-    likely = difflib.get_close_matches(str(name), [*model.links], n=1, cutoff=0.6)
-    meant = f'; is {likely[0]!r} meant?' if likely else ''
-    raise DescriptionError(file, key, f'frame {name!r} does not exist in the URDF{meant}')
+    near = meant(str(name), model.links)
+    raise DescriptionError(file, key, f'frame {name!r} does not exist in the URDF{near}')
 
 
 def _replace_placeholders(model: RobotModel, content: dict[str, Any], file: pathlib.Path) -> None:

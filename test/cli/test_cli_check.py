@@ -177,7 +177,7 @@ def test_a_misspelt_key_is_answered_with_the_nearest(run, copy) -> None:
 
 def test_a_misspelt_command_is_answered_with_the_nearest(run) -> None:
     answer = run('inverse-dynamic', 'masticator')
-    assert answer.status == 2 and "Did you mean 'inverse-dynamics'?" in answer.err
+    assert answer.status == 2 and "; is 'inverse-dynamics' meant?" in answer.err
     answer = run('nothing-like-it')
     assert answer.status == 2 and 'mean' not in answer.err
 

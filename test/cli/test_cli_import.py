@@ -134,7 +134,7 @@ ROD_2 = '<child link="rod_2"/><origin'
         ('a.urdf', CLOSED.replace('<parent link="ground"/>', '<parent link="rod_1"/>'), 'root'),
         ('a.urdf', CLOSED.replace('</robot>', '<link name="b"/></robot>'), 'one root link'),
         ('a.urdf', CLOSED.replace('xyz="0 0 1"', 'xyz="0 0 0"'), 'has no direction'),
-        ('a.urdf', CLOSED.replace('<mass', '<mas', 1), 'is <mass> meant'),
+        ('a.urdf', CLOSED.replace('<mass', '<mas', 1), "is 'mass' meant"),
         (
             'a.urdf',
             CLOSED.replace(ROD_2, f'<mimic joint="elbow_9"/>{ROD_2}'),

@@ -192,10 +192,10 @@ def test_elements_that_cannot_be_read(old: str, new: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ('old', 'new', 'key', 'tag'),
     [
-        ('<inertial>', '<inertail>', 'foot', '<inertial> meant'),
-        (TILT_AXIS, '<axes xyz="0 0 1"/>', 'tilt', '<axis> meant'),
-        ('<mass value="9"/>', '<mass value="9"/><masss value="1"/>', 'rungs', '<mass> meant'),
-        (GROUND, GROUND + '<lnik name="a"/>', '', '<link> meant'),
+        ('<inertial>', '<inertail>', 'foot', "'inertial' meant"),
+        (TILT_AXIS, '<axes xyz="0 0 1"/>', 'tilt', "'axis' meant"),
+        ('<mass value="9"/>', '<mass value="9"/><masss value="1"/>', 'rungs', "'mass' meant"),
+        (GROUND, GROUND + '<lnik name="a"/>', '', "'link' meant"),
     ],
 )
 def test_misspelt_elements_that_would_be_lost(old: str, new: str, key: str, tag: str) -> None:

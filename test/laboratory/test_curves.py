@@ -167,7 +167,7 @@ def test_a_thickness_has_a_unit_or_is_in_metres(tmp_path, capsys) -> None:
         assert load_food(target).stiffness == pytest.approx(8000.0, rel=1e-3)
     for bad in ('8N', 'thick', '8 mm mm'):
         assert main([*arguments, bad]) == 2
-        assert 'is no size such as' in capsys.readouterr().err
+        assert 'is no size such as 8mm or 0.008 (m)' in capsys.readouterr().err
 
 
 def two_bites():

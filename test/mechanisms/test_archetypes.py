@@ -188,6 +188,7 @@ def test_new_begins_with_one(tmp_path: pathlib.Path, capsys: pytest.CaptureFixtu
     assert (mine.feedforward(*state).actuated == expected).all()
     for words, reason in (
         ((str(tmp_path / 'my_delta'), '--like', 'delta'), 'exists; choose another NAME'),
+        ((str(tmp_path / 'b'), '--like', 'stewartt'), "'stewartt'; is 'stewart' meant?"),
         ((str(tmp_path / 'b'), '--like', 'octopod'), "no archetype 'octopod'; there are: "),
         (('', '--like', 'delta'), 'NAME: is empty'),
         ((str(tmp_path / '7 b'), '--like', 'delta'), "'7 b' is not letters"),

@@ -337,7 +337,7 @@ def test_regressor_times_parameters_are_efforts(name: str) -> None:
 def test_refused() -> None:
     found, bar = mechanism('masticator'), mechanism('five_bar')
     cases = [
-        (found, {'mandible.mas': 1.0}, InputError, "no parameter 'mandible.mas'; did you mean"),
+        (found, {'mandible.mas': 1.0}, InputError, "'mandible.mas'; is 'mandible.mass' meant"),
         (found, {'mandible.mass': -1.0}, InputError, 'mandible.mass is -1; 0 or more is needed'),
         (found, {'mandible.mx': 1.0}, InputError, 'mandible would have a negative moment'),
         (found, {'mandible.mass': np.nan}, InputError, 'not a finite number'),
