@@ -18,7 +18,7 @@ from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.equations import gap
+from masticator_dynamics.engine.closure_equations import gap
 from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion

@@ -18,7 +18,7 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
-from masticator_dynamics.description.constraints import (
+from masticator_dynamics.description.closure_checks import (
     check_closures,
     check_contacts,
     check_keys,

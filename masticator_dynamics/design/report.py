@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from masticator_dynamics.design import report_figures
+from masticator_dynamics.design import report_pictures
 from masticator_dynamics.design.figures import KINDS
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.space import MOTORS
@@ -194,17 +194,17 @@ def _page(study: Study, found: Found, best: Mechanism | None) -> str:
     parts = [f'<p>{html.escape(_counted(study, found))}.</p>', _figures_table(study, found)]
     if best is not None:
         parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, found)]
-        drawn = report_figures.beside(study.judge.mechanism, best)
+        drawn = report_pictures.beside(study.judge.mechanism, best)
         parts.append(image(drawn, 'The two mechanisms at home, from three sides'))
     if len(study.objectives) > 1 and len(found.front):
         parts += ['<h2>Front: what no other geometry excels in all</h2>']
-        parts.append(image(report_figures.front(study, found), 'Samples and front'))
+        parts.append(image(report_pictures.front(study, found), 'Samples and front'))
         parts.append(_front_table(study, found))
     parts += ['<h2>Samples</h2>']
-    parts.append(image(report_figures.parallel(study, found), 'Parallel coordinates'))
+    parts.append(image(report_pictures.parallel(study, found), 'Parallel coordinates'))
     if found.sensitivity is not None:
         parts += ['<h2>Which variable matters</h2>', f'<p>{_sensitivity_note(found)}</p>']
-        parts.append(image(report_figures.indices(found.sensitivity), 'Sobol indices'))
+        parts.append(image(report_pictures.indices(found.sensitivity), 'Sobol indices'))
     parts += ['<h2>Study</h2>', f'<pre>{html.escape(study.text)}</pre>']
     return page(study.content.title, parts)
 

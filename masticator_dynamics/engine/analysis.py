@@ -11,6 +11,12 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.closure_equations import (
+    all_constraints,
+    check_home,
+    extent,
+    without_sideways,
+)
 from masticator_dynamics.engine.constraint import (
     Constraint,
     jacobian,
@@ -19,12 +25,6 @@ from masticator_dynamics.engine.constraint import (
     supporting_joints,
 )
 from masticator_dynamics.engine.descent import Loops
-from masticator_dynamics.engine.equations import (
-    all_constraints,
-    check_home,
-    extent,
-    without_sideways,
-)
 from masticator_dynamics.engine.redundancy import Independent, without_redundancy
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree, spanning_tree

@@ -4,7 +4,7 @@
 
 The unit is one scalar equation. It is about the motion of body b relative to body a or, for
 couplings, about joint coordinates. A :class:`Constraint` is a few equations of one kind between the
-same two bodies; the type of a closure says which constraints it consists of (``equations.py``).
+same two bodies; which constraints a closure consists of, by type, is in ``closure_equations.py``.
 
 With p_a, p_b the two points and d = p_b - p_a in base axes:
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.closure_equations import extent
 from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
-from masticator_dynamics.engine.equations import extent
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 

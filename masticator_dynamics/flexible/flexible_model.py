@@ -26,9 +26,9 @@ from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import flexible_kernels as kernels
+from masticator_dynamics.flexible.elementary_motions import NodeTree, node_tree, pseudo_inertia
 from masticator_dynamics.flexible.flexible_kernels import Arrays
 from masticator_dynamics.flexible.links import Beam, beams
-from masticator_dynamics.flexible.nodes import NodeTree, node_tree, pseudo_inertia
 
 _RIGID_POINTS = np.vstack([np.zeros(3), np.eye(3)])  # origin and axes
 

@@ -21,16 +21,16 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.equations import (
+from masticator_dynamics.identification.learning import Learnt, learn
+from masticator_dynamics.identification.measured_motion import MeasuredMotion, measured_motion
+from masticator_dynamics.identification.robot_log import RobotLog, checked
+from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
+from masticator_dynamics.identification.weighted_equations import (
     Equations,
     Progress,
     equations,
     usual_sizes,
 )
-from masticator_dynamics.identification.learning import Learnt, learn
-from masticator_dynamics.identification.measured_motion import MeasuredMotion, measured_motion
-from masticator_dynamics.identification.robot_log import RobotLog, checked
-from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.equations import Equations
+from masticator_dynamics.identification.weighted_equations import Equations
 
 BLOCK = 1.0  # s, of motion that does not repeat itself
 _PHASE = 0.1  # s, of a motion that does: longer than errors are alike

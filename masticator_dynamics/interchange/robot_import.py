@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a file of another tool to a description: read, close, choose coordinates, write.
 
-Rejoins rods that were cut in the middle and welded, and cuts them at one of their joints.
-
-A loop drawn with a weld in mid-rod has a ball joint or a hinge at each end of the rod. Cutting it
-at the ball joint instead states the same in three equations rather than six.
+A loop may come with a rod that is cut in the middle and welded there, and has a ball joint or a
+hinge at each end. The rod is made whole and cut at one of these joints: at a ball joint, that takes
+three equations instead of six.
 """
 
 from __future__ import annotations

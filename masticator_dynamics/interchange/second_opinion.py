@@ -16,7 +16,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.equations import contact_surface
+from masticator_dynamics.engine.closure_equations import contact_surface
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.optional import needed
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError
 from masticator_dynamics.limits.ranges import range_room
+from masticator_dynamics.motion.array_checks import checked_rows, checked_times
 from masticator_dynamics.motion.least_contact_motion import LeastContactMotion
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.motion.path_checks import checked_rows, checked_times
 from masticator_dynamics.motion.smoothing import smooth_within
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.motion.array_checks import checked_end, checked_rows, checked_times, shown
 from masticator_dynamics.motion.least_jerk import QUINTIC, least_jerk_derivatives
-from masticator_dynamics.motion.path_checks import checked_end, checked_rows, checked_times, shown
 
 Derivatives = tuple[npt.ArrayLike, npt.ArrayLike]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.motion.array_checks import shown
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.motion.path_checks import shown
 
 COORDINATES = ('x', 'y', 'phi')
 _KNOTS = 801  # quintics between them follow the default spiral to 1e-12 m

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.motion.array_checks import checked_rows, checked_times
 from masticator_dynamics.motion.path import MotionPath
-from masticator_dynamics.motion.path_checks import checked_rows, checked_times
 
 State = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
 

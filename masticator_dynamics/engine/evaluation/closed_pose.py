@@ -12,9 +12,9 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.analysis import ROUNDED_HOME
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.closure_equations import all_constraints, extent, gap, opposed_axis
 from masticator_dynamics.engine.constraint import moving_joints
 from masticator_dynamics.engine.descent import Loops, descend
-from masticator_dynamics.engine.equations import all_constraints, extent, gap, opposed_axis
 from masticator_dynamics.engine.redundancy import ROUNDING
 from masticator_dynamics.engine.tree import spanning_tree
 from masticator_dynamics.errors import InputError

@@ -21,7 +21,12 @@ from masticator_dynamics.engine.evaluation.packing import pack_rows
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.engine.traced.quantities import FIRST, NEED_LIMBS, quantities_code, shapes
+from masticator_dynamics.engine.traced.design_quantities import (
+    FIRST,
+    NEED_LIMBS,
+    quantities_code,
+    shapes,
+)
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.variable import Variable
 from masticator_dynamics.errors import InputError

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the keys of closures and contacts by type, and whether the names in them exist.
 
-What a type means, as equations, is in ``engine/equations.py``.
+What a type means, as equations, is in ``engine/closure_equations.py``.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.constraints import ends
+from masticator_dynamics.description.closure_checks import ends
 from masticator_dynamics.description.data import Closure, Contact, Height
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import (
