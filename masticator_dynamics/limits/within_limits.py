@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.goals import GoalKind
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.errors import LimitError
@@ -129,10 +130,7 @@ class _OneRow:
     def obstacle(self) -> str:
         """Which limits are in the way of the motion, and the least by which they are exceeded."""
         mechanism = self._mechanism
-        pose = ', '.join(
-            f'{name} = {value:.6g}'
-            for name, value in zip(mechanism.independent, self._given, strict=False)
-        )
+        pose = pose_text(mechanism, self._given)
         self._evaluate(self._given)
         problem = self._problem()
         amounts = np.zeros(problem.cases.shape[1])

@@ -149,8 +149,8 @@ def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: 
         shape = (*rows, length)
         part = np.zeros(shape) if numbers is None else as_floats(numbers, name)
         if part.shape != shape or (many and not rows):
-            needed = ('N', length) if many and not rows else shape
-            raise InputError(f'{name} has shape {part.shape}, needed is {_shape(needed)}')
+            needed = f'(N, {length})' if many and not rows else shape
+            raise InputError(f'{name} has shape {part.shape}, needed is {needed}')
         parts.append(part)
     table = np.concatenate(parts, axis=-1).reshape(-1, sum(lengths))
     if not np.isfinite(table).all():
@@ -168,7 +168,3 @@ def _column(mechanism: Evaluator, column: int) -> str:
         *(f'effort of {name}' for name in mechanism.actuated),
         *(f'wrench {component}' for component in ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')),
     ][column]
-
-
-def _shape(shape: tuple[object, ...]) -> str:
-    return f'({", ".join(map(str, shape))}{"," if len(shape) == 1 else ""})'

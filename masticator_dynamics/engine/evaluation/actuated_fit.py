@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
-from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.small_functions import least_squares
 from masticator_dynamics.errors import (
@@ -124,11 +124,8 @@ def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayL
     """
     answer = mechanism.made(ActuatedFit).independent(motion, as_floats(u_dot, 'u_dot'))
     if answer is None:
-        pose = zip(mechanism.independent, motion.y, strict=True)
-        raise SingularityError(
-            'actuated velocities do not determine the motion at '
-            + ', '.join(f'{name} = {value:.6g}' for name, value in pose)
-        )
+        pose = pose_text(mechanism, motion.y)
+        raise SingularityError(f'actuated velocities do not determine the motion at {pose}')
     return answer
 
 

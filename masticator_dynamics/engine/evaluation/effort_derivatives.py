@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
@@ -174,14 +174,9 @@ def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
 def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> None:
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
     if len(wrong):
-        pose = _pose(mechanism, given, wrong[0])
+        pose = pose_text(mechanism, np.atleast_2d(given)[wrong[0]])
         error = SingularityError(f'too near a singularity for derivatives at {pose}')
         raise in_row(error, int(wrong[0]), given.ndim > 1)
-
-
-def _pose(mechanism: Evaluator, given: FloatArray, row: int) -> str:
-    values = zip(mechanism.independent, np.atleast_2d(given)[row], strict=False)
-    return ', '.join(f'{name} = {x:.6g}' for name, x in values)
 
 
 # The best efforts for a goal
@@ -214,9 +209,10 @@ def _check_smooth(
     wrong = np.argwhere(~(margins > 0.0))
     if len(wrong):
         row, place = wrong[0]
+        pose = pose_text(mechanism, np.atleast_2d(given)[row])
         error = SingularityError(
-            f'friction has no derivative at {_pose(mechanism, given, row)}: {names[place]} is at '
-            'rest, or nothing presses there'
+            f'friction has no derivative at {pose}: {names[place]} is at rest, or nothing presses '
+            'there'
         )
         raise in_row(error, int(row), given.ndim > 1)
 
