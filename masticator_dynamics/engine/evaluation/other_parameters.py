@@ -15,7 +15,7 @@ from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.engine.constraint import jacobian, residual
-from masticator_dynamics.engine.evaluation.model import Model, VariableModel
+from masticator_dynamics.engine.evaluation.model import Model, OnDemand, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.variable import Variable
@@ -72,8 +72,16 @@ def _turn(angle: float) -> tuple[float, float]:
 
 
 def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
-    """The structure with some parameters slightly changed, see :class:`Variable`."""
-    return root.made(_Samples).of(names)
+    """The structure with some parameters slightly changed, see :class:`Variable`.
+
+    Which change depends on the names alone.
+
+    Raises
+    ------
+    InputError
+        If the structure depends on a parameter.
+    """
+    return root.made(_samples)[names]
 
 
 def check_value(name: str, value: object) -> float:
@@ -99,48 +107,31 @@ _NOT_NEGATIVE = (
 )  # fmt: skip
 
 
-class _Samples:
+def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
     """Structures with parameters slightly changed, by the names of the parameters."""
+    known, size = naming.geometric(root.description), root.structure.extent()
 
-    def __init__(self, root: Model):
-        self._root = root
-        self._found: dict[tuple[str, ...], Structure] = {}
-
-    def of(self, names: tuple[str, ...]) -> Structure:
-        """The structure with these changed; which change depends on the names alone.
-
-        Raises
-        ------
-        InputError
-            If the structure depends on a parameter.
-        """
-        if names not in self._found:
-            self._found[names] = self._made(names)
-        return self._found[names]
-
-    def _made(self, names: tuple[str, ...]) -> Structure:
-        geometry = naming.geometric(self._root.description)
-        moved = [name for name in names if name in geometry]
-        try:
-            return self._sample(moved)
-        except (ReachError, SingularityError, InputError):
-            for name in moved:
-                try:
-                    self._sample([name])
-                except (ReachError, SingularityError, InputError) as error:
-                    raise InputError(
-                        f'the structure of {self._root.name} depends on {name}: {error}'
-                    ) from None
-            raise
-
-    def _sample(self, names: list[str]) -> Structure:
-        root, rng = self._root, np.random.default_rng(0)
-        known, size = naming.geometric(root.description), root.structure.extent()
-        values = {}
+    def sample(names: list[str]) -> Structure:
+        rng, values = np.random.default_rng(0), {}
         for name in names:
             unit = 1.0 if name.rpartition('.')[2] in _ANGLES else size
             values[name] = known[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
         return closed_structure(root, values)
+
+    def made(names: tuple[str, ...]) -> Structure:
+        moved = [name for name in names if name in known]
+        try:
+            return sample(moved)
+        except (ReachError, SingularityError, InputError):
+            for name in moved:
+                try:
+                    sample([name])
+                except (ReachError, SingularityError, InputError) as error:
+                    reason = f'the structure of {root.name} depends on {name}: {error}'
+                    raise InputError(reason) from None
+            raise
+
+    return OnDemand(made)
 
 
 _ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz', 'zero')

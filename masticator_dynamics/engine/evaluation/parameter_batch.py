@@ -145,7 +145,7 @@ class ParameterBatch:
         self._all = np.array(list(values.values()))
         self._columns = [list(values).index(name) for name in names]
         self._variable = variable
-        self._codes: dict[tuple[str, ...], _Codes] = {}
+        self._codes = OnDemand(self._codes_of)
         self._kernels = kernels.Kernels(root.description, root.structure, root.driving, variable)
 
     # Geometries
@@ -328,7 +328,7 @@ class ParameterBatch:
         self._check_quantities(names, sizes)
         constants, closed = self.constants(parameters)
         given = self._given(Y, Y_dot, Y_ddot, W)
-        code = self._codes_of(tuple(names))
+        code = self._codes[tuple(names)]
         shape = len(constants), len(given)
         found = {name: np.zeros((*shape, *sizes[name])) for name in names}
         valid, status = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
@@ -348,10 +348,8 @@ class ParameterBatch:
         return GeometryQuantities(closed, valid, status, gaps, found)
 
     def _codes_of(self, names: tuple[str, ...]) -> _Codes:
-        if names not in self._codes:
-            limbs = limbs_of(self.mechanism) if {*names} & {*NEED_LIMBS} else []
-            self._codes[names] = _Codes(lambda at: quantities_code(self._kernels, names, limbs, at))
-        return self._codes[names]
+        limbs = limbs_of(self.mechanism) if {*names} & {*NEED_LIMBS} else []
+        return _Codes(lambda at: quantities_code(self._kernels, names, limbs, at))
 
     def _check_rods(self, faults: FloatArray, valid: Bools, first: int) -> None:
         wrong = np.argwhere(valid & (faults >= 0.0))
