@@ -19,6 +19,7 @@ import numpy.typing as npt
 from masticator_dynamics.description.data import JointPhysics, MechanismDescription
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.learning import Learnt, learn
@@ -34,15 +35,6 @@ from masticator_dynamics.identification.weighted_equations import (
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
 
-_NOT_NEGATIVE = (
-    'rotor_inertia',
-    'armature',
-    'stiffness',
-    'viscous',
-    'coulomb',
-    'damping',
-    'friction',
-)
 _EXACT = 1e-11  # of the solver: rounding of a recording must not show in the numbers
 _ROOM = 1e-3  # of a body's own pseudo-inertia, that rounding must not use up
 _ROUNDING = 1e-6  # of what is believed, or of a body: left by the solver
@@ -122,8 +114,9 @@ def possible(unknowns: Unknowns, x: FloatArray) -> FloatArray:
 
 
 def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
-    kinds = [name.rpartition('.')[2] for name in unknowns.names]
-    return np.array([kind in _NOT_NEGATIVE for kind in kinds])
+    masses = f'.{INERTIAL[0]}'  # which are a matter of the bodies
+    names = unknowns.names
+    return np.array([not (in_bounds(n, -1.0) or n.endswith(masses)) for n in names])
 
 
 def _bodies(unknowns: Unknowns) -> list[tuple[FloatArray, FloatArray]]:
