@@ -51,17 +51,28 @@ class Evaluator(Model):
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
 
-    @abc.abstractmethod
     def largest_gap(self, q: npt.ArrayLike) -> float:
         """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+        return self.solver.largest_gap(q)
 
     @abc.abstractmethod
     def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether everything is within its range; see :attr:`Effort.in_ranges`."""
 
-    @abc.abstractmethod
     def joint_reactions(self, effort: Effort) -> FloatArray:
         """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
+        from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
+
+        check_effort(self, effort)
+        row = effort.row()
+        if row.ndim != 1:
+            raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
+        multipliers = row[self.slices['multipliers']]
+        friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
+        given, freedoms = effort.given(), len(self.independent)
+        given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is actually driven
+        bodies = self.solver.bodies(given, effort.q)
+        return joint_reactions(self.structure, effort.q, bodies, multipliers, friction)
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (..., n_u, n_y)."""
