@@ -198,7 +198,11 @@ class WorkspaceSurveyor:
         every.amount[rows] = closed.amount
 
         def spread(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return _spread(values, rows, len(attempts.y))
+            """Values of rows that close among all; NaN or empty text elsewhere."""
+            text = values.dtype.kind == 'U'
+            whole = np.full(len(attempts.y), '' if text else np.nan, object if text else float)
+            whole[rows] = values
+            return whole
 
         return Workspace(
             coordinates=mechanism.independent,
@@ -270,11 +274,3 @@ class _Judgement:
         """Judge some rows (N,), overriding earlier judgements."""
         self.pose_class[rows] = pose_class
         self.cause[rows], self.amount[rows] = cause[rows], amount[rows]
-
-
-def _spread(values: npt.NDArray[Any], rows: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Values of some rows among all; NaN or empty text elsewhere."""
-    text = values.dtype.kind == 'U'
-    whole = np.full(count, '' if text else np.nan, dtype=object if text else float)
-    whole[rows] = values
-    return whole

@@ -72,7 +72,10 @@ def pack(
         if name in description.independent or name not in structure_joints(structure)
     ]
     arrays: list[np.ndarray] = [
-        *_node_arrays(tree),
+        *(
+            np.array([getattr(node, field) for node in tree.nodes])
+            for field in ('parent', 'position', 'rotation', 'kind', 'axis')
+        ),
         np.cumsum([0, *(len(node.terms) for node in tree.nodes)]),
         *map(np.array, zip(*terms, strict=True)),
         np.array([len(s) for s in supports]),
@@ -103,17 +106,6 @@ def _supports(tree: NodeTree, beams: dict[str, Beam], index: dict[str, int]) -> 
         own = [index[name] for name in (*(name for name, _ in node.terms), *modal.get(k, ()))]
         supports.append(known + [c for c in dict.fromkeys(own) if c not in known])
     return supports
-
-
-def _node_arrays(tree: NodeTree) -> tuple[np.ndarray, ...]:
-    nodes = tree.nodes
-    return (
-        np.array([node.parent for node in nodes]),
-        np.array([node.position for node in nodes]),
-        np.array([node.rotation for node in nodes]),
-        np.array([node.kind for node in nodes]),
-        np.array([node.axis for node in nodes]),
-    )
 
 
 def _padded(rows: list[list[int]]) -> np.ndarray:

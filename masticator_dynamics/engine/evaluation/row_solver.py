@@ -65,9 +65,10 @@ class RowSolver:
         """Rows (..., width) of which only the motion is valid, not the efforts."""
         return self._by_code(self._kernels.everything, given, self._closed)
 
-    def attempt(self, given: FloatArray) -> FloatArray:
+    @functools.cached_property
+    def attempt(self) -> Reference:
         """Motions (N, width); the first numbers of each report its failure, if any."""
-        return self._from_home(given)
+        return Reference(self._kernels.from_home, self._kernels.inputs)
 
     def at_rest(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Input and output rows for a pose (n_y,) at rest, for inner loops.
@@ -211,10 +212,6 @@ class RowSolver:
         return found[3:].reshape(-1, 18)
 
     # Helpers
-
-    @functools.cached_property
-    def _from_home(self) -> Reference:
-        return Reference(self._kernels.from_home, self._kernels.inputs)
 
     @functools.cached_property
     def _bodies(self) -> Reference:
