@@ -10,16 +10,13 @@ import pathlib
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from masticator_dynamics.description import data, urdf
 from masticator_dynamics.files import plain_data
 from masticator_dynamics.files.kept import kept, key_of, sources
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
-Read = Callable[
-    [pathlib.Path, Mapping[str, str]], tuple[data.MechanismDescription, list[pathlib.Path]]
-]
 CLASSES = (
     data.Actuator, data.ActuatorLimits, data.Closure, data.Contact, data.ContactFriction,
     data.ContactRange, data.FlexibleLink, data.Height, data.JointFriction, data.JointPhysics,
@@ -30,9 +27,7 @@ CLASSES = (
 _MORE = re.compile(rb'\$\((?!arg |dirname)|xacro:include[^>]*([*?[]|optional)')
 
 
-def description(
-    file: pathlib.Path, arguments: Mapping[str, str], read: Read
-) -> data.MechanismDescription:
+def description(file: pathlib.Path, arguments: Mapping[str, str]) -> data.MechanismDescription:
     """A description, from the cache, or read now and cached.
 
     Its key is the mechanism file's path and content, arguments and versions; the other files that
@@ -44,13 +39,11 @@ def description(
         The mechanism's YAML file.
     arguments : mapping
         Arguments of its xacro file, by name.
-    read : callable
-        Reads a description, and lists the files that it was read from.
     """
     try:
         content = _content(file)
     except OSError:
-        return read(file, arguments)[0]
+        return _read(file, arguments)[0]
     name = key_of(
         sources('description', 'files'), sys.version, str(file.absolute()), str(file), content,
         sorted(arguments.items()),
@@ -60,13 +53,22 @@ def description(
     def make() -> bytes:
         nonlocal found
         started = time.time()
-        found, files = read(file, arguments)
+        found, files = _read(file, arguments)
         return _digests(files, started) + b'\n' + plain_data.dump(found)
 
     text = kept('descriptions', f'{name}.json', make, _holds)
     if found is None:
         found = plain_data.load(text.split(b'\n', 1)[1], CLASSES)
     return found
+
+
+def _read(
+    file: pathlib.Path, arguments: Mapping[str, str]
+) -> tuple[data.MechanismDescription, list[pathlib.Path]]:
+    # Imported here: the checks take longer to import than everything else.
+    from masticator_dynamics.description import reading
+
+    return reading.of_files(file, arguments)
 
 
 def _content(file: pathlib.Path) -> bytes:

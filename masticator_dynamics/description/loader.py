@@ -41,7 +41,7 @@ def load_description(
         Naming file, key and reason for anything that is missing, misspelt or inconsistent.
     """
     file = find_yaml(name_or_path, 'mechanism', 'mechanisms', 'archetypes')
-    return _warned(kept.description(file, {**(xacro_arguments or {})}, _read))
+    return _warned(kept.description(file, {**(xacro_arguments or {})}))
 
 
 def description_from_text(
@@ -61,18 +61,10 @@ def description_from_text(
     DescriptionError
         As :func:`load_description`; names ``file`` as the YAML file.
     """
-    # Imported here and in `_read`: the checks take longer to import than everything else.
+    # Imported here: the checks take longer to import than everything else.
     from masticator_dynamics.description import reading
 
     return _warned(reading.of_texts(file, yaml_text, urdf_text))
-
-
-def _read(
-    file: pathlib.Path, arguments: Mapping[str, str]
-) -> tuple[MechanismDescription, list[pathlib.Path]]:
-    from masticator_dynamics.description import reading
-
-    return reading.of_files(file, arguments)
 
 
 def _warned(description: MechanismDescription) -> MechanismDescription:

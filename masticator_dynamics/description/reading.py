@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -19,6 +19,7 @@ import yaml
 
 from masticator_dynamics.description import data, urdf
 from masticator_dynamics.description.closure_checks import (
+    Refusal,
     check_closures,
     check_contacts,
     check_keys,
@@ -74,7 +75,7 @@ class MechanismFile:
 _FIELDS = '__dataclass_fields__'  # of dataclasses
 
 
-def checked_file(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
+def _checked(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
     """Contents of a mechanism file, every value checked for type and bounds.
 
     Raises
@@ -82,6 +83,7 @@ def checked_file(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
     DescriptionError
         Naming file, key and reason of the first problem.
     """
+    check_keys(content, file)
     plain: MechanismFile = _plain(checked(_form(MechanismFile), content, file))
     return plain
 
@@ -149,9 +151,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
-
-
-Refusal = Callable[[str, str], None]
 
 
 def of_files(
@@ -242,11 +241,6 @@ def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
             )
 
 
-def _checked(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
-    check_keys(content, file)
-    return checked_file(content, file)
-
-
 def _check_names(
     content: MechanismFile,
     closures: tuple[data.Closure, ...],
@@ -335,7 +329,7 @@ def check_column_names(
     independent: Sequence[str],
     actuated: Sequence[str],
     contacts: Sequence[Contact],
-    refuse: Callable[[str, str], None],
+    refuse: Refusal,
 ) -> None:
     """Refuse names with which a column of our tables would have two meanings.
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.description import load_description, loader, shipped_mechanisms
+from masticator_dynamics.description import kept_description, load_description, shipped_mechanisms
 from masticator_dynamics.engine import analysis
 from masticator_dynamics.engine.analysis import analyse
 from masticator_dynamics.engine.kept_structure import structure_of
@@ -34,13 +34,13 @@ def fixture_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> p
 @pytest.fixture(name='reads')
 def fixture_reads(monkeypatch: pytest.MonkeyPatch) -> list[pathlib.Path]:
     """Files that were read and checked, in order."""
-    found, read = [], loader._read
+    found, read = [], kept_description._read
 
     def counted(file, arguments):
         found.append(file)
         return read(file, arguments)
 
-    monkeypatch.setattr(loader, '_read', counted)
+    monkeypatch.setattr(kept_description, '_read', counted)
     return found
 
 
