@@ -171,4 +171,4 @@ class GoalKind(RowKind):
         from masticator_dynamics.engine.traced.load_tables import Tables
 
         free = len(self._model.driving) - len(self._model.independent)
-        return Tables(self._kernels, self._model.description, *self._choice, free)
+        return Tables(self._kernels, *self._choice, free)

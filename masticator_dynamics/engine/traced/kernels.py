@@ -265,7 +265,10 @@ class Kernels:
     @_once
     def parameter_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
         """Whether it is valid, efforts, and their derivatives by some of the constants."""
-        return self._by_parameters('derivatives', places, at_positions, 0)
+        return self._by_parameters(
+            'derivatives', places, at_positions, self.actuators * (1 + len(places)),
+            lambda run, _, inputs: _derivatives().by_parameters(run, inputs),
+        )  # fmt: skip
 
     @_once
     def parameter_gradient(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
@@ -273,7 +276,11 @@ class Kernels:
 
         Inputs are followed by the weights.
         """
-        return self._by_parameters('gradient', places, at_positions, self.actuators)
+        return self._by_parameters(
+            'gradient', places, at_positions, len(places),
+            lambda run, weights, inputs: _derivatives().gradient(run, weights, inputs),
+            self.actuators,
+        )  # fmt: skip
 
     @_once
     def position_derivatives(self, places: tuple[int, ...], at_positions: bool = False) -> RowCode:
@@ -281,34 +288,23 @@ class Kernels:
 
         By the independent positions, and by some of the constants.
         """
-        first = self.inputs + self.tree * at_positions
-        inputs = [first + place for place in places]
-
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], False, at_positions, given[first:])
-            return list(_derivatives().positions_by_parameters(run, inputs))
-
-        return RowCode(
-            'positions by parameters',
-            first, 1 + self.actuators * (1 + self.freedoms + len(places)), function,
-            lambda: [*self.identity, places, at_positions],
-            largest=3 * MOST_OPERATIONS, constants=self.constants,
+        return self._by_parameters(
+            'positions', places, at_positions, self.actuators * (1 + self.freedoms + len(places)),
+            lambda run, _, inputs: _derivatives().positions_by_parameters(run, inputs),
         )  # fmt: skip
 
     def _by_parameters(
-        self, kind: str, places: tuple[int, ...], at_positions: bool, weights: int
-    ) -> RowCode:
+        self, kind: str, places: tuple[int, ...], at_positions: bool, count: int,
+        found: Callable[[Any, Sequence[Any], list[int]], Sequence[Any]], weights: int = 0,
+    ) -> RowCode:  # fmt: skip
         first = self.inputs + self.tree * at_positions
         last = first + weights
         inputs = [last + place for place in places]
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
             run = self.run(given[:first], False, at_positions, given[last:])
-            if weights:
-                return list(_derivatives().gradient(run, given[first:last], inputs))
-            return list(_derivatives().by_parameters(run, inputs))
+            return list(found(run, given[first:last], inputs))
 
-        count = len(places) if weights else self.actuators * (1 + len(places))
         return RowCode(
             f'{kind} by parameters', last, 1 + count, function,
             lambda: [*self.identity, places, at_positions],

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
@@ -29,7 +28,6 @@ class Tables:
     Parameters
     ----------
     kernels : Kernels
-    description : MechanismDescription
     goals : mapping of str to float
         Weights of goals.
     friction : bool
@@ -47,15 +45,8 @@ class Tables:
         ``weights`` of the efforts, ``drag`` and ``per_newton`` of the actuated joints (n_u).
     """
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        description: MechanismDescription,
-        goals: Mapping[str, float],
-        friction: bool,
-        free: int,
-    ):
-        self._goals, self._friction = goals, friction
+    def __init__(self, kernels: Kernels, goals: Mapping[str, float], friction: bool, free: int):
+        self._goals, self._friction, description = goals, friction, kernels.description
         actuators, contacts = len(description.actuated), len(description.contacts)
         cases = 1 + free + contacts
         self.shapes = {
