@@ -61,14 +61,6 @@ class Learnt:
         """Unknowns (n_x,)."""
         return self.directions @ self.amounts
 
-    def intervals(self, confidence: float = 0.95) -> FloatArray:
-        """Half widths (n_l,) of intervals of the amounts."""
-        from scipy.stats import t
-
-        return float(t.ppf(0.5 + confidence / 2.0, self.freedom)) * np.sqrt(
-            np.diag(self.covariance)
-        )
-
     def unsure(self, spread: FloatArray) -> FloatArray:
         """Standard deviations (n_p,) of parameters, by the data where they say more."""
         known = spread @ self.directions

@@ -15,6 +15,7 @@ import pathlib
 import numpy as np
 import pytest
 from oracles.mujoco_plant import RATE, Hidden
+from scipy import stats
 
 from identification.robots import (
     CONSTANT,
@@ -89,6 +90,11 @@ def _identified(kind: str, folder: pathlib.Path, seed: int) -> Identified:
     return identify(found, log, held_out)
 
 
+def intervals(learnt: Learnt) -> np.ndarray:
+    """Half widths (n_l,) of 95 % intervals of the amounts."""
+    return stats.t.ppf(0.975, learnt.freedom) * np.sqrt(np.diag(learnt.covariance))
+
+
 class _Directions:
     """How often intervals hold the truth, by direction: those that the first robot's data tell."""
 
@@ -102,7 +108,7 @@ class _Directions:
         known = (parts**2).sum(axis=0) > 0.9  # of the direction: the data of this robot tell it
         error = parts.T @ (learnt.amounts - learnt.directions.T @ x)
         along = dataclasses.replace(learnt, covariance=parts.T @ learnt.covariance @ parts)
-        self._held += [known & (np.abs(error) < along.intervals()), known]
+        self._held += [known & (np.abs(error) < intervals(along)), known]
 
     def __str__(self) -> str:
         shares = [f'{held}/{count}' for held, count in self._held.T]
@@ -122,7 +128,8 @@ def test_efforts_of_another_motion_become_right(logs) -> None:
         x = np.linalg.lstsq(unknowns.spread, real, rcond=None)[0]
         assert unknowns.spread @ x == pytest.approx(real, abs=1e-12), 'what is hidden can be found'
         before, after = found.errors
-        inside += int((np.abs(learnt.amounts - learnt.directions.T @ x) < learnt.intervals()).sum())
+        off = np.abs(learnt.amounts - learnt.directions.T @ x)
+        inside += int((off < intervals(learnt)).sum())
         directions += len(learnt.amounts)
         by_direction = by_direction or _Directions(learnt)
         by_direction.add(learnt, x)
