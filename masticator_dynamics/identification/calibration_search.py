@@ -83,6 +83,7 @@ class CalibrationSearch:
             return self._fitted(start, known) if known else (start, [])
         some = np.unique(np.linspace(0, len(readings) - 1, _COARSE).astype(int))
         best, least = None, np.inf
+        redundancy = len(self._mechanism.actuated) - len(self._mechanism.independent)
         for first in self._starts(readings[0]):
             poses = self.poses(first, readings[some])
             if poses is None or len(poses.y) < 0.5 * len(some):
@@ -91,7 +92,7 @@ class CalibrationSearch:
             error = self._cost(values, parts) / max(len(poses.y), 1)
             if error < least:
                 best, least = values, error
-            if least < _FITS**2 * (self._mechanism_redundancy or 1):
+            if least < _FITS**2 * (redundancy or 1):
                 break
         poses = None if best is None else self.poses(best, readings)
         if best is None or poses is None:
@@ -100,10 +101,6 @@ class CalibrationSearch:
                 'rad or m?'
             )
         return self._fitted(best, [poses, *known])
-
-    @property
-    def _mechanism_redundancy(self) -> int:
-        return len(self._mechanism.actuated) - len(self._mechanism.independent)
 
     def poses(self, values: FloatArray, readings: FloatArray) -> Poses | None:
         """Readings with the poses that fit them, without those that none fits; None: no reading."""

@@ -244,7 +244,11 @@ class _MjcfReader:
         offset = np.zeros(3)
         for joint in range(first, first + count):
             if int(m.jnt_type[joint]) == int(self.mujoco.mjtJoint.mjJNT_FREE):
-                self._floating(self.joints[joint], name, position, rotation)
+                free = Joint(
+                    self.joints[joint], 'floating', 'world', name, position, rotation, np.zeros(3)
+                )
+                self.model.joints.append(free)
+                self.model.floating[free.name] = name
                 self._note_left_out(f'free joint of {name}', **self._acts(joint))
                 return
             anchor = m.jnt_pos[joint].copy()
@@ -303,12 +307,6 @@ class _MjcfReader:
             'friction': float(m.dof_frictionloss[dof]),
             'armature': float(m.dof_armature[dof]),
         }
-
-    def _floating(self, joint: str, body: str, position: Array, rotation: Array) -> None:
-        self.model.joints.append(
-            Joint(joint, 'floating', 'world', body, position, rotation, np.zeros(3))
-        )
-        self.model.floating[joint] = body
 
     def _left_out(self) -> None:
         """Refuse or note what acts on joints or bodies in MuJoCo and has no counterpart here."""

@@ -125,16 +125,12 @@ class Ranged:
         """How far values (..., n) are outside, beyond the tolerance; negative inside."""
         return np.maximum(self.lower - self.values, self.values - self.upper) - self.allowance
 
-    def half_width(self) -> FloatArray:
-        """Half width (n,) of the ranges, see :func:`half_width`."""
-        return half_width(self.lower, self.upper)
-
     def signed_excess(self) -> FloatArray:
         """How far values (..., n) are outside, relative to the range's half width.
 
         Negative inside; minus infinity where there is no range.
         """
-        return self.beyond() / self.half_width()
+        return self.beyond() / half_width(self.lower, self.upper)
 
     def violation(self, index: int, row: int | None = None) -> RangeViolation:
         """Violation of one value, in one row where there are many."""
@@ -288,7 +284,7 @@ def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:
         suffix = '' if group.quantity == 'position' else f' {group.quantity}'
         names += [f'{group.names[k]}{suffix}' for k in np.flatnonzero(ranged).tolist()]
         beyond.append(group.beyond()[:, ranged])
-        room.append(-beyond[-1] / group.half_width()[ranged])
+        room.append(-beyond[-1] / half_width(group.lower, group.upper)[ranged])
     rows = np.arange(len(motion.q))
     if not names:
         nowhere = np.full(len(rows), np.inf)

@@ -90,7 +90,6 @@ class _OneRow:
         self._mechanism, self._distribution, self._limits = mechanism, distribution, limits
         self._given, self._row = given, row
         self._slices = distribution.slices
-        self._contact_rows = mechanism.contact_rows
 
     def keep(self, slack: float = 0.0) -> bool:
         """Find the best efforts within limits; return whether there are any."""
@@ -162,7 +161,7 @@ class _OneRow:
         cases = np.vstack(
             [
                 tables['efforts'], tables['bearing'], joint_forces,
-                tables['multipliers'][self._contact_rows],
+                tables['multipliers'][mechanism.contact_rows],
             ]
         )  # fmt: skip
         velocity = self._row[self._slices['v']][mechanism.actuated_part]

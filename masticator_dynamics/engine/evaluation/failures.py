@@ -74,9 +74,10 @@ class LoopBlock:
                 continue
             for chain, side in zip(chains, (-1.0, 1.0), strict=True):
                 own = [j for j in self.joints if moving.get(j) == side]
-                rates = chain.joint_rates(q)[1] if own else {}
+                screws = chain.screws(q)[1] if own else np.zeros(0)
                 for j in own:
-                    column = side * rates[j] @ constraint.rows.T
+                    rates = screws[:, chain.joints.index(j), :3]
+                    column = side * rates @ constraint.rows.T
                     square[:, first:last, self.joints.index(j)] = column
             first = last
         return square

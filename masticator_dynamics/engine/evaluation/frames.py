@@ -32,6 +32,11 @@ class FrameChain:
     frame : str
         URDF link.
 
+    Attributes
+    ----------
+    joints : list of int
+        Tree indices of these joints.
+
     Raises
     ------
     InputError
@@ -40,8 +45,8 @@ class FrameChain:
 
     def __init__(self, mechanism: Model, frame: str):
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
-        self._end, self._joints = end, sorted(tree.supports(end.body))
-        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in self._joints], bool)
+        self._end, self.joints = end, sorted(tree.supports(end.body))
+        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in self.joints], bool)
         self._poses = mechanism.made(_BodyPoses)
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -103,14 +108,6 @@ class FrameChain:
         position, screws = self.screws(q)
         return position, self.summed(screws[..., :3], tangent)
 
-    def joint_rates(self, q: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
-        """Positions (N, 3) of the frame's origin and its velocity (N, 3) per joint velocity.
-
-        The velocities, in base axes, are keyed by tree index, for joints between base and frame.
-        """
-        position, screws = self.screws(q)
-        return position, {j: screws[:, k, :3] for k, j in enumerate(self._joints)}
-
     def screws(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Positions (..., 3) of the frame's origin and its twists (..., joints, 6).
 
@@ -127,7 +124,7 @@ class FrameChain:
     def screw_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates (..., joints, 6) of :meth:`screws` for tree velocities (..., n_q)."""
         position, axes, origins = self._carriers(q)
-        rates = v[..., self._joints, None]
+        rates = v[..., self.joints, None]
         turning = np.where(self._slides[:, None], 0.0, axes)
         spins = np.cumsum(turning * rates, axis=-2)  # angular velocity of each body of the chain
         # Velocity of every point that is at the origin of joint j, or of the frame, by joint i.
@@ -138,7 +135,7 @@ class FrameChain:
             axes[..., :, None, :],
             _cross(turning[..., :, None, :], arms),
         )
-        carried = np.triu(np.ones((len(self._joints), len(self._joints) + 1)))
+        carried = np.triu(np.ones((len(self.joints), len(self.joints) + 1)))
         velocities = (by_joint * rates[..., None, :] * carried[..., None]).sum(axis=-3)
         tilting = _cross(spins, axes)
         moving = _cross(tilting, position[..., None, :] - origins) + _cross(
@@ -151,12 +148,12 @@ class FrameChain:
 
     def summed(self, screws: FloatArray, rates: FloatArray) -> FloatArray:
         """Twists (..., 6, k) of the frame for k sets of tree velocities (..., n_q, k)."""
-        return np.asarray(screws.swapaxes(-1, -2) @ rates[..., self._joints, :])
+        return np.asarray(screws.swapaxes(-1, -2) @ rates[..., self.joints, :])
 
     def _carriers(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Position of the frame's origin; axes and origins of the joints (..., joints, 3)."""
         bodies = self.bodies(q)
-        carriers = bodies[..., self._joints, :, :]
+        carriers = bodies[..., self.joints, :, :]
         return self.at(bodies)[0], carriers[..., :3, 2], carriers[..., 3, :]
 
 

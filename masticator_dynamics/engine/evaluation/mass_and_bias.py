@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
+from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.status import WEAK_ACTUATION
@@ -137,20 +137,15 @@ class EquationsOfMotion:
         found = code.where_covered(given if given.ndim == 1 else rows)
         left = np.flatnonzero(found[:, 0] != 1.0)
         if len(left):
-            found[left, 1:] = self._checked(Reference(code)(rows[left]), left, len(rows), motion)
+            answers = Reference(code)(rows[left])
+            failed = np.flatnonzero(answers[:, 0])
+            if len(failed):
+                poses = motion.y.reshape(-1, motion.y.shape[-1])
+                row = int(left[failed[0]]) * len(poses) // len(rows)
+                error = failure(self._mechanism, answers[failed[:1]], poses[row])
+                raise in_row(error, row, motion.y.ndim > 1)
+            found[left, 1:] = answers
         return found[:, 4:].reshape(*given.shape[:-1], code.outputs - 4)
-
-    def _checked(
-        self, answers: FloatArray, numbers: IntArray, rows: int, motion: Motion | Effort
-    ) -> FloatArray:
-        """The answers for rows with these numbers out of so many, if none has failed."""
-        failed = np.flatnonzero(answers[:, 0])
-        if len(failed):
-            poses = motion.y.reshape(-1, motion.y.shape[-1])
-            row = int(numbers[failed[0]]) * len(poses) // rows
-            error = failure(self._mechanism, answers[failed[:1]], poses[row])
-            raise in_row(error, row, motion.y.ndim > 1)
-        return answers
 
 
 def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> FloatArray:
