@@ -6,6 +6,7 @@ Written for clarity, in numpy: it is used while a mechanism is built, not while 
 """
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -52,6 +53,16 @@ class SpanningTree:
             joints.add(body)
             body = self.placements[body].body
         return joints
+
+    def start(self, guess: Mapping[str, float]) -> FloatArray:
+        """Positions (n,) of a guess; others are 0, or mid-range if their range excludes 0."""
+        found = np.zeros(len(self.joints))
+        for i, joint in enumerate(self.joints):
+            lower, upper = joint.lower, joint.upper
+            if np.isfinite([lower, upper]).all() and not lower <= 0.0 <= upper:
+                found[i] = 0.5 * (lower + upper)
+            found[i] = guess.get(joint.name, found[i])
+        return found
 
     def poses(self, q: FloatArray) -> 'TreePoses':
         """Poses of all bodies at positions (n,)."""

@@ -43,16 +43,7 @@ class LoopKinematics:
 
     def guess(self) -> Array:
         """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""
-        inside = (self.lower <= 0.0) & (self.upper >= 0.0)
-        ends = np.isfinite(self.lower) & np.isfinite(self.upper)
-        start = np.zeros(len(self.names))
-        start[ends & ~inside] = 0.5 * (self.lower[ends & ~inside] + self.upper[ends & ~inside])
-        return np.array(
-            [
-                self.model.guess.get(name, float(value))
-                for name, value in zip(self.names, start, strict=True)
-            ]
-        )
+        return self.tree.start(self.model.guess)
 
     def gaps(self, q: Array, loop: Loop | None = None) -> Gaps:
         """Gaps of all loops and couplings, or of one loop."""

@@ -70,16 +70,6 @@ class _ClosureSearch:
         free = [j.type != 'prismatic' and j.name not in held for j in self.tree.joints]
         self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
 
-    def start(self, guess: Mapping[str, float]) -> FloatArray:
-        """Positions of the guess; others are 0, or mid-range if their range excludes 0."""
-        bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
-        without = bounded & ((self.lower > 0.0) | (self.upper < 0.0))
-        q = np.zeros(len(self.lower))
-        q[without] = 0.5 * (self.lower[without] + self.upper[without])
-        for i, joint in enumerate(self.tree.joints):
-            q[i] = guess.get(joint.name, q[i])
-        return q
-
     def settle(self, q: FloatArray) -> FloatArray:
         """Pose where the descent from a start ends, angles wrapped into their ranges."""
         q = descend(self._search, q, _ITERATIONS, 0.1 * ROUNDING)
@@ -159,7 +149,7 @@ def closed_pose(
     for name in guess:
         if name not in names:
             raise InputError(f'no moving joint {name!r}; there are: {", ".join(names)}')
-    first = search.start({**description.home, **guess})
+    first = search.tree.start({**description.home, **guess})
     likely = np.array([name in guess for name in names], dtype=bool)
     free = search.looped & np.array([name not in held for name in names], dtype=bool)
     rng = np.random.default_rng(0)
