@@ -156,7 +156,7 @@ class GoalKind(RowKind):
         fallback = kernels.distribution(goals, friction, exhaustive=True)
         super().__init__(code, model.slices, fallback)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
-        self._model, self._kernels, self._choice = model, kernels, (goals, friction)
+        self._kernels, self._choice = kernels, (goals, friction)
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {
             'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
@@ -170,5 +170,4 @@ class GoalKind(RowKind):
         """What each load case does."""
         from masticator_dynamics.engine.traced.load_tables import Tables
 
-        free = len(self._model.driving) - len(self._model.independent)
-        return Tables(self._kernels, *self._choice, free)
+        return Tables(self._kernels, *self._choice)

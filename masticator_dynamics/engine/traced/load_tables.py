@@ -32,8 +32,6 @@ class Tables:
         Weights of goals.
     friction : bool
         Of contacts and actuated joints.
-    free : int
-        Efforts that cancel in the motion.
 
     Attributes
     ----------
@@ -45,10 +43,10 @@ class Tables:
         ``weights`` of the efforts, ``drag`` and ``per_newton`` of the actuated joints (n_u).
     """
 
-    def __init__(self, kernels: Kernels, goals: Mapping[str, float], friction: bool, free: int):
+    def __init__(self, kernels: Kernels, goals: Mapping[str, float], friction: bool):
         self._goals, self._friction, description = goals, friction, kernels.description
         actuators, contacts = len(description.actuated), len(description.contacts)
-        cases = 1 + free + contacts
+        cases = 1 + len(kernels.driving) - kernels.freedoms + contacts
         self.shapes = {
             'efforts': (actuators, cases),
             'bearing': (3 * actuators, cases),
