@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.interrupt import starting_deaf
+from masticator_dynamics.interrupt import held_back, starting_deaf
 from masticator_dynamics.optional import needed
 
 _WAITING = 2  # calls for each worker that are handed out at a time
@@ -112,8 +112,9 @@ def _processes(count: int) -> Iterator[tuple[concurrent.futures.Executor, int]]:
     )
     try:
         with starting_deaf():  # Ctrl-C is for the parent, which ends them
-            for future in [pool.submit(os.getpid) for _ in range(count)]:
-                future.result()
+            with held_back():  # one that is half started would print a stack trace
+                started = [pool.submit(os.getpid) for _ in range(count)]
+            concurrent.futures.wait(started)
         yield pool, count
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
