@@ -28,8 +28,10 @@ _NEEDED = {'parent': 'link', 'child': 'link', 'axis': 'xyz', 'mass': 'value'}
 # Others of their attributes would make another robot of it.
 _ATTRIBUTES = {
     'origin': {'xyz', 'rpy'}, 'axis': {'xyz'}, 'mimic': {'joint', 'multiplier', 'offset'},
-    'dynamics': {'damping', 'friction'},
+    'dynamics': {'damping', 'friction'}, 'limit': {'lower', 'upper', 'effort', 'velocity'},
+    'mass': {'value'}, 'inertia': {'ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'},
 }  # fmt: skip
+_MORE = ('dynamics', 'limit')  # to which vendors add attributes of their own
 _UNREAD = ('visual', 'collision', 'calibration', 'safety_controller')
 _XACRO = 'wiki/xacro}'
 _SIMILAR = 0.7  # of two names, by difflib; 'axes' and 'axis' are 0.75 alike
@@ -116,10 +118,13 @@ def _check_read(
     for name in child.attrib.keys() - _ATTRIBUTES.get(tag, child.attrib.keys()):
         if name == 'rpy' and re.fullmatch(r'[\s0.+-]*', child.get(name, '')):
             continue  # files of ROS 1 turn axes by nothing
-        if tag != 'dynamics':
+        if tag not in _MORE or meant(name, _ATTRIBUTES[tag], _SIMILAR):
             known = ', '.join(sorted(_ATTRIBUTES[tag]))
             raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {known}')
-        yield f'dynamics {name}'
+        yield f'{tag} {name}'
+    for name, value in child.attrib.items():
+        if name not in ('link', 'joint') and re.search(r'\d_\d', value):
+            raise DescriptionError(file, place, f'{name} of <{tag}> {value!r} is not a number')
     if len(element.findall(tag)) > 1:
         raise DescriptionError(file, place, f'<{tag}> appears twice')
     needed = _NEEDED.get(tag)

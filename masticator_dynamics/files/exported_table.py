@@ -22,6 +22,7 @@ from masticator_dynamics.files.tables import FloatArray, read_input
 
 _LATEST = 200  # lines before the header
 _NUMBER = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?')
+_THOUSANDS = re.compile(r'[+-]?[1-9]\d{0,2}([.,]\d{3})+')
 _GROUPED = re.compile(r'(?<=\d)[ \u00a0\u202f](?=\d{3})')  # as in 1 234,5
 Line = tuple[int, list[str]]  # number in the file, from 1, and cells
 Chooser = Callable[[Sequence[str]], 'Sequence[int] | None']
@@ -151,7 +152,7 @@ def _read(
                 f'{len(names)} columns{hint}'
             )
     rows = [[_GROUPED.sub('', cell) for cell in _picked(line, chosen)] for line in lines]
-    mark = _decimal_mark(source, [cell for row in rows for cell in row])
+    mark = _decimal_mark(source, [cell for row in rows for cell in row], separator)
     values = np.empty((len(rows), len(chosen)))
     for k, row in enumerate(rows):
         for c, cell in enumerate(row):
@@ -184,17 +185,20 @@ def _is_number(cell: str) -> bool:
     return any(np.isfinite(_number(cell, mark)) for mark in '.,')
 
 
-def _decimal_mark(source: str, cells: Sequence[str]) -> str:
+def _decimal_mark(source: str, cells: Sequence[str], separator: str) -> str:
     """The mark before decimals; where a cell has both, it is the last, the other one groups."""
     last = {max('.,', key=cell.rfind) for cell in cells if '.' in cell and ',' in cell}
     found = last or {mark for mark in '.,' if any(mark in cell for cell in cells)}
+    unclear = f'{source}: which mark stands before decimals cannot be told: '
     if len(found) > 1:
         point, comma = (next(cell for cell in cells if mark in cell) for mark in '.,')
-        raise InputError(
-            f'{source}: which mark stands before decimals cannot be told: there are {point!r} and '
-            f'{comma!r}'
-        )
-    return found.pop() if found else '.'
+        raise InputError(f'{unclear}there are {point!r} and {comma!r}')
+    mark = found.pop() if found else '.'
+    marked = [] if last or (mark, separator) == ('.', ',') else [c for c in cells if mark in c]
+    if marked and all(_THOUSANDS.fullmatch(cell) for cell in marked):
+        whole = re.sub('[.,]', '', marked[0])
+        raise InputError(f'{unclear}{marked[0]!r} could be {whole}, and nothing says it is not')
+    return mark
 
 
 def _number(cell: str, mark: str) -> float:

@@ -28,6 +28,7 @@ STANDARD_STREAM = '-'
 _LARGEST = 1_000_000_000  # bytes; some million rows
 _LATEST, _SHORTEST_STEP = 1e10, 1e-12  # s; three hundred years hold any clock's time
 _NAMED, _LONGEST = 30, 60  # names in a message, and characters of one
+_RATES = {'dot': 'vel|velocity|rate|speed', 'ddot': 'acc|accel|acceleration'}
 
 
 class Table:
@@ -382,12 +383,17 @@ def _refuse_other_separators(source: str, columns: Sequence[str]) -> None:
 
 
 def plain_name(column: str) -> str:
-    """A column's name without capitals, marks, and a unit in brackets or at its end."""
+    """A column's name without capitals, marks, and a unit in brackets or at its end.
+
+    Words for force, torque and rates become the letters that they have here.
+    """
     bare = re.sub(r'\[.*?\]|\(.*?\)', '', column).casefold()
     bare = re.sub(
         r'(?<=.)[\W_]+(n|nm|n_m|knm?|m|mm|cm|rad|deg|m_?s2?|rad_?s2?|deg_?s2?)$', '', bare
     )
     bare = re.sub('^(force|torque|moment)', lambda word: {'f': 'f'}.get(word[0][0], 't'), bare)
+    for end, words in _RATES.items():
+        bare = re.sub(rf'^({words})[\W_]+(.+)|(.+)[\W_]+({words})$', rf'\2\3_{end}', bare)
     return re.sub(r'[^\w@]|_', '', bare)
 
 

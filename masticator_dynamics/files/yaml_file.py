@@ -54,6 +54,7 @@ _QUOTED = re.compile(
 )  # what PyYAML quotes follows
 _SHOWN = 100  # characters of a value
 _SIZE = re.compile(r'\s*[+-]?[\d.]+\s*[^\W\d_/]+')  # such as 5mm
+_MISREAD = re.compile('[_:]|^[-+]?0[0-9]')
 _UNKNOWN = 'unknown key'
 _PLAIN = {
     'missing': 'is missing',
@@ -74,12 +75,12 @@ _WANTED = {
 }  # likewise; pydantic's own words are Python's
 
 
-class _TooLargeError(ValueError):
-    """A number is too large to compute with or print."""
+class _NumberError(ValueError):
+    """A number is too large to compute with or print, or not what it looks like."""
 
 
 class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[misc]
-    """Merges (``<<``) only so much; reads no whole number too large to compute with or print.
+    """Merges (``<<``) only so much; reads no number too large, or other than it looks.
 
     Refuses a key that a mapping has twice, of which PyYAML would silently take the last. Composing
     is left to Python: libyaml's composer recurses without end where brackets are nested deeply.
@@ -113,7 +114,7 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[mis
                 node.tag.rpartition(':')[2] if node.tag in SafeConstructor.yaml_constructors else ''
             )
             reason = (
-                str(error) if isinstance(error, _TooLargeError) else f'no valid {kind or "value"}'
+                str(error) if isinstance(error, _NumberError) else f'no valid {kind or "value"}'
             )
             raise ConstructorError(None, None, reason, node.start_mark) from error
 
@@ -127,14 +128,27 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):  # type: ignore[mis
             )
 
 
-def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
+def _number(loader: _Loader, node: yaml.ScalarNode) -> float:
+    """YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_0 as 10."""
+    if _MISREAD.search(node.value):
+        raise _NumberError('a number that begins with 0, or has _ or : in it')
+    if node.tag == 'tag:yaml.org,2002:float':
+        return float(loader.construct_yaml_float(node))
     number: int = loader.construct_yaml_int(node)
     if number.bit_length() > 63:
-        raise _TooLargeError(f'a whole number of {number.bit_length()} bits, above 63')
+        raise _NumberError(f'a whole number of {number.bit_length()} bits, above 63')
     return number
 
 
-_Loader.add_constructor('tag:yaml.org,2002:int', _whole_number)
+for _kind in ('int', 'float'):
+    _Loader.add_constructor(f'tag:yaml.org,2002:{_kind}', _number)
+# Of the words that YAML 1.1 takes for true or false, only these are no names, and no numbers.
+_BOOL = 'tag:yaml.org,2002:bool'
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != _BOOL]
+    for first, pairs in Resolver.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOL, re.compile('(true|True|TRUE|false|False|FALSE)$'), [*'tTfF'])
 
 
 class Strict(pydantic.BaseModel, extra='forbid', frozen=True):

@@ -10,6 +10,7 @@ Names of the parts of a compiled MuJoCo model, and what its tendons run along.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,20 @@ class MjcfParts:
 
     def __init__(self, mujoco: Any, compiled: Any):
         self.mujoco, self.compiled = mujoco, compiled
-        self.bodies = [self.name('BODY', b, f'body_{b}') for b in range(compiled.nbody)]
+        self.bodies = self._names('BODY', compiled.nbody, lambda body: f'body_{body}')
         self.bodies[0] = 'world'
-        self.joints = [self._joint_name(j) for j in range(compiled.njnt)]
+        self.joints = self._names('JOINT', compiled.njnt, self._usual_joint_name)
+
+    def _names(self, kind: str, count: int, usual: Callable[[int], str]) -> list[str]:
+        """Names of all parts of a kind; of nameless ones usual names that no other has."""
+        found = [self.name(kind, part, '?') for part in range(count)]
+        for part, name in enumerate(found):
+            if name == '?':
+                new = usual(part)
+                while new in found:
+                    new += '_'
+                found[part] = new
+        return found
 
     def name(self, kind: str, index: int, default: str = '') -> str:
         """Name of a part, such as an ``ACTUATOR``; by default its kind and number from 1."""
@@ -43,10 +55,9 @@ class MjcfParts:
         found = self.mujoco.mj_id2name(self.compiled, getattr(kinds, f'mjOBJ_{kind}'), index)
         return str(found or default or f'{kind.lower()}_{index + 1}')
 
-    def _joint_name(self, joint: int) -> str:
-        body = self.bodies[self.compiled.jnt_bodyid[joint]]
-        first = self.compiled.body_jntadr[self.compiled.jnt_bodyid[joint]]
-        return self.name('JOINT', joint, f'{body}_joint_{joint - first + 1}')
+    def _usual_joint_name(self, joint: int) -> str:
+        body = self.compiled.jnt_bodyid[joint]
+        return f'{self.bodies[body]}_joint_{joint - self.compiled.body_jntadr[body] + 1}'
 
     def site(self, site: int) -> Frame:
         """A site as a frame of its body."""
@@ -248,14 +259,23 @@ class _Actuators:
         m, bounds, mujoco = self.m, [], self.parts.mujoco
         if m.actuator_forcelimited[index]:
             bounds.append(np.sort(m.actuator_forcerange[index]))
-        kinds = (m.actuator_biastype, m.actuator_gaintype, m.actuator_dyntype)
-        plain = [int(kind[index]) for kind in kinds] == [
-            int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtGain.mjGAIN_FIXED),
-            int(mujoco.mjtDyn.mjDYN_NONE),
-        ]  # fmt: skip
+        bias = m.actuator_biasprm[index, :3] * (
+            m.actuator_biastype[index] != int(mujoco.mjtBias.mjBIAS_NONE)
+        )
+        # A filter lags behind its control and goes as far.
+        lags = [
+            int(getattr(mujoco.mjtDyn, f'mjDYN_{d}')) for d in ('NONE', 'FILTER', 'FILTEREXACT')
+        ]
+        plain = (
+            m.actuator_biastype[index] <= int(mujoco.mjtBias.mjBIAS_AFFINE)
+            and m.actuator_gaintype[index] == int(mujoco.mjtGain.mjGAIN_FIXED)
+            and m.actuator_dyntype[index] in lags
+            and not bias[1:].any()
+        )
         control = int(m.actuator_ctrladr[index]) if hasattr(m, 'actuator_ctrladr') else index
         if m.actuator_ctrllimited[control] and plain:
-            bounds.append(np.sort(m.actuator_ctrlrange[control] * m.actuator_gainprm[index, 0]))
+            gain = m.actuator_gainprm[index, 0]
+            bounds.append(np.sort(m.actuator_ctrlrange[control] * gain + bias[0]))
         transmissions, gear = mujoco.mjtTrn, float(m.actuator_gear[index, 0])
         for kind, acts_on in (('TENDON', 'tendon'), ('JOINT', 'jnt'), ('JOINTINPARENT', 'jnt')):
             target = int(m.actuator_trnid[index, 0])

@@ -348,7 +348,7 @@ def numbers_in(text: str, count: int, file: pathlib.Path, place: str) -> list[fl
     """
     words = text.split()
     try:
-        numbers = [float(word) for word in words]
+        numbers = [float(word) for word in words if '_' not in word]
     except ValueError:
         numbers = []
     if len(numbers) != count or not np.isfinite(numbers).all():

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 import pathlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
     PLUGINS,
@@ -55,6 +56,16 @@ READ = {
 _UNLIMITED = {
     'lower': -math.inf, 'upper': math.inf, 'effort': math.inf, 'velocity': math.inf,
 }  # fmt: skip
+# Elements of elements that say how a robot moves; of links and joints, some of them.
+_CHILDREN = {
+    'link': ('pose', 'inertial'), 'joint': ('pose', 'axis', 'axis2'),
+    'inertial': ('pose', 'mass', 'inertia'),
+    'inertia': ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'),
+    'axis': ('xyz', 'use_parent_model_frame', 'initial_position', 'limit', 'dynamics', 'mimic'),
+    'limit': ('lower', 'upper', 'effort', 'velocity', 'stiffness', 'dissipation'),
+    'dynamics': ('damping', 'friction', 'spring_reference', 'spring_stiffness'),
+}  # fmt: skip
+_CHILDREN['axis2'] = _CHILDREN['axis']
 _INFINITE = {-math.inf: ('-inf', '-infinity'), math.inf: ('inf', 'infinity')}
 _WORLD = 'Read are joints within a model: put the models into one'
 
@@ -163,6 +174,8 @@ class _SdfReader:
         if not self.poses:
             raise DescriptionError(file, '', 'SDF: its model has no <link>')
         self.model.reserved = frozenset(self.frames.parts)
+        for name, joint in self.frames.of('joint'):
+            self._check(joint.element, f'joint {name}')
         joints = SdfJoints(self.frames, unread)
         refuse_unread(self.frames, joints.names, unread, () if world is None else world)
         edges = joints.edges()
@@ -203,6 +216,10 @@ class _SdfReader:
 
     def _link(self, name: str, link: ElementTree.Element) -> None:
         place = f'link {name}'
+        self._check(link, place)
+        decay = [*link.iterfind('velocity_decay/*')]
+        if any(self._number(link, f'velocity_decay/{part.tag}', 0.0, place) for part in decay):
+            self.model.notes.append(f'{place}: its <velocity_decay> is left out')
         self.poses[name] = self.frames.pose(name)
         if old := link.get('renamed_from'):
             self.model.notes.append(f'link {old} is called {name}: a joint has its name')
@@ -230,6 +247,24 @@ class _SdfReader:
         if mass < 0.0:
             raise DescriptionError(self.file, place, f'mass {mass} kg is negative')
         self.model.links[name] = Inertia(mass, position, rotation @ tensor @ rotation.T)
+
+    def _check(self, element: ElementTree.Element, place: str) -> None:
+        """Refuse what is there twice, misspelt or elsewhere; note what else is not read."""
+        known = _CHILDREN[element.tag]
+        for child in element:
+            tag = str(child.tag)
+            if tag in known:
+                if len(element.findall(tag)) > 1:
+                    raise DescriptionError(self.file, place, f'<{tag}> appears twice')
+                if tag in _CHILDREN:
+                    self._check(child, place)
+            elif belongs := [outer for outer, inner in _CHILDREN.items() if tag in inner]:
+                reason = f'<{tag}> stands in <{element.tag}>; it belongs into <{belongs[0]}>'
+                raise DescriptionError(self.file, place, reason)
+            elif element.tag not in ('link', 'joint') and not re.search('[{:]', tag):
+                if near := meant(tag, known, 0.7):
+                    raise DescriptionError(self.file, place, f'unknown element <{tag}>{near}')
+                self.model.notes.append(f'{place}: its <{tag}> is left out')
 
     def _other_elements(self) -> None:
         found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)

@@ -433,6 +433,8 @@ def test_rcid_has_its_own_columns(inverse, write, read) -> None:
     [
         ('_dot$', ' dot [m/s]', "is 'x_dot' meant?"),
         ('_ddot$', 'DDot', "is 'x_ddot' meant?"),
+        ('_dot$', '_vel', "is 'x_dot' meant?"),
+        ('^(.*)_ddot$', r'Acceleration \1 [m/s^2]', "is 'x_ddot' meant?"),
         ('^f', 'F', "is 'fx' meant?"),
         ('^([ft][xyz])$', r'\1 @mandible', 'is fx@LINK meant?'),
     ],

@@ -351,6 +351,13 @@ MASS = '<mass value="9"/>'
         (TILT_AXIS, '<axis/>', '<axis> has no xyz="..."'),
         (MASS, '<mass>9</mass>', '<mass> has no value="..."'),
         (MASS, '<mass value="9 kg"/>', "<mass> '9 kg' is not a number"),
+        (MASS, '<mass value="9_0"/>', "value of <mass> '9_0' is not a number"),
+        (MASS, '<mass value="9" units="g"/>', 'units of <mass> is not one of value'),
+        (
+            TILT_AXIS,
+            TILT_AXIS + '<limit lower="-1" uper="1" effort="1" velocity="1"/>',
+            'uper of <limit> is not one of effort, lower, upper, velocity',
+        ),
         ('<parent link="foot"/>', '<parent>foot</parent>', '<parent> has no link="..."'),
     ],
 )

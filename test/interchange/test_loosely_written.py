@@ -33,6 +33,34 @@ def test_infinite_limits_of_sdf(write: Write) -> None:
             import_robot(write('b.sdf', text.replace(old, new)), 'b')
 
 
+@pytest.mark.parametrize(
+    ('old', 'new', 'reason'),
+    [
+        ('<mass>', '<mass>1</mass><mass>', '<mass> appears twice'),
+        ('<mass>', '<mass>1_0', "'1_0.*' is not a finite number"),
+        ('<mass>', '<massa>1</massa><mass>', "unknown element <massa>; is 'mass' meant"),
+        ('<mass>', '<ixx>1</ixx><mass>', '<ixx> stands in <inertial>; it belongs into <inertia>'),
+        ('<inertial>', '<pose>1 0 0 0 0 0</pose><inertial>', '<pose> appears twice'),
+        ('</axis>', '<damping>1</damping></axis>', '<damping> stands in <axis>'),
+        ('</axis>', '</axis><dynamics/>', '<dynamics> stands in <joint>; it belongs into <axis>'),
+        ('</axis>', '<dynamics><dampin>1</dampin></dynamics></axis>', "is 'damping' meant"),
+    ],
+)
+def test_elements_of_sdf_that_would_not_be_read(
+    write: Write, old: str, new: str, reason: str
+) -> None:
+    with pytest.raises(DescriptionError, match=reason):
+        import_robot(write('a.sdf', five_bars.sdf().replace(old, new, 1)), 'a')
+
+
+def test_elements_of_sdf_that_are_left_out_are_told(write: Write) -> None:
+    """Drag of a link, and what other programs add."""
+    drag = '<velocity_decay><linear>1</linear></velocity_decay><inertial><water/>'
+    made = import_robot(write('a.sdf', five_bars.sdf().replace('<inertial>', drag, 1)), 'a')
+    told = [note.partition(': ')[2] for note in made.notes]
+    assert {'its <velocity_decay> is left out', 'its <water> is left out'} <= {*told}
+
+
 def test_a_joint_does_not_tie_a_link_to_itself(write: Write) -> None:
     text = sdf_with('<frame name="f" attached_to="rod_1"/>' + BOB.replace('bob', 'f').format(
         'revolute', AXIS.format('') + '</joint>').partition('/>')[2])  # fmt: skip

@@ -341,6 +341,8 @@ def test_losses_that_flags_disable(tmp_path: pathlib.Path, flag: str, friction: 
     [
         ('actuatorfrcrange="-3 4"', '<motor joint="a" gear="2"/>', (-1.5, 2.0)),
         ('', '<motor joint="a" gear="2" ctrlrange="-3 4"/>', (-3.0, 4.0)),
+        ('', '<general joint="a" gainprm="5" dyntype="filter" ctrlrange="-1 1"/>', (-5.0, 5.0)),
+        ('', '<general joint="a" biastype="affine" biasprm="3" ctrlrange="-1 1"/>', (2.0, 4.0)),
         ('', '<muscle joint="a" lengthrange="0 1"/>', (-np.inf, np.inf)),
         ('actuatorfrcrange="-5 5"', '<motor joint="a" forcerange="-7 2"/>', (-5.0, 2.0)),
     ],
@@ -354,6 +356,16 @@ def test_ranges_of_force(
     limits = mechanism.load_limits
     low = -limits.effort if limits.effort_low is None else limits.effort_low
     assert (low[0], limits.effort[0]) == pytest.approx(expected)
+
+
+def test_names_that_nameless_parts_would_have(tmp_path: pathlib.Path) -> None:
+    """A link that was its own parent had no end."""
+    named = f'<joint name="body_1__joint_1" {HINGE}/><geom size="0.1"/>'
+    inner = f'<body name="body_1" pos="1 0 0">{named}</body>'
+    world = f'<body><joint {HINGE}/><geom size="0.1"/>{inner}</body>'
+    joints = import_description(robot(tmp_path, world, '')).tree.joints
+    assert {joint.name for joint in joints} == {'body_1__joint_1', 'body_1__joint_1_'}
+    assert {joint.child for joint in joints} == {'body_1', 'body_1_'}
 
 
 def test_a_mesh_that_is_missing_and_had_the_mass(tmp_path: pathlib.Path) -> None:

@@ -125,6 +125,8 @@ def test_a_plunger_that_goes_up_farther_than_it_came_down(tmp_path) -> None:
         ('Distance (mm),Force (N)\nmm,kN\n' + lines([MM, N], ','), 'two units, N and kN'),
         ('Distance (mm),Force (N)\n' + lines([MM, N], ',', comma=True), '4 cells.*decimal commas'),
         ('Weg (mm);Kraft (N)\n' + lines([MM, N]) + '7,1;19,0\n', 'before decimals cannot be told'),
+        ('Weg (mm);Kraft (mN)\n1;250\n2;980\n3;"1,020"\n', "'1,020' could be 1020"),
+        ('Weg (mm);Kraft (MN)\n' + lines([MM, N]), "'MN' is no known unit"),
         ('Weg (mm);Kraft (N)\n' + lines([MM, N]) + '7.1;broken\n', "line 143, column 'Kraft"),
         ('Weg (mm);Kraft (N)\n1.0;n/a\n' + lines([MM, N]), "line 2, column 'Kraft"),
         ('Weg (mm);Kraft (N)\n' + lines([MM, N]) + '7.1;nan\n', 'is not a finite number'),

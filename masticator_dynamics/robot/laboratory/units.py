@@ -26,7 +26,9 @@ _SIZE = re.compile(r'\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(\S*)\s*')
 
 
 def unit_value(quantity: str, unit: str) -> float | None:
-    """What one of a unit is in SI units; None for a unit that is not known."""
+    """What one of a unit is in SI units; None for a unit that is not known, or that is a mega-."""
+    if unit.strip() == 'MN':
+        return None
     return UNITS[quantity].get(unit.strip().strip('.').casefold())
 
 
