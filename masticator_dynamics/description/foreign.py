@@ -118,7 +118,7 @@ def _check_read(
     for name in child.attrib.keys() - _ATTRIBUTES.get(tag, child.attrib.keys()):
         if name == 'rpy' and re.fullmatch(r'[\s0.+-]*', child.get(name, '')):
             continue  # files of ROS 1 turn axes by nothing
-        if tag not in _MORE or meant(name, _ATTRIBUTES[tag], _SIMILAR):
+        if tag not in _MORE or meant(name, _ATTRIBUTES[tag] - child.attrib.keys(), _SIMILAR):
             known = ', '.join(sorted(_ATTRIBUTES[tag]))
             raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {known}')
         yield f'{tag} {name}'
