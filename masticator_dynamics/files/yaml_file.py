@@ -213,7 +213,7 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
         Naming file, key and reason of the first problem.
     """
     try:
-        return kind(**content)
+        read = kind(**content)
     except pydantic.ValidationError as error:
         key, reason = _first_problem(error)
         if reason == _UNKNOWN:
@@ -221,6 +221,23 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
         raise DescriptionError(file, key, reason) from error
     except RecursionError as error:
         raise DescriptionError(file, '', f'cannot be used: {error}') from error
+    for key, value in _misread(content, read):
+        raise DescriptionError(file, key.lstrip('.'), f'{_short(value)} is not a number')
+    return read
+
+
+def _misread(content: Any, read: Any, path: str = '') -> Iterator[tuple[str, Any]]:
+    """Values that are no numbers, and that pydantic made numbers of: true, and '1_0'."""
+    number = isinstance(read, int | float) and not isinstance(read, bool)
+    if number and (isinstance(content, bool) or '_' in str(content)):
+        yield path, content
+    elif isinstance(content, dict):
+        for key, value in content.items():
+            other = read.get(key) if isinstance(read, dict) else getattr(read, str(key), None)
+            yield from _misread(value, other, f'{path}.{key}')
+    elif isinstance(content, list) and isinstance(read, list | tuple):
+        for place, pair in enumerate(zip(content, read, strict=False)):
+            yield from _misread(*pair, f'{path}[{place}]')
 
 
 def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:

@@ -68,6 +68,8 @@ def refusal(folder: pathlib.Path, before: str, after: str) -> str:
         ('010', 'a number that begins with 0, or has _ or : in it, line'),
         ('1_0.5', 'a number that begins with 0, or has _ or : in it, line'),
         ('yes', 'gravity[2]: '),
+        ('true', 'gravity[2]: True is not a number'),
+        ('"1_0"', "gravity[2]: '1_0' is not a number"),
         ('!!python/object/apply:os.system [date]', 'not YAML: '),
         ('"' + 'x' * 1_000_000 + '"', 'larger than 1 MB'),
         (MERGED, 'merges more than 100000 keys'),
