@@ -20,7 +20,7 @@ from masticator_dynamics.description import urdf
 from masticator_dynamics.description.foreign import KNOWN
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array
 from masticator_dynamics.engine.tree import rotation_to
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
@@ -54,6 +54,7 @@ _READ = (
     'Read are <mimic>, <constraint>, <loop_joint>, <gazebo><joint>, drake:ball_constraint and '
     'frames closing_NAME_1 and _2'
 )
+_OF_GAZEBO = ('springStiffness', 'springReference', 'gravity', 'turnGravityOff')
 # Sections of MuJoCo's extension that tie and drive nothing.
 _MUJOCO = ('compiler', 'option', 'size', 'visual', 'statistic', 'default', 'asset', 'contact')
 
@@ -231,6 +232,11 @@ def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
     """Add the spring of a joint that ``<gazebo reference>`` names; note a link without weight."""
     name, stiffness = gazebo.get('reference') or '', gazebo.findtext('springStiffness')
     place = f'gazebo {name}'
+    for tag in {part.tag for part in gazebo if isinstance(part.tag, str)} - {*_OF_GAZEBO}:
+        if near := meant(tag, _OF_GAZEBO, 0.85):
+            raise DescriptionError(model.file, place, f'unknown element <{tag}>{near}')
+    if name and name not in {*model.links, *(joint.name for joint in model.joints)}:
+        model.notes.append(f'{place}: there is no such link or joint')
     on, off = gazebo.findtext('gravity') or 'true', gazebo.findtext('turnGravityOff')
     if not is_true(on, model.file, place) or is_true(off, model.file, place):
         model.warn_of_weight(name)

@@ -198,6 +198,12 @@ def test_springs_that_gazebo_has(write: Write) -> None:
     text = FINGER.replace('MIMIC', mimic).replace('REST', rest)
     effort = Mechanism.load(write('a.urdf', text)).feedforward([0.0], [0.0], [0.0]).actuated
     assert effort == pytest.approx([-0.1 * 9.80665 * 0.02 - 2.0 * 0.5], abs=1e-12)
+    elsewhere = import_robot(
+        write('b.urdf', text.replace('reference="first"', 'reference="f"')), 'b'
+    )
+    assert 'gazebo f: there is no such link or joint' in elsewhere.notes
+    with pytest.raises(DescriptionError, match="<springStifness>; is 'springStiffness' meant"):
+        import_robot(write('c.urdf', text.replace('springStiffness', 'springStifness')), 'c')
 
 
 def test_closures_without_names(write: Write) -> None:
