@@ -7,22 +7,18 @@ from __future__ import annotations
 import hashlib
 import json
 import pathlib
+import pickle
 import re
 import sys
 import time
 from collections.abc import Mapping
 
-from masticator_dynamics.description import data, urdf
-from masticator_dynamics.files import plain_data
+import numpy as np
+
+from masticator_dynamics.description import data
 from masticator_dynamics.files.kept import kept, key_of, sources
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
-CLASSES = (
-    data.Actuator, data.ActuatorLimits, data.Closure, data.Contact, data.ContactFriction,
-    data.ContactRange, data.FlexibleLink, data.Height, data.JointFriction, data.JointPhysics,
-    data.Material, data.MechanismDescription, data.Section, data.Transmission, urdf.Inertia,
-    urdf.Joint, urdf.Mimic, urdf.Tree,
-)  # fmt: skip
 # What makes xacro depend on more than the files that it reports as read.
 _MORE = re.compile(rb'\$\((?!arg |dirname)|xacro:include[^>]*([*?[]|optional)')
 
@@ -45,8 +41,8 @@ def description(file: pathlib.Path, arguments: Mapping[str, str]) -> data.Mechan
     except OSError:
         return _read(file, arguments)[0]
     name = key_of(
-        sources('description', 'files'), sys.version, str(file.absolute()), str(file), content,
-        sorted(arguments.items()),
+        sources('description', 'files'), sys.version, np.__version__, str(file.absolute()),
+        str(file), content, sorted(arguments.items()),
     )  # fmt: skip
     found = None
 
@@ -54,11 +50,12 @@ def description(file: pathlib.Path, arguments: Mapping[str, str]) -> data.Mechan
         nonlocal found
         started = time.time()
         found, files = _read(file, arguments)
-        return _digests(files, started) + b'\n' + plain_data.dump(found)
+        return _digests(files, started) + b'\n' + pickle.dumps(found)
 
-    text = kept('descriptions', f'{name}.json', make, _holds)
+    contents = kept('descriptions', f'{name}.pickle', make, _holds)
     if found is None:
-        found = plain_data.load(text.split(b'\n', 1)[1], CLASSES)
+        # As safe as the machine code kept beside it: nobody but this user can have written it.
+        found = pickle.loads(contents.split(b'\n', 1)[1])
     return found
 
 
@@ -93,9 +90,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _holds(text: bytes) -> bool:
+def _holds(contents: bytes) -> bool:
     """Whether all files that a description was read from are unchanged."""
-    digests = json.loads(text.split(b'\n', 1)[0])
+    digests = json.loads(contents.split(b'\n', 1)[0])
     try:
         return bool(digests) and all(
             _digest(_content(pathlib.Path(file))) == digest for file, digest in digests.items()

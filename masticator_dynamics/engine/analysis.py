@@ -7,6 +7,8 @@ and dependent joints, then strongly connected components): every block is a smal
 for its own joints, given the blocks before it. A platform on limbs decomposes into its limbs.
 """
 
+import warnings
+
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
@@ -28,7 +30,7 @@ from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundancy import Independent, without_redundancy
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
 HOME_TOLERANCE = 1e-6  # m or rad; a larger gap at home means wrong data, a smaller is rounding
 _EXACT = 1e-9  # m or rad; gaps up to this are not reported
@@ -43,6 +45,11 @@ def analyse(description: MechanismDescription) -> Structure:
     DescriptionError
         If equations and dependent joints do not match, a loop is open at home or home is
         singular; the message names closure or joint and the amount.
+
+    Warns
+    -----
+    DescriptionWarning
+        For equations that follow from others but for rounding.
     """
     tree = spanning_tree(description.tree)
     home = np.array([description.home.get(joint.name, 0.0) for joint in tree.joints])
@@ -53,13 +60,16 @@ def analyse(description: MechanismDescription) -> Structure:
     repeated = [left_out.name for left_out in found.redundant if not left_out.independent]
     blocks = _blocks(description, tree, constraints, dependent, repeated)
     home = _refined_home(description, tree, constraints, dependent, home)
-    doubts = tuple(
-        f'{description.file}: {left_out.name}: {left_out.equations - left_out.independent} '
-        f'of {left_out.equations} equations follow from others but for rounding: '
-        f'{left_out.gap:.2g} m or rad stay open nearby'
-        for left_out in found.redundant
-        if left_out.gap > _EXACT
-    )
+    for left_out in found.redundant:
+        if left_out.gap > _EXACT:
+            warnings.warn(
+                f'{description.file}: {left_out.name}: '
+                f'{left_out.equations - left_out.independent} of {left_out.equations} equations '
+                'follow from others but for rounding: '
+                f'{left_out.gap:.2g} m or rad stay open nearby',
+                DescriptionWarning,
+                stacklevel=2,
+            )
     stages = _stages(tree, blocks)
     order = sorted(range(len(tree.joints)), key=lambda i: (stages[i], i))
     new = {old: i for i, old in enumerate(order)}
@@ -74,7 +84,6 @@ def analyse(description: MechanismDescription) -> Structure:
         found.redundant,
         found.shared,
         found.least_norm,
-        doubts,
     )
 
 

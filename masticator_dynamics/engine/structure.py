@@ -45,7 +45,6 @@ class Structure:
     redundant: tuple[Redundancy, ...] = ()  # closures of which some equations were left out
     shared: frozenset[str] = frozenset()  # closures whose forces are not unique
     least_norm: bool = True  # what is kept of these carries forces of least norm
-    doubts: tuple[str, ...] = ()  # warnings about its files
     numeric: Structure | None = None  # in floats, where others are recorded (``rebuilt.py``)
 
     @property

@@ -20,9 +20,9 @@ import numpy.typing as npt
 import scipy.linalg
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.analysis import analyse
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
-from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible import flexible_kernels as kernels
@@ -225,7 +225,7 @@ class FlexibleModel:
     ):
         self.description = description
         self.beams = beams(description)
-        self._structure = structure_of(description)
+        self._structure = analyse(description)
         joints = structure_joints(self._structure)
         modal = [name for beam in self.beams.values() for name in beam.coordinates]
         self.coordinates = (*joints, *modal)

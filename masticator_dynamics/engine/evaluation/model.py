@@ -13,9 +13,9 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
+from masticator_dynamics.engine.analysis import analyse
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_names, as_slice, consecutive
 from masticator_dynamics.engine.evaluation.shown import of_mechanism
-from masticator_dynamics.engine.kept_structure import structure_of
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 
@@ -91,7 +91,7 @@ class Model:
             if name not in description.actuated:
                 known = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {known}')
-        self.structure: Structure = variable.structure if variable else structure_of(description)
+        self.structure: Structure = variable.structure if variable else analyse(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated
