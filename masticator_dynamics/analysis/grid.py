@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Grids of poses over some independent coordinates of a mechanism, the others fixed.
-
-Poses on a net over one or two coordinates.
-"""
+"""Grids of poses: a net over one or two independent coordinates, the others fixed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""``masticator workspace``: where a mechanism may go, as data, plots and text.
-
-A surveyed workspace in a few lines.
-"""
+"""``masticator workspace``: where a mechanism may go, as data, plots and a few lines of text."""
 
 from __future__ import annotations
 

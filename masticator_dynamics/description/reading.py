@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a mechanism's files and checks that they agree: every name must resolve.
 
-What a mechanism file (YAML, schema 1) may contain: the plain data as pydantic models.
+What the YAML file (schema 1) may contain is said by pydantic models of the plain data.
 """
 
 import dataclasses

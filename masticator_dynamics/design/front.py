@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The best geometries so far: those that no other one excels in all objectives.
+"""Search for the best geometry, or for a front: those that no other one excels in all objectives.
 
-Search for the best geometry, or for a front of several figures; every generation is kept.
+Every generation is kept.
 """
 
 from __future__ import annotations

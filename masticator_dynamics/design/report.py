@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a study: tables, the best geometry as a description, and one HTML page.
-
-A geometry of a study as files that load: a mechanism file, and its URDF.
-"""
+"""Files of a study: tables, one HTML page, and the best geometry as a description that loads."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study varies: variables, and the parameters of the mechanism that follow from them.
 
-Parameters of a mechanism for other arguments of its xacro file, which is expanded anew.
+For variables that are arguments of a xacro file, the file is expanded anew.
 """
 
 from __future__ import annotations

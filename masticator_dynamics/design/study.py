@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study of designs: samples, search and sensitivity, resumed where they stopped.
 
-The folder of a study: tables in parts, each a Parquet file written whole, and none twice.
+Its folder keeps tables in parts, each a Parquet file written whole, and computes none twice.
 """
 
 from __future__ import annotations

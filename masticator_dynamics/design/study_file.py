@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a study file (YAML, schema 1) may contain.
-
-Numbers in study files: SI, or text with a unit behind the number.
-"""
+"""What a study file (YAML, schema 1) may contain; numbers are SI, or text with a unit."""
 
 from __future__ import annotations
 

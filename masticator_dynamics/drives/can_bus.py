@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The python-can bus of a drives file: opened, or why that fails, and what receives from it.
 
-A CAN bus of multicast datagrams in python-can's format, without one's own frames.
+One kind is ours: multicast datagrams in python-can's format, without one's own frames.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the supervisor of the drives reports: their phase, and why all of them were stopped.
 
-Faults of drives and bus, in any state: what makes all drives torque-free at once.
+Faults of drives and bus are found here, in any state: they make all drives torque-free at once.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands on their way to the drives: accepted, refused, or a reason to stop.
 
-Positions are never clamped, since one clamped crank would open the loops; efforts are.
-
-A slow path from the present to the commanded pose, with all loops closed.
+Positions are never clamped, since one clamped crank would open the loops; efforts are. When the
+commanded pose is too far to be followed at once, a slow path leads there with all loops closed.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Each setpoint is checked against the one before: position, step, change of step,
 loops, effort, effort rate, velocity. One beyond a limit is neither sent nor clamped, since one
 clamped crank would open the loops: all drives stop.
 
-Measured positions, too, must close the loops. With more drives than degrees of freedom the angles
+Measured positions must close the loops, too. With more drives than degrees of freedom the angles
 must agree with one another: where they do not, each drive in turn is left out of the fit, and the
 one without which the others agree is the one that is off. Commanded ones are checked every cycle.
 """

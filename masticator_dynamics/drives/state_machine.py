@@ -1,10 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The state machine of CiA 402 (IEC 61800-7-201), seen from the master, and status words.
+"""The state machine of CiA 402 (IEC 61800-7-201), seen from the master: status words and homing.
 
-Which drives know their position: incremental encoders start at 0 wherever they are.
-
-If home is all zeros, six zeros close the loops, so the positions themselves cannot tell.
+Homing matters since incremental encoders start at 0 wherever they are: if home is all zeros, six
+zeros close the loops, so the positions themselves cannot tell whether a drive knows its own.
 """
 
 from __future__ import annotations

@@ -6,9 +6,7 @@ Readings of one pose depend on its independent coordinates and on the parameters
 the readings across the tangent of the mechanism does not depend on the coordinates, to first
 order: with more encoders than freedoms it is a measurement of the parameters alone (variable
 projection; Golub and Pereyra, Inverse Problems 19, 2003). A pose that is known by other means
-turns all its readings into measurements.
-
-What readings of encoders are to tell, and what else is not known exactly.
+turns all its readings into measurements. Other parameters are not known exactly, either.
 """
 
 from __future__ import annotations

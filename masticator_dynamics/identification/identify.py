@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a recording to the numbers of the robot: what the data determine, and how well.
 
-Numbers that a body can have: the nearest to what data say, by a convex program.
-
-A body's moments of mass are those of some distribution of mass if its pseudo-inertia, a symmetric
-4 x 4 matrix, has no negative eigenvalue (Wensing, Kim and Slotine 2018, IEEE RA-L 3, 60); friction
-and rotors are not negative. Clarabel solves for the amounts of the learnt directions.
+Of the numbers that a body can have, those nearest to what the data say are found by a convex
+program. A body's moments of mass are those of some distribution of mass if its pseudo-inertia, a
+symmetric 4 x 4 matrix, has no negative eigenvalue (Wensing, Kim and Slotine 2018, IEEE RA-L 3, 60);
+friction and rotors are not negative. Clarabel solves for the amounts of the learnt directions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a closed robot can move: its degrees of freedom, idle spins, and good coordinates.
 
-Choices that a description needs and imported files omit: motors and held joints.
+From these follow the choices that a description needs and imported files omit: motors, held joints.
 """
 
 from __future__ import annotations

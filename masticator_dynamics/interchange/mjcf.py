@@ -3,8 +3,7 @@
 """Reads MJCF: loaded and compiled by MuJoCo's own MjSpec, then read from the compiled model.
 
 Joint positions count from the pose in which the file defines the robot: MuJoCo's minus ``ref``.
-
-Equalities of a compiled MuJoCo model, as loops and couplings.
+Equalities become loops and couplings.
 """
 
 from __future__ import annotations

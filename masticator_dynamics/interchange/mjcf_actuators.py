@@ -1,10 +1,9 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Actuators of a compiled MuJoCo model, as motors of joints.
+"""Actuators of a compiled MuJoCo model, as motors of joints; the names of its parts.
 
-One that does not act on a joint gets a joint of its own, without mass: a slide or a telescopic rod.
-
-Names of the parts of a compiled MuJoCo model, and what its tendons run along.
+One that does not act on a joint gets a joint of its own, without mass: a slide, or a telescopic rod
+along its tendon.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader produces: a tree of links and joints, and what closes and drives it.
+"""What every reader produces: a tree of links and joints, and what closes, couples and drives it.
 
-A joint whose position follows from those of others: gears, belts, mimics, tendons.
+A coupling is a joint whose position follows from those of others: gears, belts, mimics, tendons.
 """
 
 from __future__ import annotations

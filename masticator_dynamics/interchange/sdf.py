@@ -3,9 +3,8 @@
 """Reads SDF: links are placed in the model, with joints between any two of them.
 
 A loop is where a link can be reached in two ways. The tree is grown from the base across motors and
-hinges first, so that loops are cut at ball joints where there are any.
-
-Elements of SDF that tie parts of a robot and are not read.
+hinges first, so that loops are cut at ball joints where there are any. Elements that tie parts of
+the robot and are not read are refused.
 """
 
 from __future__ import annotations

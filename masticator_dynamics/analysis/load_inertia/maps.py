@@ -3,8 +3,7 @@
 """Maps of E quantities over n scaled coordinates: ellipses, circles and a grid (S4 Eqs. 22-25).
 
 Compiled, and nothing is allocated but the answer: a lookup must not take longer than the model.
-
-The region of poses that an estimator was fitted to: a box, cut by planes.
+Each map comes with the region of poses that it was fitted to: a box, cut by planes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A servo drive's loops, from set points in bus units to the joint effort.
+"""A simulated servo drive's loops, from set points in bus units to the joint effort.
 
 Positions are counts of the motor's encoder, torques per mille of the motor's rated torque. What
-the drive is to do is in :class:`ServoTask`; when, is decided by the slave.
-
-Simulated servos and the plant they drive, without a bus, for the simulator and studies.
+the drive is to do is in :class:`ServoTask`; when, is decided by the slave. :class:`Axes` are the
+servos of all joints and the plant that they drive, without a bus, for the simulator and studies.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's status numbers as exceptions that name the limb, the row and the amount.
 
-Loops seen from Python, many poses at a time: their Jacobians, and whether they can close at all.
-
-Machine code closes loops on the branch continuous with home, or reports only that it
-failed. Here each block of constraints (``engine/structure.py``) is examined on its own.
+Machine code closes loops on the branch continuous with home, or reports only that it failed. For
+the message, each block of constraints (``engine/structure.py``) is examined on its own, in numpy,
+many poses at a time: can it close at all?
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Goals for choosing among efforts, and which of them suit a mechanism.
-
-Kinds of rows: which code computes them, and where their numbers are.
-"""
+"""Goals for choosing among efforts: which suit a mechanism, which code computes rows for each."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinematics of a mechanism as its users see it: joints to joints, frames and wrenches in them.
 
-Twists, accelerations and Jacobians of frames: Siciliano, Robotics, 2009, Sec. 3.1.
+Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 2009, Sec. 3.1.
 """
 
 from __future__ import annotations

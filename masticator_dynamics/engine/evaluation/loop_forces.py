@@ -1,8 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Forces and torques in the closures from the engine's multipliers; not on the fast path.
+"""Forces and torques in closures, and in joints of the tree, from the engine's multipliers.
 
-Forces in the joints of the tree, e.g. for sizing bearings; off the hot path.
+E.g. for sizing bearings; not on the fast path.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mass matrix, bias and energies of closed mechanisms, in independent or actuated coordinates.
 
-Machine code of the equations of motion at given tree positions.
+By machine code of the equations of motion at given tree positions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics of one mechanism as C files: for microcontrollers and other controllers.
 
-A recorded graph as C99: straight-line arithmetic that needs only math.h.
+The recorded graph becomes straight-line C99 that needs only math.h.
 """
 
 from __future__ import annotations

@@ -7,11 +7,8 @@ forces sent at the stamps that came back: it detects a node that interpolates, t
 forwards wrongly. The *energy balance* uses the masses in the URDF instead of the engine's dynamics:
 the energy that motors and food put in must be that of the links. It is a balance of powers in every
 cycle, since summing work over cycles would miss what torques do between them: at tooth contact they
-rise and fall within a few milliseconds.
-
-Where all links are and how they move, straight from the URDF and joint states.
-
-Shares only the parsed URDF with the engine: it is used to judge what the node publishes.
+rise and fall within a few milliseconds. Where links are and how they move then follows from URDF
+and joint states alone: only the parsed URDF is shared with the engine, which is what is judged.
 """
 
 from __future__ import annotations

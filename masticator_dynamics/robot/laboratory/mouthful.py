@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One mouthful on the twin: simulated drives chew, and every cycle is recorded.
 
-What a mouthful costs the robot: loads and wear of the sockets, heat and energy of the motors.
+With what it costs the robot: loads and wear of the sockets, heat and energy of the motors.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of an experiment: tables, figures as SVG and PDF, and one HTML file with all.
 
-What of a figure on the twin is put in with the food, and what is computed.
+On the twin it also says what of a figure was put in with the food, and what was computed.
 """
 
 from __future__ import annotations

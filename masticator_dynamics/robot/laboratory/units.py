@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Units of measured quantities, sizes with a unit, and which sizes a sample can have.
-
-Numbers as a publication prints them: fixed notation, rounded by their uncertainty.
-"""
+"""Reads units of quantities and sizes of samples; prints numbers as a publication does."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What diagnostics say about the processes: whether drives stopped, and what fell behind.
-
-When the computer itself stood still during a pass.
+"""What diagnostics say about the processes of a pass, and when the computer itself stood still.
 
 The host of a virtual machine takes its processors away for milliseconds, often without counting
 them as stolen. Run as a module, this watches with threads that go before all others, one for each

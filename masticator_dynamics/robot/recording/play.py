@@ -1,19 +1,15 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The process that plays, to the dynamics node or with ``--drives`` to all, and records.
+"""The process that sends the motion of a script, and records topics byte for byte.
 
-Sends the motion of a script and records the result.
-
-To the dynamics node alone it also sends the food's force; in closed loop it enables the drives.
-Reports its progress to its parent, one JSON object per line of standard output::
+To the dynamics node alone it also sends the food's force; in closed loop (``--drives``) it enables
+the drives. Reports its progress to its parent, one JSON object per line of standard output::
 
     {"phase": "waiting", "lacking": ["nothing on /joint_states"]}
     {"phase": "playing", "time": 1.2}
     {"phase": "writing"}
     {"phase": "recorded"}
     {"phase": "failed", "reason": "..."}
-
-Records topics byte for byte, in the process that plays the demo.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""From a commanded motion to the motion that simulated drives produce, in virtual time.
+"""From a commanded motion, and efforts sent with it, to what simulated drives do, in virtual time.
 
 The delays are those of the real chain, in cycles of the drives (SYNC k at ``k / rate``):
 
@@ -11,8 +11,6 @@ The delays are those of the real chain, in cycles of the drives (SYNC k at ``k /
 - The force of the food in those efforts was measured ``bite_age`` before SYNC k: the twin, or a
   sensor, publishes it; the dynamics node uses it in its next cycle and is received at SYNC k. This
   delay is not compensated.
-
-Which efforts are sent along with a commanded motion.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all nodes have in common: a life cycle, checked parameters, autostart.
 
-Parameters of a node: the fields of its settings, each defined once.
-
 A node's settings are a frozen dataclass whose fields are made by `parameter`; what is declared,
 read and documented comes from there.
 """
