@@ -15,7 +15,7 @@ from rclpy.clock_type import ClockType
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from masticator_dynamics.ros.common.status_reporter import NodeClock
+from masticator_dynamics.ros.common.node_clock import NodeClock
 
 
 class FakeNode:

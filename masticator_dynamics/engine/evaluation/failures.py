@@ -18,7 +18,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.structure import limb_of
+from masticator_dynamics.engine.formula_limb import limb_of
 from masticator_dynamics.errors import (
     ActuationError,
     InputError,

@@ -17,7 +17,8 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian
-from masticator_dynamics.engine.structure import Block, Limb, Structure, limb_of
+from masticator_dynamics.engine.formula_limb import Limb, limb_of
+from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.functions import angle_of, nearest_turn, sine_cosine
 from masticator_dynamics.engine.traced.numbers import lane_sum, lesser, per_lane, stacked

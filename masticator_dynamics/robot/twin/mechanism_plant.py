@@ -15,13 +15,8 @@ from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_f
 from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food
-from masticator_dynamics.robot.twin.stops import (
-    SocketEvent,
-    Sockets,
-    Stops,
-    check_start,
-    pack_stops,
-)
+from masticator_dynamics.robot.twin.sockets import SocketEvent, Sockets
+from masticator_dynamics.robot.twin.stops import Stops, check_start, pack_stops
 from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
 
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gains with which PD alone follows best while keeping the margins that a robot needs.
 
-How far the servo loops of simulated drives are from instability.
-
-With equal gains the loops of all joints decouple into one for each mode of the mechanism, with
-inertias J that solve det(M - J A^T A) = 0, where M is the mass matrix of the independent
-coordinates and A the actuated velocities per independent velocity. Each is the double integrator
-1 / (J s^2) with a hold over the servo's step, after the current loop's lag; the velocity is the
-filtered difference of positions. Friction, which only damps, is left out.
+Margins are those of the servo loops of simulated drives. With equal gains the loops of all joints
+decouple into one for each mode of the mechanism, with inertias J that solve det(M - J A^T A) = 0,
+where M is the mass matrix of the independent coordinates and A the actuated velocities per
+independent velocity. Each is the double integrator 1 / (J s^2) with a hold over the servo's step,
+after the current loop's lag; the velocity is the filtered difference of positions. Friction, which
+only damps, is left out.
 """
 
 from __future__ import annotations

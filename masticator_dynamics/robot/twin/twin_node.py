@@ -40,7 +40,8 @@ from masticator_dynamics.ros.common.managed_node import (
     Runtime,
     parameter,
 )
-from masticator_dynamics.ros.common.status_reporter import NodeClock, StatusReporter, both_clocks
+from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
+from masticator_dynamics.ros.common.status_reporter import StatusReporter
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 _LEAVE = 3.0  # s at the end, for whatever still uses the drives

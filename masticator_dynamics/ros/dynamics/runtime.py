@@ -15,7 +15,7 @@ from rclpy.lifecycle import LifecycleNode
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.ros.common.status_reporter import NodeClock
+from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchInput

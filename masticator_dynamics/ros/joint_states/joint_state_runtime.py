@@ -41,7 +41,8 @@ from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, publisher
 from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-from masticator_dynamics.ros.common.status_reporter import NodeClock, StatusReporter
+from masticator_dynamics.ros.common.node_clock import NodeClock
+from masticator_dynamics.ros.common.status_reporter import StatusReporter
 
 INDEPENDENT, ACTUATED = 'independent', 'actuated'
 

@@ -31,7 +31,7 @@ from masticator_dynamics.ros.common.direct_subscription import (
     DirectSubscription,
     joint_topic,
 )
-from masticator_dynamics.ros.common.status_reporter import NodeClock, both_clocks
+from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 
 
 class AddedEffort:
