@@ -341,9 +341,7 @@ class _MjcfReader:
                 )
 
         if m.opt.density or m.opt.viscosity:
-            self.model.notes.append(
-                'forces of the fluid around it (density, viscosity) are left out'
-            )
+            self.model.warn('forces of the fluid around it (density, viscosity) are left out')
 
     def _range_of(self, tendon: int, name: str) -> None:
         """Note that the range of a tendon is left out; refuse one that leaves it no play."""
@@ -375,7 +373,7 @@ class _MjcfReader:
     def _note_left_out(self, owner: str, **values: float) -> None:
         """Note which properties of something are left out, if it has any."""
         if there := [f'{key} {value:.6g}' for key, value in values.items() if value]:
-            self.model.notes.append(f'{owner}: left out: {", ".join(there)}')
+            self.model.warn(f'{owner}: left out: {", ".join(there)}')
 
     def _keyframe(self) -> None:
         """Start the search for a closed pose at the first keyframe."""

@@ -135,18 +135,37 @@ def read_sdf(
     unread, root = unread or Unread(file), read_root(file, arguments)
     world = root.find('world')
     missing = DescriptionError(file, '', 'SDF: it has no <model>')
+    around = [
+        part
+        for part in (root if world is None else world)
+        if part.tag == 'include'
+        or (part.tag == 'model' and (world is None or not _is_static(part, file)))
+    ]
     # Robots in the file come before included ones, among which are lights and grounds.
-    for element in sorted(root if world is None else world, key=lambda part: part.tag == 'include'):
-        if element.tag == 'include':
-            refuse_changes(element, unread)
+    for part in sorted(around, key=lambda part: part.tag == 'include'):
+        element = part
+        if part.tag == 'include':
+            refuse_changes(part, unread)
             try:
-                element = included_model(element, included_file(element, file))
+                element = included_model(part, included_file(part, file))
             except DescriptionError as error:
                 missing = error
                 continue
-        if element.tag == 'model' and (world is None or not _is_static(element, file)):
-            return _SdfReader(element, world, unread, frozenset(wanted)).model
+            if world is not None and _is_static(element, file):
+                continue
+        model = _SdfReader(element, world, unread, frozenset(wanted)).model
+        if _is_static(element, file):
+            model.warn(f'model {model.name} is static in the file, and can move here')
+        if others := [_called(other) for other in around if other is not part]:
+            model.warn(f'read is model {model.name}; left out: {", ".join(others)}')
+        return model
     raise missing
+
+
+def _called(part: ElementTree.Element) -> str:
+    """Name of a model, or of one that is included."""
+    name = part.get('name') or part.findtext('name') or part.findtext('uri') or part.tag
+    return name.strip().rpartition('/')[2]
 
 
 def _is_static(model: ElementTree.Element, file: pathlib.Path) -> bool:
@@ -218,7 +237,7 @@ class _SdfReader:
         self._check(link, place)
         decay = [*link.iterfind('velocity_decay/*')]
         if any(self._number(link, f'velocity_decay/{part.tag}', 0.0, place) for part in decay):
-            self.model.notes.append(f'{place}: its <velocity_decay> is left out')
+            self.model.warn(f'{place}: its <velocity_decay> is left out')
         self.poses[name] = self.frames.pose(name)
         if old := link.get('renamed_from'):
             self.model.notes.append(f'link {old} is called {name}: a joint has its name')
@@ -263,7 +282,7 @@ class _SdfReader:
             elif element.tag not in ('link', 'joint') and not re.search('[{:]', tag):
                 if near := meant(tag, known, 0.7):
                     raise DescriptionError(self.file, place, f'unknown element <{tag}>{near}')
-                self.model.notes.append(f'{place}: its <{tag}> is left out')
+                self.model.warn(f'{place}: its <{tag}> is left out')
 
     def _other_elements(self) -> None:
         found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
@@ -334,7 +353,7 @@ class _SdfReader:
             if edge not in kept:
                 self.model.loops.append(edge.loop(self.poses))
                 if edge.acts():
-                    self.model.notes.append(
+                    self.model.warn(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
                     )
 

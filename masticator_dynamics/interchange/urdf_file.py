@@ -215,9 +215,7 @@ def _read_gazebo(
             raise DescriptionError(unread.file, f'gazebo joint {edge.name}', reason)
         model.loops.append(edge.loop(poses))
         if edge.acts():
-            model.notes.append(
-                f'joint {edge.name} closes a loop: its losses and spring are left out'
-            )
+            model.warn(f'joint {edge.name} closes a loop: its losses and spring are left out')
     list(joints.couplings(edges, set()))  # refuses all: each closes a loop
 
     def weld(first: str, second: str) -> tuple[Frame, Frame]:

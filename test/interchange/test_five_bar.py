@@ -274,7 +274,7 @@ def test_sdf_joints_with_losses_are_not_cut_if_others_can_be(write: Write) -> No
     made = import_robot(write('a.sdf', plain[:start] + plain[start:].replace('<axis>', lossy)), 'a')
     assert 'pin: {damping: 0.7}' in made.yaml
     everywhere = import_robot(write('a.sdf', plain.replace('<axis>', lossy)), 'a')
-    assert any('its losses and spring are left out' in note for note in everywhere.notes)
+    assert any('its losses and spring are left out' in note for note in everywhere.warnings)
 
 
 def test_sdf_robots_in_a_world(write: Write) -> None:
@@ -290,6 +290,20 @@ def test_sdf_robots_in_a_world(write: Write) -> None:
         assert 'platform: effector' in made.yaml
     with pytest.raises(DescriptionError, match='include model://sun: there is no such model'):
         import_robot(write('a.sdf', text.replace(inside, '')), 'a')
+
+
+def test_sdf_robots_beside_the_one_that_is_read_are_told(write: Write) -> None:
+    plain = five_bars.sdf()
+    robot = plain[plain.index('<model') : plain.index('</sdf>')]
+    twin = robot.replace('<model name="', '<model name="second_')
+    sun = '<include><uri>model://sun</uri></include>'
+    text = f'<sdf version="1.7"><world name="w">{sun}{robot}{twin}</world></sdf>'
+    made = import_robot(write('a.sdf', text), 'a', actuated=MOTORS)
+    name = re.search('<model name="(.*?)"', robot)[1]
+    assert made.warnings == (f'read is model {name}; left out: sun, second_{name}',)
+    still = robot.replace('<link', '<static>true</static><link', 1)
+    made = import_robot(write('a.sdf', plain.replace(robot, still)), 'a', actuated=MOTORS)
+    assert made.warnings == (f'model {name} is static in the file, and can move here',)
 
 
 def test_sdf_base_that_is_a_static_model_in_the_model(write: Write) -> None:
@@ -333,11 +347,13 @@ def test_mjcf_without_gravity(write: Write) -> None:
     assert effort_at_home(path) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_gravity_compensation_is_named(write: Write) -> None:
+def test_forces_of_mjcf_that_are_left_out_are_warned_of(write: Write) -> None:
     pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
     text = five_bars.mjcf().replace('<body name="rod_1"', '<body name="rod_1" gravcomp="1"')
-    notes = ' '.join(import_robot(write('a.xml', text), 'a').notes)
-    assert 'body rod_1: its gravity compensation (gravcomp 1) is left out' in notes
+    text = text.replace('<option ', '<option density="1.2" ')
+    warned = ' '.join(import_robot(write('a.xml', text), 'a').warnings)
+    assert 'body rod_1: its gravity compensation (gravcomp 1) is left out' in warned
+    assert 'forces of the fluid around it (density, viscosity) are left out' in warned
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_elements_of_sdf_that_are_left_out_are_told(write: Write) -> None:
     """Drag of a link, and what other programs add."""
     drag = '<velocity_decay><linear>1</linear></velocity_decay><inertial><water/>'
     made = import_robot(write('a.sdf', five_bars.sdf().replace('<inertial>', drag, 1)), 'a')
-    told = [note.partition(': ')[2] for note in made.notes]
+    told = [note.partition(': ')[2] for note in made.warnings]
     assert {'its <velocity_decay> is left out', 'its <water> is left out'} <= {*told}
 
 
