@@ -206,7 +206,7 @@ def new(name: str, archetype: str) -> None:
 
 @click.command('import')
 @click.argument('source')
-@click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
+@click.option('-o', '--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
 @click.option(
     '--actuated', metavar='NAMES', callback=split_names,
     help='Joints with motors, comma separated, instead of those that the file gives motors.',

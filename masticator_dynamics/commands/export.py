@@ -26,7 +26,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 @click.command('export-c')
 @mechanism_argument
-@click.option('--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
+@click.option('-o', '--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
 @goal_option
 @friction_option
 @click.option('--derivatives', is_flag=True, help='Write derivatives of the efforts, too.')

@@ -55,7 +55,7 @@ _HELD_OUT = 0.25  # of the recording, its end
     help='Recording (CSV or MCAP) with positions and efforts of all motors.',
 )  # fmt: skip
 @click.option(
-    '--output', 'output', type=click.Path(path_type=pathlib.Path), metavar='FILE', required=True,
+    '-o', '--output', type=click.Path(path_type=pathlib.Path), metavar='FILE', required=True,
     help='Description to write (YAML); URDF and report (HTML) of the same name go beside it.',
 )  # fmt: skip
 @click.option(

@@ -62,7 +62,7 @@ STEPS = 61  # of a coordinate
     '--disc', is_flag=True,
     help='Poses on rings and spokes in the ellipse inside the grid, as in S4 Fig. 5.',
 )  # fmt: skip
-@click.option('--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
+@click.option('-o', '--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
 @plot_option
 def load_inertia(
     mechanism: str,

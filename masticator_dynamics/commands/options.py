@@ -44,14 +44,16 @@ def _no_description(context: click.Context, parameter: click.Parameter, value: s
 
 def file_option(text: str, **more: Any) -> Option:
     """``--output``, the file that a command writes."""
-    return click.option('--output', 'output_file', metavar='FILE', required=True, help=text, **more)
+    return click.option(
+        '-o', '--output', 'output_file', metavar='FILE', required=True, help=text, **more
+    )
 
 
 def folder_option(text: str, default: str | None = None) -> Option:
     """``--output``, the folder that a command writes to; without a default it must be given."""
     return click.option(
-        '--output', type=click.Path(file_okay=False, path_type=pathlib.Path), metavar='FOLDER',
-        default=default, required=default is None, show_default=default is not None, help=text,
+        '-o', '--output', type=click.Path(file_okay=False, path_type=pathlib.Path), default=default,
+        metavar='FOLDER', required=default is None, show_default=default is not None, help=text,
     )  # fmt: skip
 
 

@@ -166,7 +166,7 @@ COLUMNS = (
     '--clearance', type=float, metavar='C', default=CLEARANCE, show_default=True,
     help='Least distance from singularities, type_1 and type_2, of a usable pose, 0 to 1.',
 )  # fmt: skip
-@click.option('--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
+@click.option('-o', '--output', 'output_file', metavar='FILE', help='Data to write (CSV).')
 @plot_option
 def workspace(
     mechanism: str,
