@@ -186,7 +186,7 @@ _CHECK = 0.05
 _MESSAGE = 0.005
 
 
-def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, float]:
+def reaction_times(drives: Drives) -> dict[str, float]:
     """Stated times, s, by fault, from its cause to the status words of all drives.
 
     When a drive is lost, the cause is its last sign of life; when the master is lost, its last
@@ -201,8 +201,8 @@ def reaction_times(drives: Drives, loop_check_rate: float = 20.0) -> dict[str, f
         'heartbeat': drives.heartbeat.timeout + react,
         'lost': (LOST_AFTER - 1) * period + react,
         'following error': react,
-        # One check may find a PDO missing and leave it to the next.
-        'loops': 2.0 / loop_check_rate + _CHECK + react,
+        # One check may find a PDO missing and leave it to the next; 20 Hz: loop_check_rate.
+        'loops': 2.0 / 20.0 + _CHECK + react,
         'limit': react,
         'time-out': drives.command_timeout + react,
         'emergency stop': _MESSAGE + react,

@@ -5,7 +5,6 @@
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 from masticator_dynamics.flexible.flexible_run import MODES, FlexibleRun, run_flexible
 from masticator_dynamics.flexible.flexible_simulation import METHODS, FlexibleTrajectory, simulate
-from masticator_dynamics.flexible.segments import Segments, segmented
 
 __all__ = [
     'METHODS',
@@ -13,9 +12,7 @@ __all__ = [
     'FlexibleModel',
     'FlexibleRun',
     'FlexibleState',
-    'Segments',
     'FlexibleTrajectory',
     'run_flexible',
-    'segmented',
     'simulate',
 ]

@@ -81,10 +81,10 @@ class EncoderEquations:
     def __init__(self, batch: ParameterBatch, noise: npt.ArrayLike):
         self._batch, self.noise = batch, np.asarray(noise, dtype=float)
 
-    def with_poses(self, values: FloatArray, poses: Poses, steps: int = 3) -> Poses:
+    def with_poses(self, values: FloatArray, poses: Poses) -> Poses:
         """The same readings with the poses that fit them best for parameters (n_p,)."""
         y = poses.y.copy()
-        for _ in range(steps):
+        for _ in range(3):
             found = self._batch.positions(values[None], y, derivatives=False)
             valid = found.valid[0]
             error = (poses.readings - found.position[0]) / self.noise

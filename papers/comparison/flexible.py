@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.flexible import FlexibleModel, run_flexible, segmented
+from masticator_dynamics.flexible import FlexibleModel, run_flexible
 from masticator_dynamics.flexible.links import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
@@ -27,6 +27,7 @@ from papers.comparison.flexible_segments import (
     run_in_pieces,
 )
 from papers.comparison.inputs import Inputs
+from papers.formulations.finite_segments import segmented
 
 SPIRAL = Spiral()
 MODES = 'abc'

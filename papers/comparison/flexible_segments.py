@@ -12,10 +12,11 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, segmented, simulate
+from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, simulate
 from masticator_dynamics.flexible.flexible_run import driven_mechanism, feedforward, straight
 from masticator_dynamics.motion.path import MotionPath
 from papers.comparison.comparison_table import ComparisonTable, rows_of
+from papers.formulations.finite_segments import segmented
 
 PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4

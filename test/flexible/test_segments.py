@@ -10,8 +10,9 @@ import scipy.integrate
 
 from flexible import beams
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.flexible import FlexibleModel, segmented, simulate
+from masticator_dynamics.flexible import FlexibleModel, simulate
 from masticator_dynamics.flexible.links import frequency_roots
+from papers.formulations.finite_segments import segmented
 
 pytest.importorskip('pinocchio', reason='Pinocchio, which moves the segments, is not installed')
 from flexible.segment_chain import SegmentChain

@@ -23,9 +23,9 @@ _SPACED = 1.0  # s between two lines in the log, after the first few
 _LONGEST = 400  # characters of a reason
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
+def shortened(text: str) -> str:
     """A text that may contain untrusted input, made printable and short enough for a log."""
-    shown = text if len(text) <= longest else f'{text[:longest]} ... ({len(text)} characters)'
+    shown = text if len(text) <= _LONGEST else f'{text[:_LONGEST]} ... ({len(text)} characters)'
     return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
 
 
