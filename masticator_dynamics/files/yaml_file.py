@@ -7,9 +7,11 @@ Only features common to pydantic 1.10 and 2 are used: Ubuntu 24.04 ships the for
 
 from __future__ import annotations
 
+import functools
+import operator
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
@@ -215,7 +217,7 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
     try:
         read = kind(**content)
     except pydantic.ValidationError as error:
-        key, reason = _first_problem(error)
+        key, reason = _first_problem(error, content)
         if reason == _UNKNOWN:
             reason += _meant(kind, key)
         raise DescriptionError(file, key, reason) from error
@@ -240,7 +242,7 @@ def _misread(content: Any, read: Any, path: str = '') -> Iterator[tuple[str, Any
             yield from _misread(*pair, f'{path}[{place}]')
 
 
-def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
+def _first_problem(error: pydantic.ValidationError, content: Any) -> tuple[str, str]:
     """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
     problems = error.errors()
     # A key that is missing may be there, misspelt.
@@ -250,12 +252,20 @@ def _first_problem(error: pydantic.ValidationError) -> tuple[str, str]:
     path = ''.join(f'[{p}]' if isinstance(p, int) else f'.{p}' for p in problem['loc'])
     if problem['type'] in _PLAIN:
         return path.lstrip('.'), _PLAIN[problem['type']]
-    value = problem.get('input', None)
+    value = problem['input'] if 'input' in problem else _at(content, problem['loc'])
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
     reason = _WANTED.get(problem['type'], re.sub(r'^Value error, ', '', problem['msg']))
     if isinstance(value, str) and _SIZE.fullmatch(value):
         shown += '; numbers are in SI units and stand without the unit'
     return path.lstrip('.'), reason + shown
+
+
+def _at(content: Any, path: Sequence[str | int]) -> Any:
+    """What stands at a path, which pydantic 1 does not say; None if nothing does."""
+    try:
+        return functools.reduce(operator.getitem, path, content)
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _meant(kind: type[pydantic.BaseModel], path: str) -> str:
