@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 
-import jsonschema
 import pydantic
 import pytest
 import samples
@@ -15,6 +14,7 @@ import yaml
 
 from masticator_dynamics.description.reading import json_schema
 
+jsonschema = pytest.importorskip('jsonschema', reason='jsonschema is not installed')
 FILE = samples.ROOT / 'config' / 'mechanism.schema.json'
 SCHEMA = json.loads(FILE.read_text(encoding='utf-8'))
 DESCRIPTIONS = [*sorted(samples.SHIPPED.glob('*.yaml')), *sorted(samples.OWN.glob('*.yaml'))]

@@ -427,6 +427,7 @@ def test_the_farthest_link_is_far_from_the_first_joint(write: Write) -> None:
 
 def test_rods_do_not_spin_though_no_motors_are_named(write: Write) -> None:
     """A rod between two balls is held; a tool that turns at the end of a chain is not."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
     body = '<inertial pos="0.1 0 0.01" mass="1" diaginertia="0.1 0.1 0.1"/>'
     tool = (
         f'<body name="drill" pos="0.1 0 0.4">{body}<joint name="drill_turns" axis="1 0 0"/></body>'
@@ -446,6 +447,7 @@ def test_rods_do_not_spin_though_no_motors_are_named(write: Write) -> None:
 
 def test_a_leg_without_motors_moves_though_the_platform_is_the_other_foot(write: Write) -> None:
     """A leg with a loop of its own turns as one piece about the hip; it is no rod."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
     link = (
         '<body name="{0}{1}" pos="{2}"><inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
         '<joint name="{0}{1}" axis="{3}"/>'

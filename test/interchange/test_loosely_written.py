@@ -7,7 +7,6 @@ from __future__ import annotations
 import pathlib
 
 import numpy as np
-import pinocchio
 import pytest
 
 from interchange import five_bars
@@ -120,6 +119,7 @@ def test_axes_with_angles(write: Write, turn: str) -> None:
 
 def test_an_arm_that_stands_straight(write: Write) -> None:
     """Its parallel axes could spin links between them; without loops that is how an arm moves."""
+    pinocchio = pytest.importorskip('pinocchio', reason='Pinocchio is not installed')
     links = ''.join(
         f'<link name="l{k}"><inertial><origin xyz="0 0.01 0.1"/><mass value="1"/><inertia '
         'ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
