@@ -71,7 +71,7 @@ class Chosen:
     Attributes
     ----------
     name : str
-    kind : Kind
+    kind : FigureKind
     states : array of int
         In which it is taken.
     columns : list of int

@@ -177,7 +177,7 @@ class Space:
 
     Attributes
     ----------
-    axes : tuple of Axis
+    axes : tuple of DesignAxis
     formulas : dict of str to Formula
         Of parameters, and of numbers in between, in order.
     names : tuple of str

@@ -82,7 +82,7 @@ def states_of(
 
     Parameters
     ----------
-    motions : dict of str to Motion
+    motions : dict of str to StudyMotion
         By name.
     mechanism : Mechanism
         As it is: recorded incisors are followed by it, and bites act on its teeth.

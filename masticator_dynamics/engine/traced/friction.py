@@ -42,7 +42,7 @@ class TracedContact:
     ----------
     run : Evaluation
         The motion.
-    data : Contact
+    data : ContactData
         Its description.
     friction : bool
         Without, it has none.

@@ -238,7 +238,7 @@ def running_nodes(
         Of the processes.
     name : str
         Name of the pass; the names of its log files begin with it.
-    nodes : sequence of Node
+    nodes : sequence of NodeSetup
         Started in this order.
 
     Yields
@@ -326,7 +326,7 @@ def record_session(
         Folder for logs and the record.
     name : str
         Name of the pass: the names of its record and of all logs begin with it.
-    nodes : sequence of Node
+    nodes : sequence of NodeSetup
         What it is played to.
     script : Script
         What is played.

@@ -337,7 +337,7 @@ def feedforward(
 
     Parameters
     ----------
-    kind : Kind
+    kind : ControlKind
         How much is known.
     mechanism : Mechanism
         What is commanded to move.

@@ -147,7 +147,7 @@ class StudySetting:
 
         Parameters
         ----------
-        kind : Kind
+        kind : ControlKind
             Of feedforward.
         gains : Gains
             Of the position loops, at the joints.
@@ -195,7 +195,7 @@ class Case(NamedTuple):
     name, label : str
         In tables and pictures.
     setting : StudySetting
-    kind : Kind
+    kind : ControlKind
         Of feedforward.
     feel : callable, optional
         From a setting to how the food's force is felt in its run; default: by a sensor.
