@@ -230,7 +230,8 @@ class Robot(Recorder):
         tooth = f'molar_{mouthful.motion.side}'
         height = frame_poses(self._mechanism, q, tooth)[0][:, 2]
         home = self._mechanism.frame_pose(self._mechanism.home, tooth).position[2]
-        force, contact = np.zeros((len(times), 1)), np.zeros((len(times), 0))
+        lifts = (0,) * len(self._mechanism.contacts)  # not known on a robot
+        force, contact = np.zeros((len(times), 1)), np.zeros((len(times), len(lifts)))
         bites, loads = self._events(topics.BITE_FORCE), self._events(topics.CONTACTS)
         if bites:
             recorded = force_series(bites, since)
@@ -239,7 +240,6 @@ class Robot(Recorder):
             carried = joint_series(loads, since)
             chosen = carried.columns(self._mechanism.contacts)
             contact = _at(times, carried.stamps, carried.effort[:, chosen])
-        lifts = (0,) * len(self._mechanism.contacts)  # not known on a robot
         return Series(
             times, home - height, force[:, 0], q, position, velocity, effort, contact, lifts, end
         )
