@@ -98,7 +98,7 @@ def test_numbers_of_an_eds(tmp_path):
             ('2004', 9, ''),
         )
     )
-    values = ObjectDictionary(entries(tmp_path, text)).values
+    values = ObjectDictionary(entries(tmp_path, text), {}).values
     assert values == {
         (0x1400, 0): 0x80000202, (0x2000, 0): -1, (0x2001, 0): 0.25, (0x2002, 0): 'a name',
         (0x2003, 0): 0, (0x2004, 0): '',

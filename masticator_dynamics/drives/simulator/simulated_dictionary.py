@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pathlib
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import canopen
 from canopen.objectdictionary import ODVariable, datatypes
@@ -86,6 +86,8 @@ class ObjectDictionary:
     ----------
     entries : dict of ODVariable
         By (index, subindex).
+    defaults : dict
+        Values that differ from those of the EDS; objects that it does not have are left out.
 
     Attributes
     ----------
@@ -97,10 +99,11 @@ class ObjectDictionary:
         Take a value before it is stored; may raise :class:`AbortError`.
     """
 
-    def __init__(self, entries: dict[Key, ODVariable]):
+    def __init__(self, entries: dict[Key, ODVariable], defaults: Mapping[Key, Value]):
         self.entries = entries
         self._defaults: dict[Key, Value] = {
-            key: next(iter(_numbers(entry)), entry.default or '') for key, entry in entries.items()
+            key: defaults.get(key, next(iter(_numbers(entry)), entry.default or ''))
+            for key, entry in entries.items()
         }
         self.values = self._defaults.copy()
         self.readers: dict[Key, Callable[[], Value]] = {}

@@ -130,15 +130,13 @@ class Slave:
         self.node_id, self.servo, self.link = drive.node_id, servo, link
         self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
         self.nmt, self.deaf = NmtState.BOOT_UP, 0
-        self._defaults = defaults(drive, simulated)
-        self.objects = objects = ObjectDictionary(entries)
+        self.objects = objects = ObjectDictionary(entries, defaults(drive, simulated))
         self.errors = ErrorLog(objects, self._send_emergency)
         self.device = Device(
             objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
         )
         self._apply = connect(objects, self.device, servo, lambda: self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
-        self._load()
         self._sdo = SdoServer(objects)
         self.process_data = ProcessData(objects, self.device, self.errors, link.send, rerouted)
         self.heartbeats = Heartbeats(
@@ -237,18 +235,12 @@ class Slave:
     def _reset(self, last: int) -> None:
         """Restore defaults up to an index, and boot."""
         self.objects.reset(last)
-        self._load(last)
         self.process_data.restart()
         self.heartbeats.restart()
         if last > _COMMUNICATION:
             self._apply()
         self._rerouted()
         self.boot()
-
-    def _load(self, last: int = 0xFFFF) -> None:
-        for key, value in self._defaults.items():
-            if key in self.objects.entries and key[0] <= last:
-                self.objects.values[key] = value
 
     def _take_sync(self, data: bytes) -> None:
         self.servo.sample()
