@@ -79,10 +79,10 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         weight[kept] = strength[kept] / (strength[kept] ** 2 + damping)
         step = -right.T @ (weight * (left.T @ gap))
         longest = float(np.abs(step).max())
-        q += joint_units * step * min(1.0, LARGEST_STEP / max(longest, 1e-300))
-        gap = loops.gaps(q) / units
-        if longest < 1e-14:
+        if longest < 1e-14:  # rounding: a pose that is closed stays as it is
             break
+        q += joint_units * step * min(1.0, LARGEST_STEP / longest)
+        gap = loops.gaps(q) / units
     return q
 
 

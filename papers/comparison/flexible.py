@@ -18,6 +18,7 @@ from masticator_dynamics.flexible.links import frequency_roots
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.motion.spiral import Spiral
 from papers.comparison.comparison_table import ComparisonTable, rows_of
+from papers.comparison.finite_segments import segmented
 from papers.comparison.flexible_course import PLATFORM, Course, courses
 from papers.comparison.flexible_segments import (
     DRIVEN,
@@ -27,7 +28,6 @@ from papers.comparison.flexible_segments import (
     run_in_pieces,
 )
 from papers.comparison.inputs import Inputs
-from papers.formulations.finite_segments import segmented
 
 SPIRAL = Spiral()
 MODES = 'abc'

@@ -16,7 +16,7 @@ from masticator_dynamics.flexible import FlexibleModel, FlexibleTrajectory, simu
 from masticator_dynamics.flexible.flexible_run import driven_mechanism, feedforward, straight
 from masticator_dynamics.motion.path import MotionPath
 from papers.comparison.comparison_table import ComparisonTable, rows_of
-from papers.formulations.finite_segments import segmented
+from papers.comparison.finite_segments import segmented
 
 PIECES, DRIVEN = 9, 4  # of a rod; rods 1 to 4
 RTOL = 3e-4

@@ -5,7 +5,7 @@
 import numpy as np
 import pinocchio as pin
 
-from papers.formulations.finite_segments import Segments
+from papers.comparison.finite_segments import Segments
 
 _ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
 _JOINTS = {

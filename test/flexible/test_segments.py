@@ -12,7 +12,7 @@ from flexible import beams
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.flexible import FlexibleModel, simulate
 from masticator_dynamics.flexible.links import frequency_roots
-from papers.formulations.finite_segments import segmented
+from papers.comparison.finite_segments import segmented
 
 pytest.importorskip('pinocchio', reason='Pinocchio, which moves the segments, is not installed')
 from flexible.segment_chain import SegmentChain

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.common import status_reporter
+from masticator_dynamics.ros.common import node_clock
 
 
 class Clock:
@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture(name='clock')
 def fixture_clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(status_reporter, 'time', clock)
+    monkeypatch.setattr(node_clock, 'time', clock)
     return clock
 
 
@@ -38,7 +38,7 @@ def test_clocks_are_of_one_instant_whoever_was_in_between(clock, before):
         clock.time += 0.0 if before else pause
         return read
 
-    nanoseconds, steady = status_reporter.both_clocks(now)
+    nanoseconds, steady = node_clock.both_clocks(now)
     assert nanoseconds * 1e-9 == pytest.approx(steady, abs=1e-5)
     assert not pauses
 
@@ -51,6 +51,6 @@ def test_when_nobody_lets_them_be_the_closest_counts(clock):
         clock.time += pauses.pop()
         return read
 
-    nanoseconds, steady = status_reporter.both_clocks(now)
+    nanoseconds, steady = node_clock.both_clocks(now)
     assert nanoseconds * 1e-9 == pytest.approx(steady, abs=0.0021)
     assert not pauses
