@@ -122,6 +122,9 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
+_FAR = 20.0  # m between joints, which few machines have
+
+
 def parse(text: str, file: pathlib.Path) -> Tree:
     """Kinematic tree of a URDF text.
 
@@ -159,7 +162,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     tree = Tree(roots[0], outwards, links, (), tuple(_mimics(robot, file)))
     doubts = (
         *plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped),
-        *_empty_limits(tree),
+        *_empty_limits(tree), *_other_units(tree),
     )  # fmt: skip
     return dataclasses.replace(tree, warnings=doubts)
 
@@ -194,6 +197,18 @@ def _empty_limits(tree: Tree) -> Iterator[str]:
             'filled it in: positions other than 0, all speeds and all efforts count as beyond the '
             'limits; write the true ones, or inf for none'
         )
+
+
+def _other_units(tree: Tree) -> Iterator[str]:
+    """Numbers that look like millimetres, and limits like degrees: whole numbers of some turns."""
+    for joint in tree.joints:
+        low, high, away = joint.lower, joint.upper, float(np.linalg.norm(joint.position))
+        far, whole = max(-low, high), not (low % 1.0 or high % 1.0)
+        # 100 is what some write for no limit.
+        if joint.type == 'revolute' and 10.0 < far <= 360.0 and whole and far != 100.0:
+            yield f'<limit> of joint {joint.name} is {low:g} to {high:g} rad: not in degrees?'
+        if away > _FAR:
+            yield f'joint {joint.name} is {away:.4g} m from its parent link: not in mm?'
 
 
 def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:

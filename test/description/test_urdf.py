@@ -130,6 +130,18 @@ def test_what_looks_like_degrees_or_is_not_read_is_told() -> None:
     )
 
 
+def test_limits_in_degrees_and_places_in_millimetres_are_told() -> None:
+    old = 'lower="0.1" upper="1.5"'
+    (warning,) = urdf.parse(LADDER.replace(old, 'lower="-90" upper="45"'), FILE).warnings
+    assert warning == '<limit> of joint tilt is -90 to 45 rad: not in degrees?'
+    for new in ('"-9" upper="9"', '"0" upper="12.57"', '"-100" upper="100"', '"-1e3" upper="1e3"'):
+        assert urdf.parse(LADDER.replace(old, f'lower={new}'), FILE).warnings == ()
+    moved = LADDER.replace(TILT_AXIS, f'{TILT_AXIS}<origin xyz="0 300 400"/>')
+    assert urdf.parse(moved, FILE).warnings == (
+        'joint tilt is 500 m from its parent link: not in mm?',
+    )
+
+
 def test_a_limit_without_bounds_is_unlimited_with_a_warning() -> None:
     tree = urdf.parse(LADDER.replace('lower="0.1" upper="1.5" ', ''), FILE)
     assert (tree.joints[1].lower, tree.joints[1].upper) == (-np.inf, np.inf)
