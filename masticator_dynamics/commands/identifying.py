@@ -46,6 +46,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import actuated_positions, motion_columns
 
 _HELD_OUT = 0.25  # of the recording, its end
+_UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 
 
 @click.command('identify')
@@ -173,6 +174,11 @@ def _texts(
         raise InputError(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
+        )
+    if after > _UNEXPLAINED:
+        raise InputError(
+            f'{log_file}: no numbers explain {100.0 * after:.0f} % of the efforts; are their '
+            'columns, signs and units as they should be?'
         )
     comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
     values, stem = found.values, pathlib.Path(files[0]).stem

@@ -22,7 +22,11 @@ from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.learning import Learnt, learn
-from masticator_dynamics.identification.measured_motion import MeasuredMotion, measured_motion
+from masticator_dynamics.identification.measured_motion import (
+    MeasuredMotion,
+    measured_motion,
+    refuse_other_efforts,
+)
 from masticator_dynamics.identification.robot_log import RobotLog, checked
 from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.identification.weighted_equations import (
@@ -250,6 +254,7 @@ def identify(
         measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
         for part in (log, held_out)
     )
+    refuse_other_efforts(mechanism, measured, log.source)
     if measured.senses_noise_alone and not beliefs.sensor:
         measured = dataclasses.replace(measured, wrench=None)  # it would only add its noise
     usual = usual_sizes(mechanism, measured)

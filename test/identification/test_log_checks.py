@@ -10,6 +10,10 @@ import pytest
 from identification.robots import chewing
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.measured_motion import (
+    measured_motion,
+    refuse_other_efforts,
+)
 from masticator_dynamics.identification.robot_log import RobotLog, checked
 
 
@@ -76,3 +80,23 @@ def test_a_good_recording_stays_as_it_is(mechanism, log) -> None:
     kept = checked(mechanism, log)
     assert kept.position == pytest.approx(log.position)
     assert kept.effort == pytest.approx(log.effort)
+
+
+@pytest.mark.parametrize(
+    ('change', 'said'),
+    [
+        (lambda effort: -effort, 'efforts have the other sign'),
+        (lambda effort: 1e3 * effort, 'efforts are 1000 times as large: N m or N are needed'),
+        (lambda effort: 1e-3 * effort, 'efforts are 0.001 times as large'),
+        (lambda effort: effort * [1, 1, 1, 1, 1, -1], 'efforts of crank_6 have the other sign'),
+        (lambda effort: effort[:, [4, 1, 2, 3, 0, 5]], 'efforts of crank_1 and crank_5 are swapp'),
+    ],
+)
+def test_efforts_of_other_signs_units_or_motors_are_named(mechanism, log, change, said) -> None:
+    heavier = Mechanism(dataclasses.replace(mechanism.description, gravity=(0.0, 0.0, -12.0)))
+    measured = measured_motion(mechanism, log, 15.0)
+    for file in (mechanism, heavier):  # whose numbers need not be true
+        refuse_other_efforts(file, measured, 'run.csv')
+        with pytest.raises(InputError, match=f'run.csv: {said}'):
+            other = dataclasses.replace(measured, effort=change(measured.effort))
+            refuse_other_efforts(file, other, 'run.csv')
