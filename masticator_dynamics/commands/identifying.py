@@ -177,8 +177,8 @@ def _texts(
         )
     if after > _UNEXPLAINED:
         raise InputError(
-            f'{log_file}: no numbers explain {100.0 * after:.0f} % of the efforts; are their '
-            'columns, signs and units as they should be?'
+            f'{log_file}: {100.0 * after:.0f} % of the efforts are left, whatever the numbers; are '
+            'their columns, signs and units as they should be?'
         )
     comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
     values, stem = found.values, pathlib.Path(files[0]).stem

@@ -32,6 +32,7 @@ _MODEL = 4.0  # standard deviations of the model's errors beyond which there is 
 _ALONE, _BEFORE, _END = 1.3, 0.6, 0.5  # of that: one sample, the one before, what ends contact
 _LAW = Regularisation()  # velocities from counts are noisy
 _NEAR = 3.0  # samples, within which the sign of a velocity is not sure
+_VAGUE = 1e3  # times friction: noise beside which it tells nothing; at rest it is rounding alone
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
 
 
@@ -355,8 +356,10 @@ class BiteObserver:
             return 0.0, float('inf'), float(np.sqrt(ratio / count))
         noise = np.sqrt(float(np.trace(expected)))
         independent = max(count * period * self.settings.cutoff, 1.0) / count
-        sd = noise / np.sqrt(squares * independent)
-        return products / squares, float(sd), float(np.sqrt(ratio / count))
+        sd = float(noise / np.sqrt(squares * independent))
+        if sd > _VAGUE:
+            return 0.0, float('inf'), float(np.sqrt(ratio / count))
+        return products / squares, sd, float(np.sqrt(ratio / count))
 
 
 def _cross(vector: FloatArray) -> FloatArray:

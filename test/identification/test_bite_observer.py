@@ -164,6 +164,17 @@ def test_an_encoder_that_has_slipped_is_told() -> None:
     assert (estimates[-1].guarded(KNOWN) == 0.0).all()
 
 
+def test_a_jaw_at_rest_says_nothing_about_friction() -> None:
+    """Friction is rounding alone there, and no reason to take anything for an error of it."""
+    model = samples.mechanism('masticator')
+    observer = BiteObserver(model, POINT, KNOWN)
+    steps = [observer.step(k / RATE, model.home.position, np.zeros(6)) for k in range(100)]
+    last = steps[-1]
+    assert (last.friction_excess, last.friction_sd) == (0.0, np.inf)
+    # No motor gives torque: what holds the jaw up is taken for the food.
+    assert last.contact and np.linalg.norm(last.force) > 0.5
+
+
 def test_gaps_and_repeated_samples() -> None:
     time, position, effort, _ = recorded(0.0)
     observer = BiteObserver(samples.mechanism('masticator'), POINT)

@@ -240,8 +240,8 @@ def test_a_start_by_another_clock_is_refused_with_both_times(ros_domain, mechani
         assert 'it starts at 1795611822.000 s, ' in status[1]
         clock = client.node.create_publisher(Clock, '/clock', 10)
         wait_for(clock.get_subscription_count, 'a subscription to /clock')
-        clock.publish(Clock(clock=to_time(100 * 10**9)))
-        wait_for(lambda: client.states, 'states')  # at 100 s, where the clock stops
+        at_100 = Clock(clock=to_time(100 * 10**9))  # where the clock stops
+        wait_for(lambda: clock.publish(at_100) or client.states, 'states')
         client.send(mechanism.independent, [0.2], [OPEN], start=160_010_000_000)
         client.wait_for_status('trajectory', 'ERROR', 'it starts at 160.010 s, 60.01 s ahead of')
         assert client.set_parameter('start_horizon', 3600.0)[0]
