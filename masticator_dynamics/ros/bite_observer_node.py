@@ -25,28 +25,21 @@ from masticator_dynamics.identification.bite_observer import (
 )
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import publisher
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    FRAME_PREFIX,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
-)
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     ACTUATED,
     JointReading,
     JointStateRuntime,
+    JointStateSettings,
 )
 
 _SOON = 0.75  # of a period, within which a state is left out
 
 
 @dataclasses.dataclass(frozen=True)
-class BiteObserverSettings:
+class BiteObserverSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter(
         'drives.yaml',
         'Drives file, by path or name in config/: counts, torque steps, rotors and friction of '
@@ -72,8 +65,6 @@ class BiteObserverSettings:
         'model cannot be; zero without contact and while the self-check fails.',
     )
     frame_prefix: str = FRAME_PREFIX
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class BiteObserving(JointStateRuntime):

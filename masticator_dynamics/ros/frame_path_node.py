@@ -14,25 +14,21 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    FRAME_PREFIX,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    JointReading,
+    JointStateRuntime,
+    JointStateSettings,
 )
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
 _RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
 
 
 @dataclasses.dataclass(frozen=True)
-class FramePathSettings:
+class FramePathSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     frame: str = parameter(
         '',
         'URDF frame whose origin draws the path; empty: the platform.',
@@ -45,8 +41,6 @@ class FramePathSettings:
         0.0005, 'Of the line in RViz, m.', interval=(1e-5, 0.1), read_only=False
     )
     frame_prefix: str = FRAME_PREFIX
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class FramePath(JointStateRuntime):

@@ -29,19 +29,14 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
-)
+from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     INDEPENDENT,
     JointReading,
     JointSelection,
     JointStateReader,
     JointStateRuntime,
+    JointStateSettings,
     select_joints,
 )
 
@@ -220,10 +215,9 @@ def _once() -> Generator[None, None, None]:
 
 
 @dataclasses.dataclass(frozen=True)
-class InertiaEstimatorSettings:
+class InertiaEstimatorSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     estimator: str = parameter(
         MODEL,
         'What load inertia is estimated with, on the topic and where a request names nothing.',
@@ -233,8 +227,6 @@ class InertiaEstimatorSettings:
     estimator_files: Sequence[str] = parameter(
         ('',), 'Files from masticator build-estimator, used instead of shipped ones of their kind.'
     )
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class Estimation(JointStateRuntime):

@@ -13,22 +13,17 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    MECHANISM_NAME,
-    ManagedNode,
+from masticator_dynamics.ros.common.managed_node import ManagedNode
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    JointReading,
+    JointStateRuntime,
+    JointStateSettings,
 )
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
 @dataclasses.dataclass(frozen=True)
-class JointStateCompletionSettings:
+class JointStateCompletionSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
-
-    mechanism: str = MECHANISM_NAME
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class Completion(JointStateRuntime):

@@ -9,9 +9,8 @@ import dataclasses
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.optional import remedy
 from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    MECHANISM_NAME,
     ManagedNode,
+    NodeSettings,
     Runtime,
     parameter,
 )
@@ -19,10 +18,9 @@ from masticator_dynamics.ros.middleware import refuse_pieces
 
 
 @dataclasses.dataclass(frozen=True)
-class ServoDrivesSettings:
+class ServoDrivesSettings(NodeSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter('drives.yaml', 'Path of a drives file, or name of a shipped one.')
     bus_interface: str = parameter(
         '',
@@ -93,7 +91,6 @@ class ServoDrivesSettings:
         read_only=False,
         name='zeros.largest_error',
     )
-    autostart: bool = AUTOSTART
 
 
 def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:

@@ -33,10 +33,9 @@ from masticator_dynamics.ros.common.diagnostics import (
 )
 from masticator_dynamics.ros.common.direct_subscription import Outgoing, joint_topic
 from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
     FRAME_PREFIX,
-    MECHANISM_NAME,
     ManagedNode,
+    NodeSettings,
     Runtime,
     parameter,
 )
@@ -52,10 +51,9 @@ _BURST = 20  # lines in the log at once: answers to faults, and what the drives 
 
 
 @dataclasses.dataclass(frozen=True)
-class TwinSettings:
+class TwinSettings(NodeSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter(
         'drives.yaml',
         'Drives and their bus: a path, or a file in config/. The bus must be one that other '
@@ -73,7 +71,6 @@ class TwinSettings:
     )
     rate: float = parameter(500.0, 'Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
     frame_prefix: str = FRAME_PREFIX
-    autostart: bool = AUTOSTART
 
 
 class Twin(Runtime):

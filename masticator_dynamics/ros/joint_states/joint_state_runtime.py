@@ -40,7 +40,12 @@ from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, publisher
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
+from masticator_dynamics.ros.common.managed_node import (
+    ManagedNode,
+    NodeSettings,
+    Runtime,
+    parameter,
+)
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 
@@ -230,6 +235,18 @@ _POLL = 0.1  # s; how soon the thread notices that it should end
 _SILENCE = 1.0  # s without messages before a warning
 
 
+@dataclasses.dataclass(frozen=True)
+class JointStateSettings(NodeSettings):
+    """Values of the parameters of all nodes that read joint states."""
+
+    closure_tolerance: float = parameter(
+        1e-3,
+        'Largest gap of a loop that measured actuated joints may leave, m.',
+        read_only=False,
+        interval=(1e-9, 1e-1),
+    )
+
+
 class JointStateRuntime(Runtime):
     """Joint states in, read by a thread of their own; one message out for each.
 
@@ -238,8 +255,7 @@ class JointStateRuntime(Runtime):
     Parameters
     ----------
     node : ManagedNode
-    settings : dataclass
-        Must have a field ``closure_tolerance``.
+    settings : JointStateSettings
     mechanism : Mechanism
         From activation to deactivation only the thread uses it.
     source, target : str
