@@ -194,7 +194,7 @@ class DriveDiagnostics:
             'lost frames': 0 if report.feedback is None else int(report.feedback.lost.sum()),
         }
         if drives.bus.interface == 'udp_multicast':
-            values['packets that were no frames'] = self._exchange.no_frames
+            values['packets that were no frames'] = self._exchange.network.no_frames
         values |= microseconds('jitter', statistics.lateness.spread())
         values |= microseconds('answer', statistics.answer.spread())
         values |= microseconds('cycle', statistics.duration.spread())
