@@ -154,7 +154,7 @@ class EstimateService:
         reasons = [''] * len(rows)
         for k, row in enumerate(rows):
             try:
-                y[k] = self.reader.read(selection.joints, row.tolist()).y
+                y[k] = self.reader.read(selection.joints, row.tolist()).motion.y
             except MasticatorError as error:
                 reasons[k] = str(error)
         return y, reasons

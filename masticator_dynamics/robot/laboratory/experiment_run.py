@@ -198,16 +198,7 @@ class Experiment:
                 texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
             )
             loads = JawLoads.of(series, model)
-            found.append(
-                Result(
-                    mouthful.number,
-                    mouthful.levels,
-                    mouthful.repetition,
-                    series.end,
-                    strokes,
-                    loads,
-                )
-            )
+            found.append(Result(mouthful, series.end, strokes, loads))
         return found
 
     def _check_recordings(self) -> None:

@@ -252,11 +252,11 @@ def prepare(
     stamp: int,
     start: int,
     effort_limit_scale: float,
+    sampled: bool = True,
     *,
     goal: Goal = 'torque',
     friction: bool = False,
     limits: bool = False,
-    sampled: bool = True,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 

@@ -86,11 +86,6 @@ class JointReading:
     measured: FloatArray | None = None
     effort: FloatArray | None = None
 
-    @property
-    def y(self) -> FloatArray:
-        """Independent positions (n_y,), rad or m."""
-        return self.motion.y
-
 
 class UnmeasuredError(InputError):
     """None of the needed joints has a position: nothing has been measured yet."""
