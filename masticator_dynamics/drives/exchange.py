@@ -20,7 +20,12 @@ import canopen
 import numpy as np
 
 from masticator_dynamics.drives import objects, real_time
-from masticator_dynamics.drives.can_bus import BUS_ERRORS, error_frame_words, is_data_frame
+from masticator_dynamics.drives.can_bus import (
+    BUS_ERRORS,
+    data_frame,
+    error_frame_words,
+    is_data_frame,
+)
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import MOVING, Finding
@@ -80,11 +85,10 @@ class CyclicExchange(real_time.Worker):
         self._cycle, self._failed = cycle, failed
         self._frames = DriveFrames(drives, network.scaling)
         self.statistics = Statistics()
-        self._sync = can.Message(arbitration_id=objects.SYNC_COB, is_extended_id=False, data=b'')
-        self._heartbeat = can.Message(
-            arbitration_id=objects.HEARTBEAT_COB + drives.heartbeat.master,
-            is_extended_id=False, data=bytes((objects.NmtState.OPERATIONAL,)),
-        )  # fmt: skip
+        self._sync = data_frame(objects.SYNC_COB)
+        self._heartbeat = data_frame(
+            objects.HEARTBEAT_COB + drives.heartbeat.master, bytes((objects.NmtState.OPERATIONAL,))
+        )
         self._heartbeat_due = 0.0
         self._silent = False
         self._error = ''

@@ -18,7 +18,7 @@ import can
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.bring_up import read_eds
-from masticator_dynamics.drives.can_bus import bus_title, is_data_frame
+from masticator_dynamics.drives.can_bus import bus_title, data_frame, is_data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.real_time import Longest
@@ -308,7 +308,7 @@ class DriveSimulator:
         return routes
 
     def _send(self, cob_id: int, data: bytes) -> None:
-        self._bus.send(can.Message(arbitration_id=cob_id, data=data, is_extended_id=False))
+        self._bus.send(data_frame(cob_id, data))
 
 
 def _arrival(message: can.Message) -> float:
