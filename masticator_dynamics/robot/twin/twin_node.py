@@ -170,7 +170,7 @@ class Twin(Runtime):
         elif slow:
             level, text = WARN, 'slower than the clock'
         values: dict[str, object] = {
-            'simulated time (s)': f'{self._simulator.time:.1f}',
+            'simulated time (s)': f'{self._simulator.axes.time:.1f}',
             'steps late (%)': f'{100.0 * clock.late / max(clock.steps, 1):.2f}',
             'time given up (s)': f'{clock.given_up:.3f}',
             'bite force (N)': f'{float(force @ force) ** 0.5:.2f}',
@@ -208,7 +208,7 @@ class Twin(Runtime):
 
     def _keep_on(self) -> bool:
         """Between two steps: publish when it is time; return whether to go on."""
-        late = self._simulator.time - self._next
+        late = self._simulator.axes.time - self._next
         if late >= 0.0:
             # Due times stay on their grid, even when the simulator had to catch up.
             self._next += self._period * (1 + late // self._period)

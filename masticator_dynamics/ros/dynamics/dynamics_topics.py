@@ -17,12 +17,13 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import (
+    DirectSubscription,
     Outgoing,
-    ReadTopic,
     joint_topic,
     publisher,
 )
@@ -155,8 +156,11 @@ _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class WrenchInput:
-    """A topic of wrenches.
+_POLL = 0.1  # s; how soon the thread notices that it should end
+
+
+class WrenchInput(DirectSubscription):
+    """A topic of wrenches, read by a thread of its own.
 
     Parameters
     ----------
@@ -178,14 +182,27 @@ class WrenchInput:
         now: Callable[[], int],
         frame_prefix: str,
     ):
+        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST)
         self._prefix = frame_prefix
         self.rejections = Rejections(node.get_logger().error)
         self.topic, self.kept, self._now = topic, kept, now
-        self._messages = ReadTopic(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
+        self._thread.start()
 
     def destroy(self) -> None:
-        """Destroy the topic."""
-        self._messages.destroy()
+        """End the thread and destroy the topic."""
+        self._thread.stop()
+        super().destroy()
+
+    def _run(self) -> None:
+        while not self._thread.ended.is_set():
+            try:
+                self.wait(_POLL)
+                for message, _ in self.take():
+                    self._read(message)
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
 
     def _read(self, message: WrenchStamped) -> None:
         header, force, torque = message.header, message.wrench.force, message.wrench.torque
