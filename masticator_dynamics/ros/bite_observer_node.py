@@ -101,11 +101,10 @@ class BiteObserving(JointStateRuntime):
         home, rest = mechanism.home.position, np.zeros(len(mechanism.actuated))
         for k in range(3):
             self._observer.step(k / settings.rate, home, rest)
-        super().__init__(node, settings, mechanism, 'joint_states', 'bite_force_estimate', message)
-
-    def describe(self) -> str:
-        """Name the point."""
-        return f'force of the food at {self._point}'
+        super().__init__(
+            node, settings, mechanism, 'joint_states', 'bite_force_estimate', message,
+            f'force of the food at {self._point}',
+        )  # fmt: skip
 
     def activate(self) -> str:
         """Begin anew."""

@@ -46,12 +46,8 @@ class Supervision:
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
-        self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
-
-    def destroy(self) -> None:
-        """Destroy topic and timer."""
-        self._reporter.destroy()
+        self.reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
+        self.reporter.look_when(runtime.scheduler.sleep_until_quiet)
 
     def _collect(self) -> list[Status]:
         now = time.monotonic()
@@ -220,7 +216,7 @@ class SupervisedRuntime(DynamicsRuntime):
 
     def destroy(self) -> None:
         """Destroy topics and threads."""
-        self._supervision.destroy()
+        self._supervision.reporter.destroy()
         super().destroy()
 
 

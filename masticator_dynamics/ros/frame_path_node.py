@@ -54,18 +54,15 @@ class FramePath(JointStateRuntime):
 
     def __init__(self, node: ManagedNode, settings: FramePathSettings):
         mechanism = Mechanism.load(settings.mechanism)
-        self._frame = settings.frame or mechanism.description.platform
-        self._chain = FrameChain(mechanism, self._frame)
+        frame = settings.frame or mechanism.description.platform
+        self._chain = FrameChain(mechanism, frame)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
-        marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
+        marker = Marker(ns=frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
         marker.header.frame_id = settings.frame_prefix + mechanism.description.base
-        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker)
-
-    def describe(self) -> str:
-        """Name the frame."""
-        return f'path of {self._frame}'
+        does = f'path of {frame}'
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker, does)
 
     def activate(self) -> str:
         """Start drawing an empty path."""

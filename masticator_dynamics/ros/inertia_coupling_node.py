@@ -63,11 +63,8 @@ class Coupling(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
-        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray())
-
-    def describe(self) -> str:
-        """Name the actuators."""
-        return f'inertia coupling of {", ".join(self._mechanism.actuated)}'
+        message, does = Float64MultiArray(), f'inertia coupling of {", ".join(mechanism.actuated)}'
+        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', message, does)
 
     def deactivate(self) -> None:
         """Stop answering and forget the last answer."""

@@ -260,17 +260,15 @@ class Estimation(JointStateRuntime):
             settings.closure_tolerance,
         )
         super().__init__(
-            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray()
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray(), ''
         )
-
-    def describe(self) -> str:
-        """Name actuators and estimators."""
-        names, kinds = ', '.join(self._mechanism.actuated), ', '.join(self._estimators.kinds)
-        return f'load inertia of {names}; estimators {kinds}, using {self._settings.estimator}'
 
     def activate(self) -> str:
         """Start answering, requests as well."""
         self._service.active = True
+        names, kinds = ', '.join(self._mechanism.actuated), ', '.join(self._estimators.kinds)
+        used = self._settings.estimator
+        self.does = f'load inertia of {names}; estimators {kinds}, using {used}'
         return super().activate()
 
     def deactivate(self) -> None:

@@ -41,11 +41,10 @@ class Completion(JointStateRuntime):
         if topics[0] == topics[1]:
             raise InputError(f'joint_states_in and joint_states are both {topics[0]}')
         message = JointState(name=list(mechanism.tree_joints))
-        super().__init__(node, settings, mechanism, 'joint_states_in', 'joint_states', message)
-
-    def describe(self) -> str:
-        """Name the topics."""
-        return 'completing joint_states_in to joint_states'
+        super().__init__(
+            node, settings, mechanism, 'joint_states_in', 'joint_states', message,
+            'completing joint_states_in to joint_states',
+        )  # fmt: skip
 
     def answer(self, header: Header, reading: JointReading) -> bool:
         """All joints of the tree."""

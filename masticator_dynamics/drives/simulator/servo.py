@@ -150,11 +150,6 @@ class Servo:
             self._demand_rate = self._covered = self.velocity
 
     @property
-    def motor_torque(self) -> float:
-        """Motor torque before friction at the end of the last step, N m."""
-        return self._torque_constant * self.current
-
-    @property
     def torque(self) -> float:
         """Torque according to the current, per mille: now, or the mean that was sampled last."""
         current = self._mean if self._averages else self.current

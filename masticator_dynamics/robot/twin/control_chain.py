@@ -260,13 +260,15 @@ def follow(
         counts = np.array([float(servo.position) for servo in servos])
         measured = master.scaling.position_from_counts(counts)
         q[k] = plant.tree_positions
-        rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
-        if watch is not None and watch(plant, rows[-1][2]):
+        told = np.array([np.rint(servo.torque) for servo in servos])
+        effort = master.scaling.effort_from_per_mille(told, 0.0 * told)  # without losses
+        rows.append((plant.position, measured, effort, plant.food_force))
+        if watch is not None and watch(plant, effort):
             break
-        force = forces[0] if felt is None else felt(time, measured, rows[-1][2])
-        effort = feedforward(k, force)
+        force = forces[0] if felt is None else felt(time, measured, effort)
+        wanted = feedforward(k, force)
         position, velocity = reference.position[k], reference.velocity[k]
-        master.command(Command(position, velocity, effort, time, time), measured)
+        master.command(Command(position, velocity, wanted, time, time), measured)
         waiting.append(master.setpoint())
         for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
             servo.command(target)
@@ -303,13 +305,6 @@ def _steps_per_cycle(rate: float, simulation: SimulationSettings) -> int:
             f'a cycle of {1.0 / rate:g} s is no whole number of steps of {simulation.step:g} s'
         )
     return round(steps)
-
-
-def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
-    """Efforts at the joints, N m, from the torques that the drives tell."""
-    motors = [drive.motor for drive in drives.drives.values()]
-    units = [motor.direction * motor.rated_torque * motor.gear_ratio / 1000.0 for motor in motors]
-    return np.array([np.rint(servo.torque) for servo in servos]) * units
 
 
 class ControlKind(enum.Enum):

@@ -29,7 +29,6 @@ from masticator_dynamics.ros.common.direct_subscription import (
 )
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
 
 class Publishers:
@@ -63,7 +62,7 @@ class Publishers:
         self._state = joint_topic(
             node, 'feedforward_state', names, 'position', 'velocity', 'effort'
         )
-        self._trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
+        self.trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
         self._joint_states: Outgoing | None = None
         self._multipliers = joint_topic(node, 'contact_multipliers', mechanism.contacts, 'effort')
         self._external = joint_topic(node, 'external_effort', names, 'effort')
@@ -81,7 +80,7 @@ class Publishers:
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
-        node.destroy_lifecycle_publisher(self._trajectory)
+        node.destroy_lifecycle_publisher(self.trajectory)
         for topic in (
             *self._of_cycles, *self._contacts, *self._joint_forces
         ):  # fmt: skip
@@ -145,10 +144,6 @@ class Publishers:
         if joint_states is not None:
             with contextlib.suppress(InvalidHandle):  # it may have been switched off just now
                 joint_states.publish(time, effort.q, effort.v)
-
-    def trajectory(self, prepared: PreparedTrajectory) -> None:
-        """The motion of the actuated joints with its efforts, as for a trajectory controller."""
-        self._trajectory.publish(prepared.message)
 
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame

@@ -257,6 +257,8 @@ class JointStateRuntime(Runtime):
         Topics subscribed to and published.
     message : ROS message
         What is published, filled in by :meth:`answer`.
+    does : str
+        What the node does from its activation on, for the log.
     """
 
     kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
@@ -269,9 +271,10 @@ class JointStateRuntime(Runtime):
         source: str,
         target: str,
         message: Any,
+        does: str,
     ):
         self._node, self._settings, self._mechanism = node, settings, mechanism
-        self._source, self._now = source, NodeClock(node)
+        self._source, self._now, self.does = source, NodeClock(node), does
         self._message, self._publisher = message, publisher(node, type(message), target)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
@@ -291,10 +294,6 @@ class JointStateRuntime(Runtime):
         May raise `MasticatorError` to refuse it. The header has the present time if the message had
         no stamp.
         """
-        raise NotImplementedError
-
-    def describe(self) -> str:
-        """Say for the log what the node does from now on."""
         raise NotImplementedError
 
     @property
@@ -324,7 +323,7 @@ class JointStateRuntime(Runtime):
             pass
         self._received = 0.0
         self._thread.start()
-        return f'{self._mechanism.name}: {self.describe()}'
+        return f'{self._mechanism.name}: {self.does}'
 
     def deactivate(self) -> None:
         """End the thread."""

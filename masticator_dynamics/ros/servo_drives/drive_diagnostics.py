@@ -79,11 +79,7 @@ class DriveDiagnostics:
         self._refused = 0
         self._refused_at = -10.0
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(node, name, self._collect)
-
-    def destroy(self) -> None:
-        """Destroy topic and timer."""
-        self._reporter.destroy()
+        self.reporter = StatusReporter(node, name, self._collect)
 
     def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()

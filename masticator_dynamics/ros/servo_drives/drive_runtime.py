@@ -150,7 +150,7 @@ class DriveRuntime(Runtime):
     def destroy(self) -> None:
         """Release topics and bus; drives are pre-operational then."""
         self.deactivate()
-        self._diagnostics.destroy()
+        self._diagnostics.reporter.destroy()
         self._requests.destroy()
         self._topics.destroy()
         self._network.close()
