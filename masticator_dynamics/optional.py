@@ -16,6 +16,9 @@ _REMEDIES = {
         "pip install 'masticator_dynamics[identification]'",
     ),
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
+    'statsmodels': ('the report needs', "pip install 'masticator_dynamics[statistics]'"),
+    'trimesh': ('view needs', "pip install 'masticator_dynamics[view]'"),
+    'viser': ('view needs', "pip install 'masticator_dynamics[view]'"),
     'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
     'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
     'canopen': (

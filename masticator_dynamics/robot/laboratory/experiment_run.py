@@ -21,8 +21,8 @@ from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording, texture_profile
-from masticator_dynamics.robot.laboratory.mouthful import JawLoads, Series, check_motion, chew
+from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
     Protocol,
@@ -186,15 +186,7 @@ class Experiment:
 
     def results(self) -> list[Result]:
         """Figures of all existing recordings."""
-        found = []
-        for mouthful, series in self.recorded():
-            opened = bool(texture_profile.openings(series.gap))
-            strokes = (
-                texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
-            )
-            loads = JawLoads.of(series, self._model)
-            found.append(Result(mouthful, series.end, strokes, loads))
-        return found
+        return [Result.of(mouthful, series, self._model) for mouthful, series in self.recorded()]
 
     def _check_recordings(self) -> None:
         for file in filter(pathlib.Path.exists, map(self.recording, self.mouthfuls)):

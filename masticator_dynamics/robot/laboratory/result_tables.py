@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory import texture_profile
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
@@ -21,7 +22,7 @@ from masticator_dynamics.robot.laboratory.factor_effects import (
     Effect,
     analyse,
 )
-from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads
+from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads, Series
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
 
 
@@ -42,6 +43,13 @@ class Result:
     end: str
     strokes: tuple[texture_profile.Stroke, ...]
     jaw: JawLoads
+
+    @classmethod
+    def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
+        """Of what was recorded of a mouthful; no strokes where the mouth did not open."""
+        opened = bool(texture_profile.openings(series.gap))
+        found = texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
+        return cls(mouthful, series.end, found, JawLoads.of(series, mechanism))
 
     @property
     def fault(self) -> bool:
