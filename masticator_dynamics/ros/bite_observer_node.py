@@ -151,9 +151,7 @@ class BiteObserving(JointStateRuntime):
         text = 'contact' if newest.contact else 'no contact'
         values: dict[str, object] = {
             'force (N)': float(np.linalg.norm(newest.force)),
-            'bound x (N)': float(newest.bound[0]),
-            'bound y (N)': float(newest.bound[1]),
-            'bound z (N)': float(newest.bound[2]),
+            **{f'bound {a} (N)': float(b) for a, b in zip('xyz', newest.bound, strict=True)},
             'excess of friction': newest.friction_excess,
             'its standard deviation': newest.friction_sd,
             'unexplained over expected': newest.unexplained,

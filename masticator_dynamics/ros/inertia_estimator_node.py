@@ -26,7 +26,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
 from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
@@ -97,10 +97,8 @@ class EstimateService:
     async def _answer(self, request: Any, response: Any) -> Any:
         try:
             await self._fill(request, response)
-        except MasticatorError as error:
-            response.message = shortened(str(error))
         except Exception as error:  # no request may end the node
-            response.message = shortened(f'{type(error).__name__}: {error}')
+            response.message = shortened(in_words(error))
         if response.success:
             self.answered += 1
         else:

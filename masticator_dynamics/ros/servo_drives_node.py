@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from masticator_dynamics.errors import InputError
-from masticator_dynamics.optional import remedy
+from masticator_dynamics.optional import needed
 from masticator_dynamics.ros.common.managed_node import (
     ManagedNode,
     NodeSettings,
@@ -95,11 +94,9 @@ class ServoDrivesSettings(NodeSettings):
 
 def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:
     """Make the runtime; `InputError` if what it needs is not installed."""
-    try:
-        from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime
-    except ModuleNotFoundError as error:
-        raise InputError(remedy(error) or str(error)) from error
-    return DriveRuntime(node, settings)
+    module = needed('masticator_dynamics.ros.servo_drives.drive_runtime')
+    runtime: Runtime = module.DriveRuntime(node, settings)
+    return runtime
 
 
 def make_node() -> ManagedNode:

@@ -81,9 +81,7 @@ class Publishers:
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
         node.destroy_lifecycle_publisher(self.trajectory)
-        for topic in (
-            *self._of_cycles, *self._contacts, *self._joint_forces
-        ):  # fmt: skip
+        for topic in (*self._of_cycles, *self._contacts, *self._joint_forces):
             topic.destroy()
         self.show_joints(False, active=False)
 

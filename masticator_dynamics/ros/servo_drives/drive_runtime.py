@@ -172,7 +172,7 @@ class DriveRuntime(Runtime):
         return setpoint
 
     def _report(self) -> Report:
-        self._requests.commanders.look()
+        self._requests.look()
         return self._supervisor.report()
 
     def _enable(self) -> None:
