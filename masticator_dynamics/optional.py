@@ -29,6 +29,10 @@ _REMEDIES = {
     'can': ('servo drives need', 'apt install python3-can'),
     'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
     'pymoo': ('searches for the best design need', "pip install 'masticator_dynamics[design]'"),
+    'masticator_interfaces': (
+        'load inertia by a service needs',
+        'make setup says what is missing, or build it with colcon',
+    ),
     'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
 }
 

@@ -11,6 +11,7 @@ import collections
 import functools
 import time
 
+from masticator_dynamics.limits.load_limits import largest_shortfalls
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -165,7 +166,7 @@ class SupervisedRuntime(DynamicsRuntime):
                 for name, load in loads.items()
             )
             logger.warning(f'limits bind: {"; ".join(lines)}')
-        shortfalls = watch.shortfalls(news)
+        shortfalls = largest_shortfalls(self.mechanism, news.shortfall)
         if shortfalls:
             short.append(f'the motion gives way: {", ".join(s.name for s in shortfalls)}')
             logger.warning(f'the motion gives way: {", ".join(map(str, shortfalls))}')

@@ -27,6 +27,7 @@ from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
 from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError, in_words
+from masticator_dynamics.optional import needed
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
 from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
@@ -84,7 +85,8 @@ class EstimateService:
         self._chosen, self.reader = chosen, JointStateReader(mechanism, tolerance)
         # In a callback group of its own, requests wait only for one another.
         self._service = node.create_service(
-            _service_type(),
+            # The interfaces must be compiled, which not every machine can do.
+            needed('masticator_interfaces.srv').EstimateInertia,
             '~/estimate',
             self._answer,
             callback_group=MutuallyExclusiveCallbackGroup(),
@@ -192,18 +194,6 @@ def _read_request(
             f'{table[row, column]}, not a finite number'
         )
     return selection, table
-
-
-def _service_type() -> Any:
-    # Imported only here: the interfaces must be compiled, which not every machine can do.
-    try:
-        from masticator_interfaces.srv import EstimateInertia
-    except ImportError:
-        raise InputError(
-            'the package masticator_interfaces is not installed: make setup says what is missing, '
-            'or build it with colcon'
-        ) from None
-    return EstimateInertia
 
 
 @types.coroutine

@@ -186,7 +186,6 @@ class ProcessData:
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
-        self._set_sync_period(objects.get(*names.SYNC_PERIOD.key))
         self._pdos: list[Pdo] = []
         for parameters, mapping, transmit in (
             (names.RPDO_PARAMETERS, names.RPDO_MAPPING, False),
@@ -198,7 +197,7 @@ class ProcessData:
                 ):
                     pdo = Pdo(objects, parameters + k, mapping + k, transmit, self._sort)
                     self._pdos.append(pdo)
-        self._sort()
+        self.restart()
 
     def restart(self) -> None:
         """Take all stored parameters."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.results import Effort
-from masticator_dynamics.limits.load_limits import LoadLimits, Shortfall, largest_shortfalls
+from masticator_dynamics.limits.load_limits import LoadLimits
 from masticator_dynamics.limits.ranges import LIMITS_KEPT, RangeViolation
 
 
@@ -144,10 +144,6 @@ class LoadWatch:
         """Return what happened since the last call, and start over."""
         news, self._news = self._news, self._no_news()
         return news
-
-    def shortfalls(self, news: LimitNews) -> tuple[Shortfall, ...]:
-        """The largest, for sliding and for turning coordinates."""
-        return largest_shortfalls(self._mechanism, news.shortfall)
 
     def _no_news(self) -> LimitNews:
         return LimitNews({}, np.zeros(len(self._mechanism.independent)))
