@@ -243,10 +243,10 @@ def _drive_cycle() -> list[Row]:
     answer, duration = found.answer.spread(), found.duration.spread()
     figures = (
         ('exchange and supervision, processor time', found.processor),
-        ('SYNC to the last answer, p50', answer.median),
-        ('SYNC to the last frame sent, p50', duration.median),
-        ('SYNC to the last frame sent, p99', duration.p99),
-        ('SYNC late, p99', found.lateness.spread().p99),
+        ('SYNC to the last answer, p50', answer['p50']),
+        ('SYNC to the last frame sent, p50', duration['p50']),
+        ('SYNC to the last frame sent, p99', duration['p99']),
+        ('SYNC late, p99', found.lateness.spread()['p99']),
     )
     return [
         Row('six simulated drives in another process, cycles at 500 Hz', '', {}),

@@ -16,6 +16,9 @@ _REMEDIES = {
         "pip install 'masticator_dynamics[identification]'",
     ),
     'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
+    'statsmodels': ('the report needs', "pip install 'masticator_dynamics[statistics]'"),
+    'trimesh': ('view needs', "pip install 'masticator_dynamics[view]'"),
+    'viser': ('view needs', "pip install 'masticator_dynamics[view]'"),
     'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
     'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
     'canopen': (
@@ -26,6 +29,10 @@ _REMEDIES = {
     'can': ('servo drives need', 'apt install python3-can'),
     'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
     'pymoo': ('searches for the best design need', "pip install 'masticator_dynamics[design]'"),
+    'masticator_interfaces': (
+        'load inertia by a service needs',
+        'make setup says what is missing, or build it with colcon',
+    ),
     'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
 }
 

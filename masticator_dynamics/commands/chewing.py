@@ -24,6 +24,7 @@ from masticator_dynamics.drives.configuration import RANGES
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
+from masticator_dynamics.optional import needed
 
 if TYPE_CHECKING:
     from masticator_dynamics.motion.path import MotionPath
@@ -114,11 +115,10 @@ def experiment(
     check_matplotlib('the report', '')
     # Only here: these take longer to import than help to show.
     from masticator_dynamics.robot.laboratory.experiment_run import Experiment
-    from masticator_dynamics.robot.laboratory.factor_effects import check_statsmodels
     from masticator_dynamics.robot.laboratory.report import REPORT, write_report
     from masticator_dynamics.robot.laboratory.report_parts import Formats
 
-    check_statsmodels()
+    needed('statsmodels')  # before any long work
     formats = Formats(parquet, xlsx, curves)
     formats.check()
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import types
 from collections.abc import Iterator, Sequence
 
 import click
@@ -123,12 +122,8 @@ def simulate_drives(drives_file: str, simulation_file: str) -> None:
     drives = load_drives(drives_file)
     simulation = load_simulation(simulation_file, drives)
     stop = threading.Event()
-
-    def end(number: int, frame: types.FrameType | None) -> None:
-        stop.set()
-
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
+        signal.signal(number, lambda *_: stop.set())
     with open_bus(drives.bus) as bus:
         simulator = DriveSimulator(
             drives, simulation, bus, file=drives_file, answer=_say,
@@ -139,7 +134,7 @@ def simulate_drives(drives_file: str, simulation_file: str) -> None:
         simulator.run(lambda: not stop.is_set())
         clock = simulator.real_time
         _say(
-            f'ended: {simulator.time:.3f} s, {clock.late} of {clock.steps} steps late, '
+            f'ended: {simulator.axes.time:.3f} s, {clock.late} of {clock.steps} steps late, '
             f'{clock.given_up:.3f} s given up'
         )
 

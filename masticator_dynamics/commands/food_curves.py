@@ -24,12 +24,10 @@ def by_quantity(
     for value in values:
         parts = _ONE.split(value)
         if parts[0].strip() or len(parts) < 3:
-            raise click.BadParameter(
-                f'{value!r} is not QUANTITY=…, of {", ".join(SI)}', context, parameter
-            )
+            raise click.BadParameter(f'{value!r} is not QUANTITY=…, of {", ".join(SI)}')
         for quantity, text in zip(parts[1::2], parts[2::2], strict=True):
             if quantity in found:
-                raise click.BadParameter(f'{quantity} is there twice', context, parameter)
+                raise click.BadParameter(f'{quantity} is there twice')
             found[quantity] = text.strip()
     return found
 
@@ -42,9 +40,8 @@ def units_by_quantity(
     for quantity, unit in found.items():
         if unit.casefold() not in UNITS[quantity]:
             raise click.BadParameter(
-                f'{unit!r} is no unit of {quantity}; there are {", ".join(UNITS[quantity])}',
-                context, parameter,
-            )  # fmt: skip
+                f'{unit!r} is no unit of {quantity}; there are {", ".join(UNITS[quantity])}'
+            )
     return found
 
 
@@ -55,9 +52,7 @@ def size_of(quantity: str, example: str) -> Callable[[click.Context, click.Param
         try:
             return size(value, quantity)
         except ValueError:
-            raise click.BadParameter(
-                f'{value!r} is no size such as {example}', context, parameter
-            ) from None
+            raise click.BadParameter(f'{value!r} is no size such as {example}') from None
 
     return callback
 

@@ -35,9 +35,7 @@ def _no_description(context: click.Context, parameter: click.Parameter, value: s
     path = pathlib.Path(value)
     if path.suffix in ('.urdf', '.xacro', '.yaml', '.yml', '.xml', '.sdf') and path.exists():
         raise click.BadParameter(
-            f'{value} is a file of a robot, which the table would replace; choose another file',
-            context,
-            parameter,
+            f'{value} is a file of a robot, which the table would replace; choose another file'
         )
     return value
 
@@ -71,7 +69,7 @@ def number_option(
 def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
     """Refuse NaN, which is within all bounds, and infinity (a callback for click)."""
     if not math.isfinite(value):
-        raise click.BadParameter(f'{value} is not a finite number', context, parameter)
+        raise click.BadParameter(f'{value} is not a finite number')
     return value
 
 
@@ -118,9 +116,9 @@ def split_names(
     names = tuple(name.strip() for name in value.split(','))
     for name in names:
         if not name:
-            raise click.BadParameter(f'{value!r} has an empty name', context, parameter)
+            raise click.BadParameter(f'{value!r} has an empty name')
         if names.count(name) > 1:
-            raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+            raise click.BadParameter(f'{name!r} is there twice')
     return names
 
 
@@ -146,13 +144,13 @@ def named_values(
         for value in values:
             name, equals, text = value.partition('=')
             if name in found:
-                raise click.BadParameter(f'{name!r} is there twice', context, parameter)
+                raise click.BadParameter(f'{name!r} is there twice')
             try:
                 if not (name and equals):
                     raise ValueError
                 found[name] = read(text)
             except ValueError:
-                raise click.BadParameter(f'{value!r} is not {form}', context, parameter) from None
+                raise click.BadParameter(f'{value!r} is not {form}') from None
         return found
 
     return callback
@@ -172,9 +170,8 @@ def _axes(
             lower, upper = (float(number) for number in numbers) if numbers else (None, None)
         except ValueError:
             raise click.BadParameter(
-                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS',
-                context, parameter,
-            ) from None  # fmt: skip
+                f'{value!r} is none of NAME, NAME:STEPS, NAME:LOW:HIGH and NAME:LOW:HIGH:STEPS'
+            ) from None
         axes.append(Axis(name, lower, upper, steps))
     return tuple(axes)
 

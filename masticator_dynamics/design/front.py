@@ -7,6 +7,7 @@ Every generation is kept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -52,12 +53,12 @@ class Front:
         objectives: Mapping[str, float],
         bounds: Mapping[str, tuple[float, float]],
     ):
-        self._columns, self._objectives, self._bounds = list(columns), dict(objectives), bounds
-        self.rows: FloatArray = np.zeros((0, len(self._columns)))
+        self.columns, self._objectives, self.bounds = list(columns), dict(objectives), bounds
+        self.rows: FloatArray = np.zeros((0, len(self.columns)))
 
     def costs(self, table: FloatArray) -> FloatArray:
         """Objectives (N, m), all to be made small."""
-        columns = [sign * table[:, self._columns.index(n)] for n, sign in self._objectives.items()]
+        columns = [sign * table[:, self.columns.index(n)] for n, sign in self._objectives.items()]
         return np.column_stack(columns) if columns else np.zeros((len(table), 0))
 
     def add(self, table: FloatArray) -> None:
@@ -65,7 +66,7 @@ class Front:
         if not self._objectives:
             return
         costs = self.costs(table)
-        good = (violation(table, self._columns, self._bounds) == 0.0) & np.isfinite(costs).all(1)
+        good = (violation(table, self.columns, self.bounds) == 0.0) & np.isfinite(costs).all(1)
         rows = np.flatnonzero(good)
         for k in range(0, len(rows), _AT_ONCE):
             some = rows[k : k + _AT_ONCE]
@@ -102,8 +103,16 @@ _WORST = 1e30  # of a geometry that cannot be judged
 Judged = Callable[[int, FloatArray], FloatArray]  # from generation and numbers from 0 to 1
 
 
-class Searcher:
-    """Searches for geometries that are better than those of a front, and adds them to it.
+def search(
+    settings: StudySearch,
+    space: Space,
+    front: Front,
+    judged: Judged,
+    progress: Callable[[int], None],
+) -> None:
+    """Search for geometries that are better than those of a front, and add them to it.
+
+    One figure: differential evolution. Several: NSGA-II.
 
     Parameters
     ----------
@@ -111,70 +120,44 @@ class Searcher:
     space : Space
     front : Front
         Of the samples.
-    bounds : mapping
-        Least and largest values of constrained figures.
-    columns : sequence of str
-        Of tables.
     judged : callable
         Gives the table of a generation.
     progress : callable
         Called with the number of generations done.
     """
+    needed('pymoo.config').Config.warnings['not_compiled'] = False  # it prints advice
+    generations = itertools.count()
 
-    def __init__(
-        self,
-        settings: StudySearch,
-        space: Space,
-        front: Front,
-        bounds: dict[str, tuple[float, float]],
-        columns: tuple[str, ...],
-        judged: Judged,
-        progress: Callable[[int], None],
-    ):
-        self._settings, self._space, self._front = settings, space, front
-        self._bounds, self._columns = bounds, columns
-        self._judged, self._progress = judged, progress
-        self._done = 0
+    class Geometries(needed('pymoo.core.problem').Problem):  # type: ignore[misc]
+        def _evaluate(self, x: FloatArray, out: dict[str, Any], *_: Any, **__: Any) -> None:
+            """Costs (S, m) and violation (S, 1) of numbers (S, d)."""
+            generation = next(generations)
+            table = judged(generation, np.atleast_2d(x))
+            front.add(table)
+            progress(min(generation + 1, settings.generations))
+            violated = violation(table, front.columns, front.bounds)
+            out['F'] = np.nan_to_num(front.costs(table), nan=_WORST, posinf=_WORST)
+            out['G'] = np.minimum(violated, _WORST)[:, None]
 
-    def run(self) -> None:
-        """One figure: differential evolution. Several: NSGA-II."""
-        needed('pymoo.config').Config.warnings['not_compiled'] = False  # it prints advice
-        problem = needed('pymoo.core.problem').Problem
-        evaluate = self._evaluated
+    start, objectives = _start(settings, space, front), front.costs(front.rows).shape[1]
+    made = Geometries(n_var=start.shape[1], n_obj=objectives, n_ieq_constr=1, xl=0.0, xu=1.0)
+    if objectives == 1:
+        kind = needed('pymoo.algorithms.soo.nonconvex.de').DE
+    else:
+        kind = needed('pymoo.algorithms.moo.nsga2').NSGA2
+    needed('pymoo.optimize').minimize(
+        made,
+        kind(pop_size=len(start), sampling=start),
+        ('n_gen', settings.generations),
+        seed=settings.seed,
+    )
 
-        class Geometries(problem):  # type: ignore[misc,valid-type]
-            def _evaluate(self, x: FloatArray, out: dict[str, Any], *_: Any, **__: Any) -> None:
-                out['F'], out['G'] = evaluate(x)
 
-        start, objectives = self._start(), self._front.costs(self._front.rows).shape[1]
-        made = Geometries(n_var=start.shape[1], n_obj=objectives, n_ieq_constr=1, xl=0.0, xu=1.0)
-        if objectives == 1:
-            kind = needed('pymoo.algorithms.soo.nonconvex.de').DE
-        else:
-            kind = needed('pymoo.algorithms.moo.nsga2').NSGA2
-        needed('pymoo.optimize').minimize(
-            made,
-            kind(pop_size=len(start), sampling=start),
-            ('n_gen', self._settings.generations),
-            seed=self._settings.seed,
-        )
-
-    def _start(self) -> FloatArray:
-        """The first generation: from the front of the samples, filled up with others."""
-        count, d = self._settings.population, len(self._space.axes)
-        rows = self._front.rows
-        if len(rows) > count // 2:
-            rows = rows[np.linspace(0, len(rows) - 1, count // 2).round().astype(int)]
-        rng = np.random.default_rng(self._settings.seed)
-        others = rng.uniform(size=(count - len(rows), d))
-        return np.vstack([self._space.units(rows[:, :d]), others])
-
-    def _evaluated(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Costs (S, m) and violation (S, 1) of numbers (S, d)."""
-        table = self._judged(self._done, np.atleast_2d(x))
-        self._done += 1
-        self._front.add(table)
-        self._progress(min(self._done, self._settings.generations))
-        violated = violation(table, self._columns, self._bounds)
-        costs = np.nan_to_num(self._front.costs(table), nan=_WORST, posinf=_WORST)
-        return costs, np.minimum(violated, _WORST)[:, None]
+def _start(settings: StudySearch, space: Space, front: Front) -> FloatArray:
+    """The first generation: from the front of the samples, filled up with others."""
+    count, d, rows = settings.population, len(space.axes), front.rows
+    if len(rows) > count // 2:
+        rows = rows[np.linspace(0, len(rows) - 1, count // 2).round().astype(int)]
+    rng = np.random.default_rng(settings.seed)
+    others = rng.uniform(size=(count - len(rows), d))
+    return np.vstack([space.units(rows[:, :d]), others])

@@ -78,12 +78,9 @@ class Judge:
 
     def __call__(self, units: FloatArray) -> FloatArray:
         """Table (G, columns) for numbers (G, d) from 0 to 1; NaN where there is no figure."""
-        return self.of_values(self.space.values(units))
-
-    def of_values(self, values: FloatArray) -> FloatArray:
-        """The same for values (G, d) of the variables."""
-        at_once = max(_ROWS // max(len(self.states), 1), 1)
-        parts = [self._table(values[k : k + at_once]) for k in range(0, len(values), at_once)]
+        values, at_once = self.space.values(units), max(_ROWS // max(len(self.states), 1), 1)
+        some = (values[k : k + at_once] for k in range(0, len(values), at_once))
+        parts = [self._row_of(one, self.space.parameters(one), self._choice(one)) for one in some]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.columns)))
 
     def given(self) -> FloatArray:
@@ -103,10 +100,6 @@ class Judge:
         """
         numbers = self.space.parameters(values[None])[0]
         return self._changed(self._driven(int(self._choice(values[None])[0])), numbers)
-
-    def _table(self, values: FloatArray) -> FloatArray:
-        parameters, choice = self.space.parameters(values), self._choice(values)
-        return self._row_of(values, parameters, choice)
 
     def _row_of(self, values: FloatArray, parameters: FloatArray, choice: Any) -> FloatArray:
         table = np.full((len(values), len(self.columns)), np.nan)
@@ -183,14 +176,6 @@ class Judge:
             made[key] = make()
         found: Made = made[key]
         return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle: fields alone; what was made of them is made again."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """From pickle."""
-        self.__dict__.update(state)
 
 
 def judged(judge: bytes, units: FloatArray) -> FloatArray:

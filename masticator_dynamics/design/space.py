@@ -218,10 +218,9 @@ class Space:
             formulas[name] = _formula(text, name)
         arguments = {n: _formula(text, n) for n, text in study.xacro_arguments.items()}
         _check_names(formulas, arguments, axes, known)
-        own = {axis.name: Formula(axis.name) for axis in axes if '.' in axis.name}
         space = cls(tuple(axes), formulas, (), known, arguments, None)
         expanded = XacroNumbers(mechanism, space._probes()) if arguments else None
-        names = dict.fromkeys([*(expanded.names if expanded else ()), *own, *formulas])
+        names = dict.fromkeys([*(expanded.names if expanded else ()), *formulas])
         return dataclasses.replace(
             space, names=tuple(n for n in names if '.' in n), expanded=expanded
         )

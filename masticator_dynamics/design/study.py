@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.design.figures import MORE_IS_BETTER, chosen_figures
-from masticator_dynamics.design.front import Front, Searcher, violation
+from masticator_dynamics.design.front import Front, search, violation
 from masticator_dynamics.design.judge import DesignStatus, Judge, judged
 from masticator_dynamics.design.sensitivity import Sensitivity, sobol_indices
 from masticator_dynamics.design.space import Space
@@ -247,11 +247,11 @@ class Study:
 
             if (settings := self.content.search) is not None:
                 total = settings.generations
-                Searcher(
-                    settings, self.judge.space, front, self.bounds, self.judge.columns,
+                search(
+                    settings, self.judge.space, front,
                     lambda number, units: judge_all(SEARCH, number, units),
                     lambda done: tell(SEARCH, done, total),
-                ).run()  # fmt: skip
+                )  # fmt: skip
             found = self._sensitivity(judge_all, shown) if self.content.sensitivity else None
             return Found(self.judge.columns, given, shown, counts, front.rows, front.best(), found)
 

@@ -13,9 +13,9 @@ from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import texture_profile
-from masticator_dynamics.robot.laboratory.mouthful import JawLoads, chew
+from masticator_dynamics.robot.laboratory.mouthful import chew
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop, load_protocol, plan
+from masticator_dynamics.robot.laboratory.result_tables import Result
 from masticator_dynamics.robot.twin.study import StudySetting
 
 
@@ -58,11 +58,7 @@ class TwinFigure:
         found = []
         for mouthful in self.mouthfuls:
             series = chew(mouthful, setting, self.stop)
-            opened = bool(texture_profile.openings(series.gap))
-            strokes = (
-                texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
-            )
-            figures = texture_profile.figures(strokes) | JawLoads.of(series, model).figures()
+            figures = Result.of(mouthful, series, model).figures()
             if self.value not in figures:
                 known = ', '.join(figures)
                 raise InputError(f'figures.{self.name}: no {self.value!r}; there are: {known}')

@@ -337,14 +337,11 @@ def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
             if channel.has(cob):
                 unused = lowest + 0x100 * (number - 1) + node_id
                 channel.write(cob, objects.PDO_INVALID | unused)
-    _map_pdo(
-        channel, objects.TPDO_PARAMETERS, objects.TPDO_MAPPING,
-        objects.TPDO1_COB + node_id, FROM_DRIVE,
-    )  # fmt: skip
-    _map_pdo(
-        channel, objects.RPDO_PARAMETERS, objects.RPDO_MAPPING,
-        objects.RPDO1_COB + node_id, TO_DRIVE[mode],
-    )  # fmt: skip
+    for parameters, mapping, lowest, entries in (
+        (objects.TPDO_PARAMETERS, objects.TPDO_MAPPING, objects.TPDO1_COB, FROM_DRIVE),
+        (objects.RPDO_PARAMETERS, objects.RPDO_MAPPING, objects.RPDO1_COB, TO_DRIVE[mode]),
+    ):
+        _map_pdo(channel, parameters, mapping, lowest + node_id, entries)
 
 
 def _map_pdo(

@@ -228,6 +228,11 @@ def is_data_frame(message: can.Message) -> bool:
     return not any(others)
 
 
+def data_frame(identifier: int, data: bytes = b'') -> can.Message:
+    """A frame of that kind."""
+    return can.Message(arbitration_id=identifier, is_extended_id=False, data=data)
+
+
 def error_frame_words(message: can.Message) -> str:
     """What a SocketCAN error frame says; empty when the bus still works."""
     if message.arbitration_id & _BUS_OFF:

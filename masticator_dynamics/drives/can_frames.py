@@ -12,6 +12,7 @@ import numpy as np
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import FROM_DRIVE, TO_DRIVE, largest_per_mille, pdo_layout
+from masticator_dynamics.drives.can_bus import data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
@@ -55,11 +56,7 @@ class DriveFrames:
         self._layout = pdo_layout(TO_DRIVE[drives.mode])
         self._with_position = drives.mode == 'position'
         self._messages = [
-            can.Message(
-                arbitration_id=objects.RPDO1_COB + drive.node_id,
-                is_extended_id=False,
-                data=bytes(self._layout.size),
-            )
+            data_frame(objects.RPDO1_COB + drive.node_id, bytes(self._layout.size))
             for drive in settings
         ]
         self._largest = _largest_torques(drives, scaling)
@@ -216,12 +213,12 @@ class DriveFrames:
         """
         node = self._node_ids[index]
         if action in _NMT_COMMANDS:
-            return _frame(objects.NMT_COB, bytes((_NMT_COMMANDS[action], node)))
+            return data_frame(objects.NMT_COB, bytes((_NMT_COMMANDS[action], node)))
         request = _ASK_STATUS
         if action is Action.CONTROL_WORD:
             word = control_word(state_of(self._status[index]), goal)
             request = _WRITE_CONTROL_WORD.pack(_CONTROL_WORD_HEAD, word)
-        return _frame(objects.SDO_TO_DRIVE_COB + node, request)
+        return data_frame(objects.SDO_TO_DRIVE_COB + node, request)
 
     def _count_answer(self, index: int, identifier: int) -> None:
         """Notice a drive that answers more often than it is asked: another node does so, too."""
@@ -291,7 +288,3 @@ def _largest_torques(drives: Drives, scaling: Scaling) -> FloatArray:
     driving = np.abs(scaling.per_mille_from_effort(effort, velocity))
     needed = driving + np.abs(scaling.per_mille_of_friction(velocity))
     return np.minimum(peak, np.ceil(needed))
-
-
-def _frame(identifier: int, data: bytes) -> can.Message:
-    return can.Message(arbitration_id=identifier, is_extended_id=False, data=data)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pydantic
 
@@ -26,16 +26,8 @@ from masticator_dynamics.files.yaml_file import (
 Settings = TypeVar('Settings', bound=Strict)
 
 
-class Range(NamedTuple):
-    """Range of a number, and why it is no wider."""
-
-    low: float
-    high: float
-    reason: str
-
-
-_SANE = read_mapping(share_directory() / 'config' / 'drive_ranges.yaml')
-RANGES = {key: Range(*row) for key, row in _SANE.items()}
+# Lowest and highest value by key, and why the range is no wider.
+RANGES: dict[str, list[Any]] = read_mapping(share_directory() / 'config' / 'drive_ranges.yaml')
 
 
 def out_of_range(settings: Any, keys: str) -> tuple[str, str] | None:

@@ -20,7 +20,12 @@ import canopen
 import numpy as np
 
 from masticator_dynamics.drives import objects, real_time
-from masticator_dynamics.drives.can_bus import BUS_ERRORS, error_frame_words, is_data_frame
+from masticator_dynamics.drives.can_bus import (
+    BUS_ERRORS,
+    data_frame,
+    error_frame_words,
+    is_data_frame,
+)
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_report import MOVING, Finding
@@ -56,6 +61,7 @@ class CyclicExchange(real_time.Worker):
 
     Attributes
     ----------
+    network : DriveNetwork
     failure : Exception or None
         What ended the exchange.
     late : Longest
@@ -75,15 +81,14 @@ class CyclicExchange(real_time.Worker):
         super().__init__('drives', self._run, real_time.EXCHANGE, self._period)
         self.failure: Exception | None = None
         self.late = Longest()
-        self._network = network
+        self.network = network
         self._cycle, self._failed = cycle, failed
         self._frames = DriveFrames(drives, network.scaling)
         self.statistics = Statistics()
-        self._sync = can.Message(arbitration_id=objects.SYNC_COB, is_extended_id=False, data=b'')
-        self._heartbeat = can.Message(
-            arbitration_id=objects.HEARTBEAT_COB + drives.heartbeat.master,
-            is_extended_id=False, data=bytes((objects.NmtState.OPERATIONAL,)),
-        )  # fmt: skip
+        self._sync = data_frame(objects.SYNC_COB)
+        self._heartbeat = data_frame(
+            objects.HEARTBEAT_COB + drives.heartbeat.master, bytes((objects.NmtState.OPERATIONAL,))
+        )
         self._heartbeat_due = 0.0
         self._silent = False
         self._error = ''
@@ -91,21 +96,16 @@ class CyclicExchange(real_time.Worker):
         self._bus: can.BusABC
         self._pass_on: can.Listener
 
-    @property
-    def no_frames(self) -> int:
-        """Foreign packets on a UDP bus that were not frames, so far."""
-        return self._network.no_frames
-
     def start(self) -> None:
         """Begin; returns at once."""
         sys.setswitchinterval(min(_SWITCH, sys.getswitchinterval()))
         self.failure, self._silent = None, False
         # Positions from before a pause may no longer be true.
-        self._frames = DriveFrames(self._network.drives, self._network.scaling)
+        self._frames = DriveFrames(self.network.drives, self.network.scaling)
         super().start()
 
     def _run(self) -> None:
-        with self._network.receiving_by_caller() as network:
+        with self.network.receiving_by_caller() as network:
             assert network.bus is not None
             self._canopen, self._bus = network, network.bus
             self._pass_on = canopen.network.MessageListener(network)
@@ -155,16 +155,16 @@ class CyclicExchange(real_time.Worker):
         self._silent = setpoint.silent
         if not silent and begin >= self._heartbeat_due:
             self._send(self._heartbeat)
-            self._heartbeat_due = begin + self._network.drives.heartbeat.period
+            self._heartbeat_due = begin + self.network.drives.heartbeat.period
         self.statistics.add(begin - due, answered - begin, time.monotonic() - begin)
 
     def _feedback(self, begin: float, lateness: float) -> Feedback:
-        waiting = self._network.emergencies
+        waiting = self.network.emergencies
         emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
         # A heartbeat that came after SYNC has no age yet.
-        age = (begin - self._network.heard).clip(min=0.0)
-        others = self._network.others.found()
-        restarted = tuple(self._network.booted)
+        age = (begin - self.network.heard).clip(min=0.0)
+        others = self.network.others.found()
+        restarted = tuple(self.network.booted)
         feedback = self._frames.feedback(age, emergencies, self._error, lateness, others, restarted)
         if feedback.fresh.any():  # reported at least once, and the bus works again
             self._error = ''
@@ -205,7 +205,7 @@ class CyclicExchange(real_time.Worker):
         if message.is_error_frame:
             self._error = error_frame_words(message) or self._error
         elif is_data_frame(message):
-            believed = self._network.others.take(message)
+            believed = self.network.others.take(message)
             if not self._frames.take(message, believed) and believed:
                 self._pass_on(message)
         return True

@@ -13,11 +13,11 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.code_cache import scheduler_restored
 
 # Real-time priorities (1 to 99). The rest of the machine must not preempt a thread that holds
 # Python's lock while others wait for it, so the less urgent threads have a priority, too.
@@ -188,29 +188,11 @@ class Worker:
 @contextlib.contextmanager
 def requested(priority: int) -> Iterator[bool]:
     """As `request`, but for a while."""
-    try:
-        before = os.sched_getscheduler(0), os.sched_getparam(0)
-    except (OSError, AttributeError):  # not Linux
-        yield False
-        return
-    granted = request(priority)
-    try:
-        yield granted
-    finally:
-        policy, parameters = before
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)
+    with scheduler_restored():
+        yield request(priority)
 
 
 _WINDOW = 4096  # cycles
-
-
-class LatenessSpread(NamedTuple):
-    """Spread of some times, s; zero if there are none."""
-
-    median: float
-    p99: float
-    largest: float
 
 
 class Window:
@@ -228,13 +210,12 @@ class Window:
         """All of them, in no order."""
         return self._values[: self._count].copy()
 
-    def spread(self) -> LatenessSpread:
-        """Spread of the finite ones."""
+    def spread(self) -> dict[str, float]:
+        """Of the finite ones p50, p99 and max, s; zero if there are none."""
         values = self()
-        values = values[np.isfinite(values)]
-        if not values.size:
-            return LatenessSpread(0.0, 0.0, 0.0)
-        return LatenessSpread(*np.percentile(values, (50.0, 99.0, 100.0)).tolist())
+        values = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
+        found = np.percentile(values, (50.0, 99.0, 100.0)).tolist()
+        return dict(zip(('p50', 'p99', 'max'), found, strict=True))
 
 
 class Longest:

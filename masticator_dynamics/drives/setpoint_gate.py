@@ -64,8 +64,6 @@ class ReferenceCheck:
     ----------
     closed : bool
         Whether the loops close within the tolerance.
-    checkable : bool
-        False if there are only as many drives as degrees of freedom: any angles close the loops.
     residual : float
         Largest gap of the loops, m; infinite if no closed configuration is near.
     suspects : tuple of Suspect
@@ -76,7 +74,6 @@ class ReferenceCheck:
     """
 
     closed: bool
-    checkable: bool
     residual: float
     suspects: tuple[Suspect, ...]
     text: str
@@ -113,17 +110,17 @@ def check_reference(
                 f'{count} drives for {freedoms} degrees of freedom: whether they are referenced '
                 'cannot be told from their positions, which only have to be within range'
             )
-        return ReferenceCheck(True, checkable, residual, (), text)
+        return ReferenceCheck(True, residual, (), text)
     if not checkable:
         text = f'no closed configuration of {mechanism.name} has these positions'
-        return ReferenceCheck(False, False, residual, (), text)
+        return ReferenceCheck(False, residual, (), text)
     suspects = _suspects(mechanism, position, tolerance)
     if following_error is not None:
         suspects = _off_their_commands(mechanism, suspects, following_error) or suspects
     suspects = _likeliest(suspects)
     amount = 'are far open' if np.isinf(residual) else f'stay open by {residual * 1e3:.3g} mm'
     text = f'the loops {amount} (tolerance {tolerance * 1e3:.3g} mm): {_name(mechanism, suspects)}'
-    return ReferenceCheck(False, True, residual, suspects, text)
+    return ReferenceCheck(False, residual, suspects, text)
 
 
 def _residual(mechanism: Mechanism, position: FloatArray) -> float:

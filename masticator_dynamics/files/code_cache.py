@@ -118,21 +118,26 @@ def ordinary_priority() -> Iterator[None]:
     Compiling takes seconds, during which no other thread could run, and after which the kernel
     would throttle all real-time threads.
     """
+    with scheduler_restored() as policy:
+        if policy and policy & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
+            os.sched_setscheduler(0, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+        yield
+
+
+@contextlib.contextmanager
+def scheduler_restored() -> Iterator[int]:
+    """Give the calling thread's scheduling policy, 0 if not Linux, and restore it and priority."""
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
-        flag = os.SCHED_RESET_ON_FORK
-        urgent = before[0] & ~flag in (os.SCHED_FIFO, os.SCHED_RR)
     except (OSError, AttributeError):  # not Linux
-        urgent = False
-    if not urgent:
-        yield
+        yield 0
         return
-    os.sched_setscheduler(0, os.SCHED_OTHER | flag, os.sched_param(0))
     try:
-        yield
+        yield before[0]
     finally:
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, *before)
+        if (os.sched_getscheduler(0), os.sched_getparam(0)) != before:
+            with contextlib.suppress(OSError):  # without permission the flag stays
+                os.sched_setscheduler(0, before[0] | os.SCHED_RESET_ON_FORK, before[1])
 
 
 class CompiledOnce:

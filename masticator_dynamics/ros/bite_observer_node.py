@@ -25,28 +25,21 @@ from masticator_dynamics.identification.bite_observer import (
 )
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import publisher
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    FRAME_PREFIX,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
-)
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     ACTUATED,
     JointReading,
     JointStateRuntime,
+    JointStateSettings,
 )
 
 _SOON = 0.75  # of a period, within which a state is left out
 
 
 @dataclasses.dataclass(frozen=True)
-class BiteObserverSettings:
+class BiteObserverSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter(
         'drives.yaml',
         'Drives file, by path or name in config/: counts, torque steps, rotors and friction of '
@@ -72,8 +65,6 @@ class BiteObserverSettings:
         'model cannot be; zero without contact and while the self-check fails.',
     )
     frame_prefix: str = FRAME_PREFIX
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class BiteObserving(JointStateRuntime):
@@ -110,11 +101,10 @@ class BiteObserving(JointStateRuntime):
         home, rest = mechanism.home.position, np.zeros(len(mechanism.actuated))
         for k in range(3):
             self._observer.step(k / settings.rate, home, rest)
-        super().__init__(node, settings, mechanism, 'joint_states', 'bite_force_estimate', message)
-
-    def describe(self) -> str:
-        """Name the point."""
-        return f'force of the food at {self._point}'
+        super().__init__(
+            node, settings, mechanism, 'joint_states', 'bite_force_estimate', message,
+            f'force of the food at {self._point}',
+        )  # fmt: skip
 
     def activate(self) -> str:
         """Begin anew."""
@@ -161,9 +151,7 @@ class BiteObserving(JointStateRuntime):
         text = 'contact' if newest.contact else 'no contact'
         values: dict[str, object] = {
             'force (N)': float(np.linalg.norm(newest.force)),
-            'bound x (N)': float(newest.bound[0]),
-            'bound y (N)': float(newest.bound[1]),
-            'bound z (N)': float(newest.bound[2]),
+            **{f'bound {a} (N)': float(b) for a, b in zip('xyz', newest.bound, strict=True)},
             'excess of friction': newest.friction_excess,
             'its standard deviation': newest.friction_sd,
             'unexplained over expected': newest.unexplained,

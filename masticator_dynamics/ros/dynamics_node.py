@@ -11,8 +11,7 @@ import collections
 import functools
 import time
 
-from rclpy.lifecycle import LifecycleNode
-
+from masticator_dynamics.limits.load_limits import largest_shortfalls
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,
     OK,
@@ -36,81 +35,80 @@ _LOOK = 0.2  # s
 _LATE_PART = 0.001  # fraction of the cycles, above which there is a warning
 
 
-class Supervision:
-    """Topic ``/diagnostics``, published once per second and on change."""
+class SupervisedRuntime(DynamicsRuntime):
+    """The control cycle, with topic ``/diagnostics`` once per second and on change."""
 
-    def __init__(self, node: LifecycleNode, runtime: DynamicsRuntime):
-        self._node, self._runtime = node, runtime
+    def __init__(self, node: ManagedNode, settings: DynamicsSettings):
+        super().__init__(node, settings)
         self._efforts_logged = -10.0
         self._timing: dict[str, object] = {}
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(node, runtime.mechanism.name, self._collect, _LOOK)
-        self._reporter.look_when(runtime.scheduler.sleep_until_quiet)
+        self._reporter = StatusReporter(node, self.mechanism.name, self._collect, _LOOK)
+        self._reporter.look_when(self.scheduler.sleep_until_quiet)
 
     def destroy(self) -> None:
-        """Destroy topic and timer."""
+        """Destroy topics and threads."""
         self._reporter.destroy()
+        super().destroy()
 
     def _collect(self) -> list[Status]:
         now = time.monotonic()
         if now - self._efforts_logged > 1.0:
             self._efforts_logged = now
-            scheduler = self._runtime.scheduler  # this takes as long as all the rest
+            scheduler = self.scheduler  # this takes as long as all the rest
             self._timing = {
                 **microseconds('cycle time', scheduler.durations.spread()),
                 **microseconds('cycle lateness', scheduler.lateness.spread()),
             }
             self._effort_news = '; '.join((*self._log_clamped(), *self._log_limits()))
-        runtime = self._runtime
         self._keeping_up.look(
-            'the control cycle stood still', runtime.scheduler.late.take(), _STOOD_STILL,
-            'servo_drives adds no bite force meanwhile', runtime.scheduler.held_back.take(),
+            'the control cycle stood still', self.scheduler.late.take(), _STOOD_STILL,
+            'servo_drives adds no bite force meanwhile', self.scheduler.held_back.take(),
         )  # fmt: skip
-        for wrenches in (runtime.bite_input, runtime.external_input):
+        for wrenches in (self.bite_input, self.external_input):
             self._log_stale(wrenches.topic, wrenches.kept)
         return [
             self._cycle(),
             self._trajectory(),
-            self._wrench('bite force', runtime.bite_input),
-            self._wrench('external wrench', runtime.external_input),
+            self._wrench('bite force', self.bite_input),
+            self._wrench('external wrench', self.external_input),
             self._efforts(),
         ]
 
     def _cycle(self) -> Status:
-        runtime = self._runtime
-        counts = runtime.scheduler.counts
-        values = _cycle_values(runtime.scheduler, self._timing, runtime.answer)
-        if runtime.errors:
-            message = f'{runtime.errors} cycles failed'
+        counts = self.scheduler.counts
+        values = _cycle_values(self.scheduler, self._timing, self.answer)
+        if self.errors:
+            message = f'{self.errors} cycles failed'
             return Status('cycle', ERROR, message, values)
         if counts.late + counts.skipped > _LATE_PART * counts.run + 1:
             return Status('cycle', WARN, 'more than 0.1 % of the cycles were late', values)
-        message = 'active' if runtime.trajectory_input.active else 'not active'
+        message = 'active' if self.trajectory_input.active else 'not active'
         return Status('cycle', OK, message, values)
 
     def _trajectory(self) -> Status:
-        runtime, rejections = self._runtime, self._runtime.trajectory_input.rejections
-        mode = runtime.motion.mode(runtime.now())
+        rejections = self.trajectory_input.rejections
+        mode = self.motion.mode(self.now())
         values = {
             'mode': mode,
             **rejections.values(),
-            'overtaken': runtime.trajectory_input.overtaken,
-            'last asked': runtime.trajectory_input.asked or 'nothing',
-            'process that checks them': runtime.trajectory_input.preparer.state,
-            'failures of that process': runtime.trajectory_input.preparer.failures,
-            'action': ACTION if runtime.action else 'none: control_msgs is not installed',
+            'overtaken': self.trajectory_input.overtaken,
+            'last asked': self.trajectory_input.asked or 'nothing',
+            'process that checks them': self.trajectory_input.preparer.state,
+            'failures of that process': self.trajectory_input.preparer.failures,
+            'action': ACTION if self.action else 'none: control_msgs is not installed',
         }
-        if runtime.cycle.failure:
-            message = f'stopped: {runtime.cycle.failure}'
+        if self.cycle.failure:
+            message = f'stopped: {self.cycle.failure}'
             return Status('trajectory', ERROR, message, values)
-        failure = runtime.trajectory_input.preparer.failure
+        failure = self.trajectory_input.preparer.failure
         level, message = (WARN, failure) if failure else (OK, mode)
         return rejections.status('trajectory', level, message, values)
 
     def _wrench(self, what: str, given: WrenchInput) -> Status:
-        now, kept = self._runtime.now(), given.kept
+        now, kept = self.now(), given.kept
         state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
         values = {
             'state': state,
@@ -125,10 +123,9 @@ class Supervision:
         return given.rejections.status(what, level, message, values)
 
     def _efforts(self) -> Status:
-        runtime = self._runtime
-        counts = zip(runtime.mechanism.actuated, runtime.clamp.counts.tolist(), strict=True)
+        counts = zip(self.mechanism.actuated, self.clamp.counts.tolist(), strict=True)
         values: dict[str, object] = {f'clamped cycles {name}': count for name, count in counts}
-        watch = runtime.watch
+        watch = self.watch
         if watch is not None:
             values['cycles at limits'] = watch.bound
             values['cycles in which the motion gave way'] = watch.gave_way
@@ -139,9 +136,9 @@ class Supervision:
 
     def _log_clamped(self) -> list[str]:
         """Log a line per second for all motors, so that none hides another; return it in short."""
-        clamp, names, lines = self._runtime.clamp, [], []
+        clamp, names, lines = self.clamp, [], []
         rows = zip(
-            self._runtime.mechanism.actuated,
+            self.mechanism.actuated,
             *(numbers.tolist() for numbers in clamp.take_largest()),
             clamp.units,
             strict=True,
@@ -157,7 +154,7 @@ class Supervision:
 
     def _log_limits(self) -> list[str]:
         """Log a line per second for all loads at limits and what gave way; return it in short."""
-        watch, logger = self._runtime.watch, self._node.get_logger()
+        watch, logger = self.watch, self._node.get_logger()
         if watch is None:
             return []
         news, short = watch.take_news(), []
@@ -169,7 +166,7 @@ class Supervision:
                 for name, load in loads.items()
             )
             logger.warning(f'limits bind: {"; ".join(lines)}')
-        shortfalls = watch.shortfalls(news)
+        shortfalls = largest_shortfalls(self.mechanism, news.shortfall)
         if shortfalls:
             short.append(f'the motion gives way: {", ".join(s.name for s in shortfalls)}')
             logger.warning(f'the motion gives way: {", ".join(map(str, shortfalls))}')
@@ -180,7 +177,7 @@ class Supervision:
 
     def _log_stale(self, topic: str, kept: MeasuredWrenches) -> None:
         """Log one line when a frame becomes stale."""
-        now = self._runtime.now()
+        now = self.now()
         before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
         if new := self._stale[topic] - before:
             self._node.get_logger().error(
@@ -209,19 +206,6 @@ def _cycle_values(
         values['closure residual (m)'] = float(effort.closure_residual)
         values['balance residual (N m)'] = float(effort.balance_residual)
     return values
-
-
-class SupervisedRuntime(DynamicsRuntime):
-    """The control cycle with its diagnostics."""
-
-    def __init__(self, node: ManagedNode, settings: DynamicsSettings):
-        super().__init__(node, settings)
-        self._supervision = Supervision(node, self)
-
-    def destroy(self) -> None:
-        """Destroy topics and threads."""
-        self._supervision.destroy()
-        super().destroy()
 
 
 make_node = functools.partial(ManagedNode, 'dynamics', DynamicsSettings, SupervisedRuntime)

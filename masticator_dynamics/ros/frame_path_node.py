@@ -14,25 +14,21 @@ from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import FrameChain
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    FRAME_PREFIX,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    JointReading,
+    JointStateRuntime,
+    JointStateSettings,
 )
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
 _RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
 
 
 @dataclasses.dataclass(frozen=True)
-class FramePathSettings:
+class FramePathSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     frame: str = parameter(
         '',
         'URDF frame whose origin draws the path; empty: the platform.',
@@ -45,8 +41,6 @@ class FramePathSettings:
         0.0005, 'Of the line in RViz, m.', interval=(1e-5, 0.1), read_only=False
     )
     frame_prefix: str = FRAME_PREFIX
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class FramePath(JointStateRuntime):
@@ -60,18 +54,15 @@ class FramePath(JointStateRuntime):
 
     def __init__(self, node: ManagedNode, settings: FramePathSettings):
         mechanism = Mechanism.load(settings.mechanism)
-        self._frame = settings.frame or mechanism.description.platform
-        self._chain = FrameChain(mechanism, self._frame)
+        frame = settings.frame or mechanism.description.platform
+        self._chain = FrameChain(mechanism, frame)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
-        marker = Marker(ns=self._frame, type=Marker.LINE_STRIP, action=Marker.ADD)
+        marker = Marker(ns=frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
         marker.header.frame_id = settings.frame_prefix + mechanism.description.base
-        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker)
-
-    def describe(self) -> str:
-        """Name the frame."""
-        return f'path of {self._frame}'
+        does = f'path of {frame}'
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker, does)
 
     def activate(self) -> str:
         """Start drawing an empty path."""

@@ -14,22 +14,18 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
+from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    JointReading,
+    JointStateRuntime,
+    JointStateSettings,
 )
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
 @dataclasses.dataclass(frozen=True)
-class InertiaCouplingSettings:
+class InertiaCouplingSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
-    closure_tolerance: float = CLOSURE_TOLERANCE
     warn_above: float = parameter(
         0.6931,
         'Coupling index above which the status of a joint is WARN; at ln 2 the inertia felt from '
@@ -45,7 +41,6 @@ class InertiaCouplingSettings:
         constraints='not below warn_above',
         read_only=False,
     )
-    autostart: bool = AUTOSTART
 
     def __post_init__(self) -> None:
         """Refuse thresholds in the wrong order."""
@@ -68,11 +63,8 @@ class Coupling(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
-        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', Float64MultiArray())
-
-    def describe(self) -> str:
-        """Name the actuators."""
-        return f'inertia coupling of {", ".join(self._mechanism.actuated)}'
+        message, does = Float64MultiArray(), f'inertia coupling of {", ".join(mechanism.actuated)}'
+        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', message, does)
 
     def deactivate(self) -> None:
         """Stop answering and forget the last answer."""

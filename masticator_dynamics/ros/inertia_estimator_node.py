@@ -26,22 +26,18 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
 from masticator_dynamics.analysis.load_inertia.storage import EstimatorSet
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.errors import InputError, MasticatorError, in_words
+from masticator_dynamics.optional import needed
 from masticator_dynamics.ros.common.diagnostics import OK, Status, shortened
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    MECHANISM_NAME,
-    ManagedNode,
-    parameter,
-)
+from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     INDEPENDENT,
     JointReading,
     JointSelection,
     JointStateReader,
     JointStateRuntime,
+    JointStateSettings,
     select_joints,
 )
 
@@ -89,7 +85,8 @@ class EstimateService:
         self._chosen, self.reader = chosen, JointStateReader(mechanism, tolerance)
         # In a callback group of its own, requests wait only for one another.
         self._service = node.create_service(
-            _service_type(),
+            # The interfaces must be compiled, which not every machine can do.
+            needed('masticator_interfaces.srv').EstimateInertia,
             '~/estimate',
             self._answer,
             callback_group=MutuallyExclusiveCallbackGroup(),
@@ -102,10 +99,8 @@ class EstimateService:
     async def _answer(self, request: Any, response: Any) -> Any:
         try:
             await self._fill(request, response)
-        except MasticatorError as error:
-            response.message = shortened(str(error))
         except Exception as error:  # no request may end the node
-            response.message = shortened(f'{type(error).__name__}: {error}')
+            response.message = shortened(in_words(error))
         if response.success:
             self.answered += 1
         else:
@@ -159,7 +154,7 @@ class EstimateService:
         reasons = [''] * len(rows)
         for k, row in enumerate(rows):
             try:
-                y[k] = self.reader.read(selection.joints, row.tolist()).y
+                y[k] = self.reader.read(selection.joints, row.tolist()).motion.y
             except MasticatorError as error:
                 reasons[k] = str(error)
         return y, reasons
@@ -201,18 +196,6 @@ def _read_request(
     return selection, table
 
 
-def _service_type() -> Any:
-    # Imported only here: the interfaces must be compiled, which not every machine can do.
-    try:
-        from masticator_interfaces.srv import EstimateInertia
-    except ImportError:
-        raise InputError(
-            'the package masticator_interfaces is not installed: make setup says what is missing, '
-            'or build it with colcon'
-        ) from None
-    return EstimateInertia
-
-
 @types.coroutine
 def _once() -> Generator[None, None, None]:
     """Let the executor do something else, then go on."""
@@ -220,10 +203,9 @@ def _once() -> Generator[None, None, None]:
 
 
 @dataclasses.dataclass(frozen=True)
-class InertiaEstimatorSettings:
+class InertiaEstimatorSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     estimator: str = parameter(
         MODEL,
         'What load inertia is estimated with, on the topic and where a request names nothing.',
@@ -233,8 +215,6 @@ class InertiaEstimatorSettings:
     estimator_files: Sequence[str] = parameter(
         ('',), 'Files from masticator build-estimator, used instead of shipped ones of their kind.'
     )
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class Estimation(JointStateRuntime):
@@ -268,17 +248,15 @@ class Estimation(JointStateRuntime):
             settings.closure_tolerance,
         )
         super().__init__(
-            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray()
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray(), ''
         )
-
-    def describe(self) -> str:
-        """Name actuators and estimators."""
-        names, kinds = ', '.join(self._mechanism.actuated), ', '.join(self._estimators.kinds)
-        return f'load inertia of {names}; estimators {kinds}, using {self._settings.estimator}'
 
     def activate(self) -> str:
         """Start answering, requests as well."""
         self._service.active = True
+        names, kinds = ', '.join(self._mechanism.actuated), ', '.join(self._estimators.kinds)
+        used = self._settings.estimator
+        self.does = f'load inertia of {names}; estimators {kinds}, using {used}'
         return super().activate()
 
     def deactivate(self) -> None:

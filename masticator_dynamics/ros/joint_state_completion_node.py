@@ -13,22 +13,17 @@ from std_msgs.msg import Header
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    CLOSURE_TOLERANCE,
-    MECHANISM_NAME,
-    ManagedNode,
+from masticator_dynamics.ros.common.managed_node import ManagedNode
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    JointReading,
+    JointStateRuntime,
+    JointStateSettings,
 )
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointReading, JointStateRuntime
 
 
 @dataclasses.dataclass(frozen=True)
-class JointStateCompletionSettings:
+class JointStateCompletionSettings(JointStateSettings):
     """Values of the parameters; units are in their descriptions."""
-
-    mechanism: str = MECHANISM_NAME
-    closure_tolerance: float = CLOSURE_TOLERANCE
-    autostart: bool = AUTOSTART
 
 
 class Completion(JointStateRuntime):
@@ -46,11 +41,10 @@ class Completion(JointStateRuntime):
         if topics[0] == topics[1]:
             raise InputError(f'joint_states_in and joint_states are both {topics[0]}')
         message = JointState(name=list(mechanism.tree_joints))
-        super().__init__(node, settings, mechanism, 'joint_states_in', 'joint_states', message)
-
-    def describe(self) -> str:
-        """Name the topics."""
-        return 'completing joint_states_in to joint_states'
+        super().__init__(
+            node, settings, mechanism, 'joint_states_in', 'joint_states', message,
+            'completing joint_states_in to joint_states',
+        )  # fmt: skip
 
     def answer(self, header: Header, reading: JointReading) -> bool:
         """All joints of the tree."""

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from masticator_dynamics.errors import InputError
-from masticator_dynamics.optional import remedy
+from masticator_dynamics.optional import needed
 from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    MECHANISM_NAME,
     ManagedNode,
+    NodeSettings,
     Runtime,
     parameter,
 )
@@ -19,10 +17,9 @@ from masticator_dynamics.ros.middleware import refuse_pieces
 
 
 @dataclasses.dataclass(frozen=True)
-class ServoDrivesSettings:
+class ServoDrivesSettings(NodeSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter('drives.yaml', 'Path of a drives file, or name of a shipped one.')
     bus_interface: str = parameter(
         '',
@@ -93,16 +90,13 @@ class ServoDrivesSettings:
         read_only=False,
         name='zeros.largest_error',
     )
-    autostart: bool = AUTOSTART
 
 
 def create(node: ManagedNode, settings: ServoDrivesSettings) -> Runtime:
     """Make the runtime; `InputError` if what it needs is not installed."""
-    try:
-        from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime
-    except ModuleNotFoundError as error:
-        raise InputError(remedy(error) or str(error)) from error
-    return DriveRuntime(node, settings)
+    module = needed('masticator_dynamics.ros.servo_drives.drive_runtime')
+    runtime: Runtime = module.DriveRuntime(node, settings)
+    return runtime
 
 
 def make_node() -> ManagedNode:

@@ -133,7 +133,8 @@ def jaw(tmp_path_factory) -> Study:
 
 def test_the_formulas_of_the_example_give_the_papers_geometry(jaw) -> None:
     given = jaw.judge.given()
-    again = jaw.judge.of_values(jaw.judge.space.given_values[None])[0]
+    space = jaw.judge.space
+    again = jaw.judge(space.units(space.given_values[None]))[0]
     assert np.isfinite(given[: 1 + len(jaw.judge.names)]).all()
     assert_allclose(again, given, rtol=1e-10)
 

@@ -61,6 +61,7 @@ class Axis:
         self._axes = Axes(settings, data, self.plant)
         self.servo = self._axes.servos['crank_1']
         self._rated = settings.drives['crank_1'].motor.rated_torque
+        self._constant = data.drives['crank_1'].torque_constant
         self.step = step
 
     @property
@@ -78,6 +79,11 @@ class Axis:
     @property
     def effort(self):
         return float(self._axes.efforts[0])
+
+    @property
+    def motor_torque(self):
+        """Before friction, at the end of the last step, N m."""
+        return self._constant * self.servo.current
 
     def drive_with(self, demand):
         """Make a step with a demanded motor torque, N m, that no setting limits."""

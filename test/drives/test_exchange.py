@@ -56,7 +56,7 @@ def test_at_250_hz_nothing_is_lost(tmp_path, free_port):
             wait_for(lambda: longest_run(told.kept) >= IN_A_ROW, 'half a second without a loss')
             statistics = exchange.statistics
             assert exchange.failure is None
-        assert 0.25 / 250.0 <= statistics.answer.spread().median < 0.6 / 250.0
+        assert 0.25 / 250.0 <= statistics.answer.spread()['p50'] < 0.6 / 250.0
     finally:
         robot.end()
 

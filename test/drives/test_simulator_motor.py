@@ -20,7 +20,7 @@ def test_torque_follows_a_step_with_the_lag_of_the_current_loop(step):
     axis = Axis(step=step)
     for k in range(1, 8):
         axis.drive_with(0.1)
-        assert axis.servo.motor_torque == pytest.approx(0.1 * (1.0 - math.exp(-k * step / LAG)))
+        assert axis.motor_torque == pytest.approx(0.1 * (1.0 - math.exp(-k * step / LAG)))
 
 
 @pytest.mark.parametrize('step', [0.0001, 0.0005, 0.002])
@@ -37,7 +37,7 @@ def test_torque_is_clipped_to_the_peak():
     axis = Axis()
     for _ in range(20):
         axis.drive_with(5.0)
-    assert axis.servo.motor_torque == pytest.approx(MOTOR['peak_torque'])
+    assert axis.motor_torque == pytest.approx(MOTOR['peak_torque'])
     assert axis.servo.saturated
     axis.drive_with(0.1)
     assert not axis.servo.saturated
@@ -56,7 +56,7 @@ def test_supply_voltage_limits_speed_as_back_emf_grows():
     for _ in range(round(10.0 * settling / axis.step)):
         axis.drive_with(0.3)
     assert axis.velocity == pytest.approx(free, rel=1e-3)
-    assert axis.servo.motor_torque == pytest.approx(0.0, abs=1e-4)
+    assert axis.motor_torque == pytest.approx(0.0, abs=1e-4)
 
 
 def test_viscous_friction_brakes_exponentially():
@@ -152,10 +152,10 @@ def test_electrical_work_is_motion_and_friction():
     axis = Axis(step=1e-5, friction={'coulomb': coulomb, 'viscous': viscous})
     work = lost = 0.0
     for k in range(20000):
-        torque, before = axis.servo.motor_torque, axis.velocity
+        torque, before = axis.motor_torque, axis.velocity
         axis.drive_with(0.1 * math.sin(30.0 * k * axis.step) + 0.02)
         mean = 0.5 * (before + axis.velocity) * RATIO
-        work += 0.5 * (torque + axis.servo.motor_torque) * mean * axis.step
+        work += 0.5 * (torque + axis.motor_torque) * mean * axis.step
         lost += (coulomb * abs(mean) + viscous * mean**2) * axis.step
     motion = 0.5 * INERTIA * axis.velocity**2
     assert motion > 0.01 and lost > 0.01

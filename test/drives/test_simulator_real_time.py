@@ -88,9 +88,9 @@ def until(condition):
 def test_time_never_runs_ahead_of_the_clock(bus):
     simulator = DriveSimulator(drives(), simulation(), bus)
     start = time.monotonic()
-    simulator.run(until(lambda: simulator.time >= 0.4))
-    assert simulator.time >= 0.4
-    assert simulator.time + simulator.real_time.given_up <= time.monotonic() - start
+    simulator.run(until(lambda: simulator.axes.time >= 0.4))
+    assert simulator.axes.time >= 0.4
+    assert simulator.axes.time + simulator.real_time.given_up <= time.monotonic() - start
 
 
 def test_a_machine_that_is_too_slow_gives_time_up_and_says_so_now_and_then(bus):
@@ -102,7 +102,7 @@ def test_a_machine_that_is_too_slow_gives_time_up_and_says_so_now_and_then(bus):
     simulator.run(until(lambda: simulator.real_time.given_up > 1.5))
     elapsed = time.monotonic() - start
     assert simulator.real_time.given_up > 1.5
-    assert simulator.time + simulator.real_time.given_up <= elapsed
+    assert simulator.axes.time + simulator.real_time.given_up <= elapsed
     assert 2 <= len(said) <= 1 + elapsed
     assert said[0].startswith('too slow: the plant stood still for ')
 
@@ -170,10 +170,10 @@ def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
     simulator = DriveSimulator(drives(), simulation(), scripted)
     taken, held = [], [0.1]
     link = simulator.slaves['crank_1'].link
-    simulator._routes = {0x080: [(link, lambda data: taken.append(simulator.time))]}
+    simulator._routes = {0x080: [(link, lambda data: taken.append(simulator.axes.time))]}
 
     def go_on():
-        if simulator.time > held[0]:
+        if simulator.axes.time > held[0]:
             held[0] += 3.3 * hold
             scripted.clock += hold
         return len(taken) < 200

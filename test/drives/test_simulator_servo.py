@@ -84,7 +84,7 @@ def test_a_drive_that_averages_tells_the_mean_since_it_was_sampled():
     for _ in range(3):
         before = axis.velocity
         axis.follow(0.002)
-        assert servo.torque != pytest.approx(1000.0 * servo.motor_torque / MOTOR['rated_torque'])
+        assert servo.torque != pytest.approx(1000.0 * axis.motor_torque / MOTOR['rated_torque'])
         servo.sample()
         mean = INERTIA * (axis.velocity - before) / 0.002 / RATIO
         assert servo.torque == pytest.approx(1000.0 * mean / MOTOR['rated_torque'])

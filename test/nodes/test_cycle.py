@@ -95,7 +95,7 @@ def test_the_share_is_of_what_is_sent(mechanism, motion, bite):
     free = cycle(0).actuated
     bite.take('molar_left', 0, S, np.array([0.0, 0.0, -2000.0, 0.0, 0.0, 0.0]))
     answer = cycle(S)
-    assert (np.abs(answer.effort.actuated) > clamp.limits).any()
+    assert (np.abs(answer.effort.actuated) > mechanism.effort_limits).any()
     assert cycle.external_effort(answer) == pytest.approx(answer.actuated - free, abs=1e-12)
 
 
@@ -155,10 +155,10 @@ def test_the_clamp_counts_cycles_not_preparations(mechanism, motion, bite):
     clamp = EffortClamp(mechanism)
     cycle = FeedforwardCycle(mechanism, motion, bite, clamp)
     wanted = mechanism.feedforward(mechanism.home.y).actuated
-    clamp.scale = 0.5 * (np.abs(wanted) / clamp.limits).max()
+    clamp.scale = 0.5 * (np.abs(wanted) / mechanism.effort_limits).max()
     cycle.prepare(S)
     assert not clamp.counts.any() and not np.any(clamp.take_largest())
-    assert (np.abs(cycle(S).actuated) <= clamp.limits).all()
+    assert (np.abs(cycle(S).actuated) <= clamp.scale * mechanism.effort_limits).all()
     assert clamp.counts.max() == 1
     assert np.abs(clamp.take_largest()[0]).max() == pytest.approx(np.abs(wanted).max())
     cycle.prepare(2 * S)

@@ -347,4 +347,4 @@ def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive
             DiagnosticStatus.WARN, 'not active; stopped until reset: operator: emergency stop',
         )  # fmt: skip
     finally:
-        diagnostics.destroy()
+        diagnostics.reporter.destroy()

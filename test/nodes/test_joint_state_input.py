@@ -32,7 +32,7 @@ def test_independent_coordinates_are_the_configuration(reader, mechanism):
     values = [Y[3], NAN, NAN, Y[0], Y[2], Y[1]]
     rates = [Y_DOT[3], NAN, NAN, Y_DOT[0], Y_DOT[2], Y_DOT[1]]
     reading = reader.read(names, values, rates)
-    assert np.array_equal(reading.y, Y) and np.array_equal(reading.y_dot, Y_DOT)
+    assert np.array_equal(reading.motion.y, Y) and np.array_equal(reading.y_dot, Y_DOT)
     assert (reading.kind, reading.closure_residual) == ('independent', 0.0)
 
 
@@ -47,7 +47,7 @@ def test_actuated_joints_give_position_and_velocity_of_the_closed_mechanism(name
         values, rates = motion.position[order], motion.velocity[order]
         reading = reader.read(names, [NAN, *values], [NAN, *rates])
         assert reading.kind == 'actuated' and reading.closure_residual < 1e-9
-        assert reading.y == pytest.approx(state.y, abs=1e-9)
+        assert reading.motion.y == pytest.approx(state.y, abs=1e-9)
         assert reading.y_dot == pytest.approx(state.y_dot, rel=1e-7, abs=1e-7)
 
 
@@ -98,14 +98,14 @@ def test_states_off_the_constraints_are_refused_by_the_amount(mechanism):
         JointStateReader(mechanism, 1e-5).read(CRANKS, position)
     reading = JointStateReader(mechanism, 1e-2).read(CRANKS, position)
     assert 1e-5 < reading.closure_residual < 1e-2
-    assert reading.y == pytest.approx(Y, abs=0.02)
+    assert reading.motion.y == pytest.approx(Y, abs=0.02)
     with pytest.raises(ReachError):
         JointStateReader(mechanism, 1e-2).read(CRANKS, [3.0, -3.0, 3.0, 3.0, -3.0, 3.0])
 
 
 def test_a_reader_follows_publishers_that_change_their_names(reader, mechanism):
     motion = mechanism.solve(Y)
-    first = reader.read(CRANKS, motion.position).y
-    assert np.array_equal(reader.read(mechanism.independent, Y).y, Y)
-    again = reader.read(CRANKS[::-1], motion.position[::-1]).y
+    first = reader.read(CRANKS, motion.position).motion.y
+    assert np.array_equal(reader.read(mechanism.independent, Y).motion.y, Y)
+    again = reader.read(CRANKS[::-1], motion.position[::-1]).motion.y
     assert np.array_equal(again, first)

@@ -11,17 +11,10 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 PROGRAM = """
-    import dataclasses
     import sys
 
     from masticator_dynamics.ros.common import process
-    from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.ros.common.managed_node import AUTOSTART, MECHANISM_NAME
-
-    @dataclasses.dataclass(frozen=True)
-    class Settings:
-        mechanism: str = MECHANISM_NAME
-        autostart: bool = AUTOSTART
+    from masticator_dynamics.ros.common.managed_node import ManagedNode, NodeSettings, Runtime
 
     class Faulty(Runtime):
         def __init__(self, node, settings):
@@ -37,7 +30,7 @@ PROGRAM = """
         def destroy(self):
             pass
 
-    sys.exit(process.run(lambda: ManagedNode('faulty', Settings, Faulty), []))
+    sys.exit(process.run(lambda: ManagedNode('faulty', NodeSettings, Faulty), []))
 """
 
 

@@ -11,16 +11,10 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 PROGRAM = """
-    import ctypes, dataclasses, os, signal, sys, time
+    import ctypes, os, signal, sys, time
 
     from masticator_dynamics.ros.common import process
-    from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
-    from masticator_dynamics.ros.common.managed_node import AUTOSTART, MECHANISM_NAME
-
-    @dataclasses.dataclass(frozen=True)
-    class Settings:
-        mechanism: str = MECHANISM_NAME
-        autostart: bool = AUTOSTART
+    from masticator_dynamics.ros.common.managed_node import ManagedNode, NodeSettings, Runtime
 
     def called_back(given):  # as LLVM does, which needs the answer
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))
@@ -42,7 +36,7 @@ PROGRAM = """
         def destroy(self):
             print('destroyed', flush=True)
 
-    sys.exit(process.run(lambda: ManagedNode('loading', Settings, Loading), [], early=7))
+    sys.exit(process.run(lambda: ManagedNode('loading', NodeSettings, Loading), [], early=7))
 """
 
 

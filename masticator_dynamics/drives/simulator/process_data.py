@@ -47,6 +47,8 @@ class Pdo:
     cob_id : int
     keys : list of (index, subindex)
         Mapped objects.
+    packing : struct.Struct
+        Their layout.
     waiting : bytes or None
         Data of an RPDO that waits for SYNC.
     """
@@ -74,25 +76,20 @@ class Pdo:
         stored = self._objects.get(self._parameters, _COB_ID, PDO_INVALID)
         self.cob_id = stored & 0x7FF
         try:
-            self._packing, self.keys = self._pack(self._objects.get(self._mapping, 0))
+            self.packing, self.keys = self._pack(self._objects.get(self._mapping, 0))
         except AbortError:  # an EDS may map by default what it does not allow to be mapped
-            self._packing, self.keys = self._pack(0)
+            self.packing, self.keys = self._pack(0)
         self.valid = not stored & PDO_INVALID and bool(self.keys)
         self.waiting: bytes | None = None
 
-    @property
-    def size(self) -> int:
-        """Bytes of the mapped objects."""
-        return self._packing.size
-
     def values(self) -> bytes:
         """Present data of a TPDO."""
-        return self._packing.pack(*[read() for read in self._readers])
+        return self.packing.pack(*[read() for read in self._readers])
 
     def deliver(self, data: bytes) -> None:
         """Write the data of an RPDO to the mapped objects, except for values they refuse."""
         put = self._objects.put
-        for key, value in zip(self.keys, self._packing.unpack_from(data), strict=True):
+        for key, value in zip(self.keys, self.packing.unpack_from(data), strict=True):
             try:
                 put(key, value)
             except AbortError:
@@ -130,7 +127,7 @@ class Pdo:
             raise AbortError(NOT_NOW)
         if value > _MOST_MAPPED:
             raise AbortError(BAD_VALUE)
-        self._packing, self.keys = self._pack(value)
+        self.packing, self.keys = self._pack(value)
 
     def _check(self, mapped: int) -> Key:
         key, bits = (mapped >> 16, mapped >> 8 & 0xFF), mapped & 0xFF
@@ -189,7 +186,6 @@ class ProcessData:
         self._rerouted = rerouted
         self._running, self._time, self._sync_time = False, 0.0, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
-        self._set_sync_period(objects.get(*names.SYNC_PERIOD.key))
         self._pdos: list[Pdo] = []
         for parameters, mapping, transmit in (
             (names.RPDO_PARAMETERS, names.RPDO_MAPPING, False),
@@ -201,7 +197,7 @@ class ProcessData:
                 ):
                     pdo = Pdo(objects, parameters + k, mapping + k, transmit, self._sort)
                     self._pdos.append(pdo)
-        self._sort()
+        self.restart()
 
     def restart(self) -> None:
         """Take all stored parameters."""
@@ -236,7 +232,7 @@ class ProcessData:
         """Take the data of an RPDO."""
         if not self._running:
             return
-        if len(data) < pdo.size:
+        if len(data) < pdo.packing.size:
             self._errors.signal(RPDO_TOO_SHORT)
             return
         if RPDO_TOO_SHORT in self._errors:

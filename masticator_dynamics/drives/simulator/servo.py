@@ -29,18 +29,10 @@ from masticator_dynamics.errors import InputError
 class ServoTask(enum.Enum):
     """What the power stage is used for."""
 
-    OFF = 'no voltage'
-    POSITION = 'torque = gains on the position error + torque offset'
-    TORQUE = 'torque = target + offset'
-    STOP = 'velocity down to zero with the given deceleration, then position held'
-
-
-_CODES = {
-    ServoTask.OFF: servo_step.OFF,
-    ServoTask.TORQUE: servo_step.TORQUE,
-    ServoTask.POSITION: servo_step.POSITION,
-    ServoTask.STOP: servo_step.STOP,
-}
+    OFF = servo_step.OFF  # no voltage
+    POSITION = servo_step.POSITION  # torque = gains on the position error + torque offset
+    TORQUE = servo_step.TORQUE  # torque = target + offset
+    STOP = servo_step.STOP  # velocity down to zero with the deceleration, then position held
 
 
 class _Number:
@@ -152,15 +144,10 @@ class Servo:
     def control(self, control: ServoTask) -> None:
         if control is self._control:
             return
-        self._control, self._code = control, _CODES[control]
+        self._control, self._code = control, control.value
         self._rest()
         if control is ServoTask.STOP:
             self._demand_rate = self._covered = self.velocity
-
-    @property
-    def motor_torque(self) -> float:
-        """Motor torque before friction at the end of the last step, N m."""
-        return self._torque_constant * self.current
 
     @property
     def torque(self) -> float:

@@ -18,7 +18,7 @@ import can
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.bring_up import read_eds
-from masticator_dynamics.drives.can_bus import bus_title, is_data_frame
+from masticator_dynamics.drives.can_bus import bus_title, data_frame, is_data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.objects import SYNC_COB, NmtState
 from masticator_dynamics.drives.real_time import Longest
@@ -130,14 +130,9 @@ class DriveSimulator:
             slave.boot()
 
     @property
-    def time(self) -> float:
-        """Plant time, s."""
-        return self.axes.time
-
-    @property
     def behind(self) -> float:
         """How far (s) plant time is behind the clock, in :meth:`run`."""
-        return time.monotonic() - (self._start + self.time)
+        return time.monotonic() - (self._start + self.axes.time)
 
     @property
     def in_use(self) -> bool:
@@ -159,11 +154,37 @@ class DriveSimulator:
         Frames that arrive during a step take effect at its beginning. On the senders' clock, the
         state at the beginning is therefore that of the step's middle, where SYNC arrives.
         """
-        return now - (self._start + self.time) - 0.5 * self.axes.plant.step
+        return now - (self._start + self.axes.time) - 0.5 * self.axes.plant.step
 
     def inject(self, line: str) -> None:
-        """Inject a fault at once; see :func:`inject`."""
-        inject(self.slaves, line)
+        """Do what a line says: fault, drive or ``all``, and a number if the fault takes one.
+
+        Raises
+        ------
+        InputError
+            The line is not understood; nothing was done.
+        """
+        words, slaves = line.split(), self.slaves
+        name = words[0] if words else ''
+        if name not in NAMES:
+            raise InputError(f'{name!r} is none of {", ".join(NAMES)}')
+        numbered = name in _NUMBERED
+        if len(words) != 2 + numbered:
+            number = f' and {_NUMBERED[name][1]}' if numbered else ''
+            raise InputError(f'{name} needs a drive (or {ALL}){number}: {line.strip()!r}')
+        if words[1] != ALL and words[1] not in slaves:
+            raise InputError(f'there is no drive {words[1]}, only {", ".join(slaves)}')
+        chosen = list(slaves.values()) if words[1] == ALL else [slaves[words[1]]]
+        if not numbered:
+            for slave in chosen:
+                _PLAIN[name](slave)
+            return
+        function, what, low, high = _NUMBERED[name]
+        value = _number(words[2])
+        if not low <= value <= high or (name in _WHOLE and value != int(value)):
+            raise InputError(f'{words[2]!r} is not {what} from {low:g} to {high:g}')
+        for slave in chosen:
+            function(slave, value)
 
     def post(self, line: str) -> None:
         """Queue a line for execution before the next step, from any thread."""
@@ -203,7 +224,7 @@ class DriveSimulator:
 
     def _run(self, go_on: Callable[[], bool]) -> None:
         length = self.axes.plant.step
-        self._start = time.monotonic() - self.time
+        self._start = time.monotonic() - self.axes.time
         while go_on():
             behind, together = self.behind, self._together
             overdue = behind - (together - self.real_time.steps % together) * length
@@ -244,7 +265,7 @@ class DriveSimulator:
         """
         step = self.axes.plant.step
         # If time was given up, SYNC may have arrived long ago.
-        phase = min(max(arrival - self._start - self.time, 0.0), step)
+        phase = min(max(arrival - self._start - self.axes.time, 0.0), step)
         self._start += _PULL * (phase - 0.5 * step)
 
     def _give_up(self, late: float) -> None:
@@ -274,7 +295,7 @@ class DriveSimulator:
             self._next = None
             if message is None:
                 return
-            end = self._start + self.time + self.axes.plant.step
+            end = self._start + self.axes.time + self.axes.plant.step
             if end < _arrival(message) and self.behind < _PUNCTUAL:
                 self._next = message
                 return
@@ -308,7 +329,7 @@ class DriveSimulator:
         return routes
 
     def _send(self, cob_id: int, data: bytes) -> None:
-        self._bus.send(can.Message(arbitration_id=cob_id, data=data, is_extended_id=False))
+        self._bus.send(data_frame(cob_id, data))
 
 
 def _arrival(message: can.Message) -> float:
@@ -353,37 +374,6 @@ _NUMBERED: dict[str, tuple[Callable[[Slave, float], object], str, float, float]]
 }
 _WHOLE = ('fault', 'deaf')
 NAMES = (*_PLAIN, *_NUMBERED)
-
-
-def inject(slaves: dict[str, Slave], line: str) -> None:
-    """Do what a line says: fault, drive or ``all``, and a number if the fault takes one.
-
-    Raises
-    ------
-    InputError
-        The line is not understood; nothing was done.
-    """
-    words = line.split()
-    name = words[0] if words else ''
-    if name not in NAMES:
-        raise InputError(f'{name!r} is none of {", ".join(NAMES)}')
-    numbered = name in _NUMBERED
-    if len(words) != 2 + numbered:
-        number = f' and {_NUMBERED[name][1]}' if numbered else ''
-        raise InputError(f'{name} needs a drive (or {ALL}){number}: {line.strip()!r}')
-    if words[1] != ALL and words[1] not in slaves:
-        raise InputError(f'there is no drive {words[1]}, only {", ".join(slaves)}')
-    chosen = list(slaves.values()) if words[1] == ALL else [slaves[words[1]]]
-    if not numbered:
-        for slave in chosen:
-            _PLAIN[name](slave)
-        return
-    function, what, low, high = _NUMBERED[name]
-    value = _number(words[2])
-    if not low <= value <= high or (name in _WHOLE and value != int(value)):
-        raise InputError(f'{words[2]!r} is not {what} from {low:g} to {high:g}')
-    for slave in chosen:
-        function(slave, value)
 
 
 def _number(text: str) -> float:

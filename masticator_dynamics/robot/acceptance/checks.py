@@ -59,11 +59,6 @@ class Check:
     passed: bool | None
     detail: str
 
-    @property
-    def verdict(self) -> str:
-        """For people."""
-        return {True: 'ok', False: 'FAILED', None: 'not judged'}[self.passed]
-
 
 Verdict = tuple[bool | None, str]  # whether it was met, and what shows it
 

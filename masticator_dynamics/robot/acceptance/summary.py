@@ -86,7 +86,8 @@ def verdicts(checks: Sequence[Check]) -> list[str]:
     title = max(len(check.name) for check in checks) + 2
     lines = ['checks']
     for check in checks:
-        lines.append(f'  {check.verdict:12}{check.name:{title}}{check.detail}')
+        verdict = {True: 'ok', False: 'FAILED', None: 'not judged'}[check.passed]
+        lines.append(f'  {verdict:12}{check.name:{title}}{check.detail}')
     return lines
 
 

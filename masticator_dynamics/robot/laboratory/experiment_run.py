@@ -21,8 +21,8 @@ from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording, texture_profile
-from masticator_dynamics.robot.laboratory.mouthful import JawLoads, Series, check_motion, chew
+from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
     Protocol,
@@ -76,12 +76,12 @@ class Experiment:
         _check_folder(folder, self.text)
         self._check_recordings()
         self._check_disk()
-        model = _setting(self.protocol.sockets).model
+        self._model = _setting(self.protocol.sockets).model
         tried = set()
         for mouthful in self.mouthfuls:
             motion = repr((mouthful.motion, mouthful.strokes, mouthful.rest, mouthful.food_name))
             if motion not in tried:
-                check_motion(model, mouthful)
+                check_motion(self._model, mouthful)
                 tried.add(motion)
 
     def missing(self) -> list[Mouthful]:
@@ -155,7 +155,9 @@ class Experiment:
             tell = progress or (lambda done, total: None)
             tell(done, len(self.mouthfuls))
             for number, series in self._chewed(missing, processes, robot, scheduler):
-                self._keep(missing[number], series)
+                settings = _settings(missing[number], self.protocol) | {'where': self.where}
+                file = self.recording(missing[number])
+                recording.write_recording(file, series, self._model, settings)
                 done += 1
                 tell(done, len(self.mouthfuls))
                 if series.fault and self.protocol.on_fault == 'end':
@@ -176,12 +178,6 @@ class Experiment:
         tasks = ((m, self.protocol.sockets, self.protocol.stop) for m in missing)
         yield from workers.results(_chew, tasks, count, scheduler)
 
-    def _keep(self, mouthful: Mouthful, series: Series) -> None:
-        """Write the recording of a mouthful."""
-        settings = _settings(mouthful, self.protocol) | {'where': self.where}
-        model = _setting(self.protocol.sockets).model
-        recording.write_recording(self.recording(mouthful), series, model, settings)
-
     def recorded(self, order: Iterable[Mouthful] = ()) -> Iterator[tuple[Mouthful, Series]]:
         """Yield the mouthfuls chewed so far, in this order or as planned, with their recordings."""
         for mouthful in order or self.mouthfuls:
@@ -190,25 +186,7 @@ class Experiment:
 
     def results(self) -> list[Result]:
         """Figures of all existing recordings."""
-        model = _setting(self.protocol.sockets).model
-        found = []
-        for mouthful, series in self.recorded():
-            opened = bool(texture_profile.openings(series.gap))
-            strokes = (
-                texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
-            )
-            loads = JawLoads.of(series, model)
-            found.append(
-                Result(
-                    mouthful.number,
-                    mouthful.levels,
-                    mouthful.repetition,
-                    series.end,
-                    strokes,
-                    loads,
-                )
-            )
-        return found
+        return [Result.of(mouthful, series, self._model) for mouthful, series in self.recorded()]
 
     def _check_recordings(self) -> None:
         for file in filter(pathlib.Path.exists, map(self.recording, self.mouthfuls)):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import itertools
 import math
 from collections.abc import Sequence
@@ -21,7 +20,6 @@ import numpy as np
 from scipy import optimize, stats
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import InputError
 
 CONFIDENCE = 0.95
 _SAME = 1e-12  # of the largest value, or of the whole sum of squares: rounding
@@ -79,20 +77,6 @@ class Comparison:
     high: float
     p: float
     d: float
-
-
-def check_statsmodels() -> None:
-    """Check that statsmodels is installed, before any long work.
-
-    Raises
-    ------
-    InputError
-        If it is not installed.
-    """
-    if importlib.util.find_spec('statsmodels') is None:
-        raise InputError(
-            "the report needs statsmodels: pip install 'masticator_dynamics[statistics]'"
-        )
 
 
 def analyse(

@@ -29,7 +29,6 @@ from masticator_dynamics.motion.chewing import WIDEST
 from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.twin.food import Food, load_food
 
-VARIED = ('thickness', 'stiffness', 'yield_force', 'break_compression')
 STROKES = 10  # per mouthful by default
 MOST = 9999  # mouthfuls per experiment
 _LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of the same name have nothing in common
@@ -181,8 +180,8 @@ def plan(protocol: Protocol, file: str | pathlib.Path) -> tuple[Mouthful, ...]:
         For unknown factors, invalid levels, unknown foods, or more mouthfuls than the limits
         allow.
     """
-    for name in VARIED:
-        if getattr(protocol.variation, name) > _LARGEST_SPREAD:
+    for name, spread in dict(protocol.variation).items():
+        if spread > _LARGEST_SPREAD:
             raise DescriptionError(file, f'variation.{name}', f'is above {_LARGEST_SPREAD}')
     runs = []
     named: dict[str, str] = {}
@@ -310,9 +309,10 @@ def _duration(motion: MouthfulMotion, strokes: int) -> float:
 
 def _varied(food: Food, variation: Variation, random: np.random.Generator, source: str) -> Food:
     """A food as in one mouthful: its data times lognormal factors."""
-    spreads = {name: getattr(variation, name) for name in VARIED}
-    factors = {name: float(np.exp(s * random.standard_normal())) for name, s in spreads.items()}
-    changed = {name: getattr(food, name) * factor for name, factor in factors.items()}
+    changed = {
+        name: getattr(food, name) * float(np.exp(spread * random.standard_normal()))
+        for name, spread in dict(variation).items()
+    }
     return checked(Food, {**dict(food), **changed}, source)
 
 

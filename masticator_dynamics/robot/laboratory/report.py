@@ -131,8 +131,8 @@ def _page(
         f'<p>{len(results)} of {len(experiment.mouthfuls)} mouthfuls, '
         f'{sum(len(r.strokes) for r in results)} strokes, on {experiment.where}.</p>',
         *(
-            f'<p class="fault">Mouthful {r.number} ended in a fault and is left out of the '
-            f'statistics: {html.escape(r.end)}</p>'
+            f'<p class="fault">Mouthful {r.mouthful.number} ended in a fault and is left out of '
+            f'the statistics: {html.escape(r.end)}</p>'
             for r in faults
         ),
     ]

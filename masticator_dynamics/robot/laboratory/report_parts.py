@@ -108,7 +108,7 @@ def figures_figure(results: Sequence[Result], random: bool) -> Any:
     values: dict[tuple[Any, ...], list[Mapping[str, float]]] = {}
     for result in results:
         if not result.fault:
-            values.setdefault(tuple(result.levels.values()), []).append(result.figures())
+            values.setdefault(tuple(result.mouthful.levels.values()), []).append(result.figures())
     known = {name for (_, name), row in stats.items() if math.isfinite(row[1])}
     chosen = [name for name in SHOWN if name in known][:_PANELS]
     figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')

@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory import texture_profile
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
@@ -21,7 +22,8 @@ from masticator_dynamics.robot.laboratory.factor_effects import (
     Effect,
     analyse,
 )
-from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads
+from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads, Series
+from masticator_dynamics.robot.laboratory.protocol import Mouthful
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,22 +32,24 @@ class Result:
 
     Attributes
     ----------
-    number : int
-    levels : dict
-        Levels of the factors.
-    repetition : int
+    mouthful : Mouthful
     end : str
         'done', 'force', 'broken', or the text of a fault.
     strokes : tuple of Stroke
     jaw : JawLoads
     """
 
-    number: int
-    levels: Mapping[str, Any]
-    repetition: int
+    mouthful: Mouthful
     end: str
     strokes: tuple[texture_profile.Stroke, ...]
     jaw: JawLoads
+
+    @classmethod
+    def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
+        """Of what was recorded of a mouthful; no strokes where the mouth did not open."""
+        opened = bool(texture_profile.openings(series.gap))
+        found = texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
+        return cls(mouthful, series.end, found, JawLoads.of(series, mechanism))
 
     @property
     def fault(self) -> bool:
@@ -67,7 +71,7 @@ def strokes_table(results: Sequence[Result]) -> Table:
     rows = []
     for result in results:
         for k, stroke in enumerate(result.strokes, start=1):
-            head = [result.number, *_levels(result, factors), result.repetition, k]
+            head = [*_head(result, factors), k]
             rows.append([*head, *(getattr(stroke, field) for field in fields)])
     return ['mouthful', *factors, 'repetition', 'stroke', *fields], rows
 
@@ -76,10 +80,7 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
     """One row per mouthful."""
     factors = _factors(results)
     names = list(results[0].figures()) if results else []
-    rows = [
-        [r.number, *_levels(r, factors), r.repetition, r.end, *r.figures().values()]
-        for r in results
-    ]
+    rows = [[*_head(r, factors), r.end, *r.figures().values()] for r in results]
     return ['mouthful', *factors, 'repetition', 'end', *names], rows
 
 
@@ -191,11 +192,15 @@ def _sound(results: Sequence[Result]) -> list[Result]:
 
 
 def _factors(results: Sequence[Result]) -> list[str]:
-    return list(results[0].levels) if results else []
+    return list(results[0].mouthful.levels) if results else []
 
 
 def _levels(result: Result, factors: Sequence[str]) -> list[Any]:
-    return [result.levels[factor] for factor in factors]
+    return [result.mouthful.levels[factor] for factor in factors]
+
+
+def _head(result: Result, factors: Sequence[str]) -> list[Any]:
+    return [result.mouthful.number, *_levels(result, factors), result.mouthful.repetition]
 
 
 def _groups(
@@ -204,4 +209,6 @@ def _groups(
     """Results grouped by their levels of some factors, sorted by the levels' text."""
     ordered = sorted(results, key=lambda r: [str(level) for level in _levels(r, factors)])
     grouped = itertools.groupby(ordered, key=lambda r: _levels(r, factors))
-    return [(levels, sorted(group, key=lambda r: r.repetition)) for levels, group in grouped]
+    return [
+        (levels, sorted(group, key=lambda r: r.mouthful.repetition)) for levels, group in grouped
+    ]

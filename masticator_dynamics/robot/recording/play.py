@@ -24,13 +24,14 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
+from rclpy.duration import Duration
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.time import Time
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -130,13 +131,12 @@ class Recorder(Node):
 def trajectory_message(script: Script, start: int) -> JointTrajectory:
     """The script's motion starting at a time, ns since 1970."""
     message = JointTrajectory(joint_names=list(script.coordinates))
-    message.header.stamp = time_message(start)
+    message.header.stamp = Time(nanoseconds=start).to_msg()
     rows = zip(script.times, script.positions, script.velocities, script.accelerations, strict=True)
     for instant, position, velocity, acceleration in rows:
-        seconds, nanoseconds = divmod(round(instant * 1e9), 10**9)
         message.points.append(
             JointTrajectoryPoint(
-                time_from_start=Duration(sec=seconds, nanosec=nanoseconds),
+                time_from_start=Duration(nanoseconds=round(instant * 1e9)).to_msg(),
                 positions=position.tolist(),
                 velocities=velocity.tolist(),
                 accelerations=acceleration.tolist(),
@@ -149,12 +149,6 @@ def message_class(datatype: str) -> Any:
     """Python class of a message type such as ``std_msgs/msg/Header``."""
     package, _, name = datatype.split('/')
     return getattr(importlib.import_module(f'{package}.msg'), name)
-
-
-def time_message(nanoseconds: int) -> Time:
-    """A stamp from ns since 1970."""
-    seconds, rest = divmod(nanoseconds, 10**9)
-    return Time(sec=seconds, nanosec=rest)
 
 
 _FIRST = 1.5  # s more to check the first trajectory, on a busy computer
@@ -272,7 +266,7 @@ class BitingPlayer(Player):
             return
         instant = self.elapsed()
         message = WrenchStamped()
-        message.header.stamp = time_message(time.time_ns())
+        message.header.stamp = Time(nanoseconds=time.time_ns()).to_msg()
         message.header.frame_id = self.script.bite_frame
         force = [
             float(np.interp(instant, self.script.bite_times, column, left=0.0, right=0.0))

@@ -172,12 +172,8 @@ class Master:
     def __init__(self, drives: Drives, mechanism: Mechanism, position: FloatArray):
         self._following = Following(DriveJointLimits(drives, mechanism), drives)
         self._following.begin(position)
-        self._scaling = Scaling([drive.motor for drive in drives.drives.values()])
+        self.scaling = Scaling([drive.motor for drive in drives.drives.values()])
         self._period = 1.0 / drives.cycle_rate
-
-    def measure(self, counts: FloatArray) -> FloatArray:
-        """Joint positions from encoder counts."""
-        return self._scaling.position_from_counts(counts)
 
     def command(self, command: Command, measured: FloatArray) -> None:
         """Follow a command, with drives at measured positions (n_u,), rad.
@@ -196,9 +192,9 @@ class Master:
         setpoint = self._following.setpoint(self._period)
         effort, velocity = setpoint.effort, setpoint.velocity
         velocity = np.zeros(len(effort)) if velocity is None else velocity
-        torque = self._scaling.per_mille_from_effort(effort, velocity)
-        torque = torque + self._scaling.per_mille_of_friction(velocity)
-        return self._scaling.counts_from_position(setpoint.position), np.rint(torque)
+        torque = self.scaling.per_mille_from_effort(effort, velocity)
+        torque = torque + self.scaling.per_mille_of_friction(velocity)
+        return self.scaling.counts_from_position(setpoint.position), np.rint(torque)
 
 
 def _feedback(time: float, position: FloatArray) -> Feedback:
@@ -261,15 +257,18 @@ def follow(
     for k, time in enumerate(reference.time.tolist()):
         for servo in servos:
             servo.sample()
-        measured = master.measure(np.array([float(servo.position) for servo in servos]))
+        counts = np.array([float(servo.position) for servo in servos])
+        measured = master.scaling.position_from_counts(counts)
         q[k] = plant.tree_positions
-        rows.append((plant.position, measured, _efforts(servos, drives), plant.food_force))
-        if watch is not None and watch(plant, rows[-1][2]):
+        told = np.array([np.rint(servo.torque) for servo in servos])
+        effort = master.scaling.effort_from_per_mille(told, 0.0 * told)  # without losses
+        rows.append((plant.position, measured, effort, plant.food_force))
+        if watch is not None and watch(plant, effort):
             break
-        force = forces[0] if felt is None else felt(time, measured, rows[-1][2])
-        effort = feedforward(k, force)
+        force = forces[0] if felt is None else felt(time, measured, effort)
+        wanted = feedforward(k, force)
         position, velocity = reference.position[k], reference.velocity[k]
-        master.command(Command(position, velocity, effort, time, time), measured)
+        master.command(Command(position, velocity, wanted, time, time), measured)
         waiting.append(master.setpoint())
         for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
             servo.command(target)
@@ -306,13 +305,6 @@ def _steps_per_cycle(rate: float, simulation: SimulationSettings) -> int:
             f'a cycle of {1.0 / rate:g} s is no whole number of steps of {simulation.step:g} s'
         )
     return round(steps)
-
-
-def _efforts(servos: list[Servo], drives: Drives) -> FloatArray:
-    """Efforts at the joints, N m, from the torques that the drives tell."""
-    motors = [drive.motor for drive in drives.drives.values()]
-    units = [motor.direction * motor.rated_torque * motor.gear_ratio / 1000.0 for motor in motors]
-    return np.array([np.rint(servo.torque) for servo in servos]) * units
 
 
 class ControlKind(enum.Enum):

@@ -56,23 +56,15 @@ def with_own_numbers(setting: StudySetting, seed: int) -> StudySetting:
 
     known = model.parameters(friction=True)
     links = {name.removesuffix('.mass'): other(INERTIA) for name in known if name.endswith('.mass')}
-    values = {n: x * links[n.rpartition('.')[0]] for n, x in known.items() if _owner(n) in links}
+    owners = {n: n.rpartition('.')[0] for n in known}
+    values = {n: x * links[owners[n]] for n, x in known.items() if owners[n] in links}
     values |= {n: x * other(FRICTION) for n, x in known.items() if n.endswith('.coulomb')}
-    laws = {
-        name: {'coulomb': drive.friction.coulomb * other(FRICTION),
-               'viscous': drive.friction.viscous * other(FRICTION)}
-        for name, drive in setting.simulation.drives.items()
-    }  # fmt: skip
-    drives = {
-        name: changed(drive, friction=MotorFriction(**laws[name]))
-        for name, drive in setting.simulation.drives.items()
-    }
+    drives = {}
+    for name, drive in setting.simulation.drives.items():
+        law = {kind: part * other(FRICTION) for kind, part in dict(drive.friction).items()}
+        drives[name] = changed(drive, friction=MotorFriction(**law))
     simulation = changed(setting.simulation, drives=drives)
     return dataclasses.replace(setting, plant=model.with_parameters(values), simulation=simulation)
-
-
-def _owner(name: str) -> str:
-    return name.rpartition('.')[0]
 
 
 def with_true_numbers(setting: StudySetting) -> StudySetting:

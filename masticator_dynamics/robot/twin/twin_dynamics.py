@@ -61,7 +61,6 @@ class TwinDynamics:
         self._report = np.zeros(self._fields['mass'].stop)
         self._row = self._report[1 + self._state : first]
         self._eaten = Bolus.WIDTH if food else 0
-        self._idle = np.zeros(self._eaten)
         self._stepped = np.empty(1 + 2 * freedoms + self._state)
 
     def field(self, name: str) -> FloatArray:

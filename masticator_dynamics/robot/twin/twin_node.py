@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 import time
 
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import String
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.can_bus import bus_title, open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.escalation import late_answers
@@ -33,10 +33,9 @@ from masticator_dynamics.ros.common.diagnostics import (
 )
 from masticator_dynamics.ros.common.direct_subscription import Outgoing, joint_topic
 from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
     FRAME_PREFIX,
-    MECHANISM_NAME,
     ManagedNode,
+    NodeSettings,
     Runtime,
     parameter,
 )
@@ -46,16 +45,14 @@ from masticator_dynamics.ros.common.status_reporter import StatusReporter
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 _LEAVE = 3.0  # s at the end, for whatever still uses the drives
 _POLL = 0.02  # s
-_PATIENCE = 5.0  # s for the thread to end
 _LONGEST = 200  # characters of a fault
 _BURST = 20  # lines in the log at once: answers to faults, and what the drives have to say
 
 
 @dataclasses.dataclass(frozen=True)
-class TwinSettings:
+class TwinSettings(NodeSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter(
         'drives.yaml',
         'Drives and their bus: a path, or a file in config/. The bus must be one that other '
@@ -73,7 +70,6 @@ class TwinSettings:
     )
     rate: float = parameter(500.0, 'Of bite_force and ~/joint_states, Hz.', interval=(1.0, 2000.0))
     frame_prefix: str = FRAME_PREFIX
-    autostart: bool = AUTOSTART
 
 
 class Twin(Runtime):
@@ -115,8 +111,7 @@ class Twin(Runtime):
         self._error = ''  # why the simulation ended by itself
         self._period, self._next = 1.0 / settings.rate, 0.0  # s of the plant's time
         self._given_up = 0.0  # s, at the last look
-        self._on = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._worker = real_time.Worker('twin', self._run)
         self._states = joint_topic(
             node, '~/joint_states', mechanism.tree_joints, 'position', 'velocity'
         )
@@ -136,17 +131,12 @@ class Twin(Runtime):
     def activate(self) -> str:
         """Switch the drives on."""
         self._error = ''
-        self._on.set()
-        self._thread = threading.Thread(target=self._run, name='twin', daemon=True)
-        self._thread.start()
+        self._worker.start()
         return f'simulating {self._title}'
 
     def deactivate(self) -> None:
         """Switch the drives off; the mechanism stays as it is until they are on again."""
-        self._on.clear()
-        if self._thread is not None:
-            self._thread.join(_PATIENCE)
-            self._thread = None
+        self._worker.stop()
 
     def outlast(self) -> None:
         """Continue until nobody uses the drives, so that nobody waits for them in vain.
@@ -154,7 +144,7 @@ class Twin(Runtime):
         Ctrl-C reaches all processes of a launch at once.
         """
         end = time.monotonic() + _LEAVE
-        while self._on.is_set() and self._simulator.in_use and time.monotonic() < end:
+        while self._worker.running and self._simulator.in_use and time.monotonic() < end:
             time.sleep(_POLL)
 
     def destroy(self) -> None:
@@ -174,13 +164,13 @@ class Twin(Runtime):
             clock.held_back.take(),
         )  # fmt: skip
         slow, self._given_up = clock.given_up > self._given_up, clock.given_up
-        level, text = OK, 'running' if self._on.is_set() else 'off'
+        level, text = OK, 'running' if self._worker.running else 'off'
         if self._error:
             level, text = ERROR, self._error
         elif slow:
             level, text = WARN, 'slower than the clock'
         values: dict[str, object] = {
-            'simulated time (s)': f'{self._simulator.time:.1f}',
+            'simulated time (s)': f'{self._simulator.axes.time:.1f}',
             'steps late (%)': f'{100.0 * clock.late / max(clock.steps, 1):.2f}',
             'time given up (s)': f'{clock.given_up:.3f}',
             'bite force (N)': f'{float(force @ force) ** 0.5:.2f}',
@@ -189,7 +179,7 @@ class Twin(Runtime):
 
     def _drives(self) -> Status:
         """Status of all drives, even when no node reports on them any more."""
-        simulator, on = self._simulator, self._on.is_set()
+        simulator, on = self._simulator, self._worker.running
         states = {joint: slave.device.state for joint, slave in simulator.slaves.items()}
         faults = [joint for joint, state in states.items() if state in _FAULTS]
         words: dict[str, object] = {joint: state.words for joint, state in states.items()}
@@ -215,17 +205,15 @@ class Twin(Runtime):
         except Exception as error:  # whatever it was, the node must report that time stands still
             self._error = in_words(error)
             self._log(f'the simulation ended: {self._error}')
-        finally:
-            self._on.clear()
 
     def _keep_on(self) -> bool:
         """Between two steps: publish when it is time; return whether to go on."""
-        late = self._simulator.time - self._next
+        late = self._simulator.axes.time - self._next
         if late >= 0.0:
             # Due times stay on their grid, even when the simulator had to catch up.
             self._next += self._period * (1 + late // self._period)
             self._publish()
-        return self._on.is_set()
+        return not self._worker.ended.is_set()
 
     def _publish(self) -> None:
         # Late steps follow one another closely; their times do not.

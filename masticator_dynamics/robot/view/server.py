@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.optional import needed
 
 if TYPE_CHECKING:
     import viser
@@ -112,13 +113,10 @@ def serving(host: str, port: int) -> Iterator[viser.ViserServer]:
     InputError
         If viser is not installed, or the port cannot be served, say because it is in use.
     """
-    try:
-        import viser
-    except ImportError as error:
-        raise InputError("view needs viser: pip install 'masticator_dynamics[view]'") from error
+    make = needed('viser').ViserServer
     _check_free(host, port)
     with contextlib.redirect_stdout(io.StringIO()), guarded(host):  # without its own greeting
-        server = viser.ViserServer(host=host, port=port, verbose=False)
+        server: viser.ViserServer = make(host=host, port=port, verbose=False)
     try:
         yield server
     finally:

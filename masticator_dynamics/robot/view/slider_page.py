@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import html
-import importlib.util
 import json
 import string
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import view_text
+from masticator_dynamics.optional import needed
 from masticator_dynamics.robot.view.scene import Solid, cylinder, slider_ranges, solids
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
     InputError
         For a mechanism that is too large to be written out, or if trimesh is not installed.
     """
-    if importlib.util.find_spec('trimesh') is None:
-        raise InputError("view needs trimesh: pip install 'masticator_dynamics[view]'")
+    needed('trimesh')
     found, rods, missing = solids(mechanism)
     home = mechanism.home.y.tolist()
     freedoms = [

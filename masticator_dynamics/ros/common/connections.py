@@ -152,10 +152,5 @@ def _names(node: Node, topic: str, no_mangle: bool) -> str:
         endpoints = node.get_publishers_info_by_topic(topic, no_mangle=no_mangle)
     except Exception:  # names that come over a network may be any bytes
         return 'somebody whose name cannot be read'
-    names = {
-        f'{getattr(one, "node_namespace", "").rstrip("/")}/{getattr(one, "node_name", "")}'
-        for one in endpoints
-    }
-    if not names:
-        return 'somebody who has gone'
-    return shortened(' or '.join(sorted(names)))
+    names = sorted({_name(one) for one in endpoints})
+    return shortened(' or '.join(names)) if names else 'somebody who has gone'

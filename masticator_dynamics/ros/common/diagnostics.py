@@ -8,11 +8,9 @@ import collections
 import dataclasses
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from diagnostic_msgs.msg import DiagnosticStatus
-
-from masticator_dynamics.drives.real_time import LatenessSpread
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 STALE = DiagnosticStatus.STALE
@@ -167,10 +165,9 @@ class Rejections:
         return Status(what, level, message, values)
 
 
-def microseconds(name: str, spread: LatenessSpread) -> dict[str, object]:
-    """Entries of a status for times of which this is the spread."""
-    parts = {'p50': spread.median, 'p99': spread.p99, 'max': spread.largest}
-    return {f'{name} {part} (us)': round(1e6 * seconds, 1) for part, seconds in parts.items()}
+def microseconds(name: str, spread: Mapping[str, float]) -> dict[str, object]:
+    """Entries of a status for times, s, by what of their spread they are."""
+    return {f'{name} {part} (us)': round(1e6 * seconds, 1) for part, seconds in spread.items()}
 
 
 def _is_number(value: object) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import array
 import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -19,7 +19,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.guard import guard_of
@@ -27,8 +26,6 @@ from masticator_dynamics.ros.common.guard import guard_of
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
 NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
-
-_POLL = 0.1  # s; how soon a thread notices that it should end
 
 
 class _NeverReady(CallbackGroup):
@@ -119,49 +116,6 @@ class DirectSubscription:
 
     def _refuse(self, error: Exception) -> None:
         self._guard.take(self._subscription.topic_name, error)
-
-
-class ReadTopic(DirectSubscription):
-    """A topic that is read by a thread of its own.
-
-    Parameters
-    ----------
-    node, kind, topic, qos
-        As for `DirectSubscription`.
-    take : callable
-        Called with each message, in that thread.
-    largest : int, optional
-        As for `DirectSubscription`.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        kind: type,
-        topic: str,
-        qos: QoSProfile,
-        take: Callable[[Any], None],
-        largest: int | None = None,
-    ):
-        super().__init__(node, kind, topic, qos, largest)
-        self._give = take
-        # This thread may hold Python's lock when a cycle needs it.
-        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
-        self._thread.start()
-
-    def destroy(self) -> None:
-        """End the thread and destroy the subscription."""
-        self._thread.stop()
-        super().destroy()
-
-    def _run(self) -> None:
-        while not self._thread.ended.is_set():
-            try:
-                self.wait(_POLL)
-                for message, _ in self.take():
-                    self._give(message)
-            except Exception as error:  # whatever it was, the thread survives
-                self._refuse(error)
 
 
 # What is kept for subscribers that do not get to run for a moment; how far a subscriber may fall

@@ -75,22 +75,24 @@ def parameter(
     return dataclasses.field(default=default, metadata=declared)
 
 
-# Of several nodes, under the same names.
-MECHANISM_NAME = parameter(
-    'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML.'
-)
+@dataclasses.dataclass(frozen=True)
+class NodeSettings:
+    """Values of the parameters that all nodes have."""
+
+    mechanism: str = parameter(
+        'masticator', 'Name of a shipped mechanism, or path to a mechanism YAML.'
+    )
+    autostart: bool = parameter(
+        True, 'Configure and activate at the start, without a lifecycle manager.'
+    )
+
+
+# Of several nodes.
 FRAME_PREFIX = parameter(
     '',
     'Goes before every frame_id on topics, as in robot_state_publisher: several robots on one TF.',
     constraints="such as 'left/'",
 )
-CLOSURE_TOLERANCE = parameter(
-    1e-3,
-    'Largest gap of a loop that measured actuated joints may leave, m.',
-    read_only=False,
-    interval=(1e-9, 1e-1),
-)
-AUTOSTART = parameter(True, 'Configure and activate at the start, without a lifecycle manager.')
 
 
 def declarations(settings: type) -> list[Declaration]:
@@ -198,7 +200,7 @@ class ManagedNode(LifecycleNode):
     ----------
     name : str
     settings : type
-        Its fields are the parameters; ``mechanism`` and ``autostart`` must be among them.
+        A `NodeSettings`, whose fields are the parameters.
     create : callable
         Makes the runtime from a node and its settings, warmed up. Raises `MasticatorError` or
         OSError when it cannot; the node then stays unconfigured and says why.

@@ -17,18 +17,18 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import (
+    DirectSubscription,
     Outgoing,
-    ReadTopic,
     joint_topic,
     publisher,
 )
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
 
 class Publishers:
@@ -62,7 +62,7 @@ class Publishers:
         self._state = joint_topic(
             node, 'feedforward_state', names, 'position', 'velocity', 'effort'
         )
-        self._trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
+        self.trajectory = publisher(node, JointTrajectory, 'feedforward_trajectory')
         self._joint_states: Outgoing | None = None
         self._multipliers = joint_topic(node, 'contact_multipliers', mechanism.contacts, 'effort')
         self._external = joint_topic(node, 'external_effort', names, 'effort')
@@ -80,10 +80,8 @@ class Publishers:
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
-        node.destroy_lifecycle_publisher(self._trajectory)
-        for topic in (
-            *self._of_cycles, *self._contacts, *self._joint_forces
-        ):  # fmt: skip
+        node.destroy_lifecycle_publisher(self.trajectory)
+        for topic in (*self._of_cycles, *self._contacts, *self._joint_forces):
             topic.destroy()
         self.show_joints(False, active=False)
 
@@ -145,18 +143,17 @@ class Publishers:
             with contextlib.suppress(InvalidHandle):  # it may have been switched off just now
                 joint_states.publish(time, effort.q, effort.v)
 
-    def trajectory(self, prepared: PreparedTrajectory) -> None:
-        """The motion of the actuated joints with its efforts, as for a trajectory controller."""
-        self._trajectory.publish(prepared.message)
-
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
 # Only the newest wrench counts; best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class WrenchInput:
-    """A topic of wrenches.
+_POLL = 0.1  # s; how soon the thread notices that it should end
+
+
+class WrenchInput(DirectSubscription):
+    """A topic of wrenches, read by a thread of its own.
 
     Parameters
     ----------
@@ -178,14 +175,27 @@ class WrenchInput:
         now: Callable[[], int],
         frame_prefix: str,
     ):
+        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST)
         self._prefix = frame_prefix
         self.rejections = Rejections(node.get_logger().error)
         self.topic, self.kept, self._now = topic, kept, now
-        self._messages = ReadTopic(node, WrenchStamped, topic, _NEWEST, self._read, _LARGEST)
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
+        self._thread.start()
 
     def destroy(self) -> None:
-        """Destroy the topic."""
-        self._messages.destroy()
+        """End the thread and destroy the topic."""
+        self._thread.stop()
+        super().destroy()
+
+    def _run(self) -> None:
+        while not self._thread.ended.is_set():
+            try:
+                self.wait(_POLL)
+                for message, _ in self.take():
+                    self._read(message)
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
 
     def _read(self, message: WrenchStamped) -> None:
         header, force, torque = message.header, message.wrench.force, message.wrench.torque

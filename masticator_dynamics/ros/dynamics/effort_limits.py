@@ -12,7 +12,7 @@ import numpy.typing as npt
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.results import Effort
-from masticator_dynamics.limits.load_limits import LoadLimits, Shortfall, largest_shortfalls
+from masticator_dynamics.limits.load_limits import LoadLimits
 from masticator_dynamics.limits.ranges import LIMITS_KEPT, RangeViolation
 
 
@@ -32,11 +32,10 @@ class EffortClamp:
 
     def __init__(self, mechanism: Mechanism):
         self.units = mechanism.effort_units
-        self._limits = mechanism.effort_limits
         self._range = mechanism.effort_range
         self.scale = 1.0
-        self.counts = np.zeros(len(self._limits), dtype=np.int64)
-        self.largest, self.sent = np.zeros((2, len(self._limits)))
+        self.counts = np.zeros(len(self.units), dtype=np.int64)
+        self.largest, self.sent = np.zeros((2, len(self.units)))
 
     @property
     def scale(self) -> float:
@@ -50,11 +49,6 @@ class EffortClamp:
         finite = [np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in self._bounds]
         self._rounding = LIMITS_KEPT * np.maximum(*finite)
         self._scale = scale
-
-    @property
-    def limits(self) -> FloatArray:
-        """Largest magnitudes (n_u,) by the URDF, N m or N; bounds on one side may be narrower."""
-        return self._limits * self.scale
 
     def __call__(self, effort: FloatArray) -> FloatArray:
         """Return efforts (n_u,) inside the limits."""
@@ -150,10 +144,6 @@ class LoadWatch:
         """Return what happened since the last call, and start over."""
         news, self._news = self._news, self._no_news()
         return news
-
-    def shortfalls(self, news: LimitNews) -> tuple[Shortfall, ...]:
-        """The largest, for sliding and for turning coordinates."""
-        return largest_shortfalls(self._mechanism, news.shortfall)
 
     def _no_news(self) -> LimitNews:
         return LimitNews({}, np.zeros(len(self._mechanism.independent)))

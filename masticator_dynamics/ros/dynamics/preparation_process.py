@@ -30,7 +30,6 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import LimitError, MasticatorError, RangeWarning, in_words
-from masticator_dynamics.ros.dynamics.cycle import State
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_preparation import (
     PreparedTrajectory,
@@ -243,20 +242,9 @@ class _Desk:
         self._points = points = to_independent(points, self._mechanism, tolerance)
         return Reading(stamp, len(points.times), expected_duration(points))
 
-    def prepare(
-        self,
-        points: TrajectoryPoints | None,
-        at_start: State,
-        at_stamp: State,
-        stamp: int,
-        start: int,
-        scale: float,
-        sampled: bool,
-    ) -> PreparedTrajectory:
+    def prepare(self, points: TrajectoryPoints | None, *arguments: Any) -> PreparedTrajectory:
         """As :func:`prepare`, of given points or those read last."""
-        return self._prepare(
-            points or self._points, at_start, at_stamp, stamp, start, scale, sampled=sampled
-        )
+        return self._prepare(points or self._points, *arguments)
 
 
 def _send(link: socket.socket, content: Any) -> None:

@@ -172,7 +172,7 @@ class DynamicsRuntime:
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''
-        self._publishers.trajectory(prepared)
+        self._publishers.trajectory.publish(prepared.message)
 
     def _clock_jumped(self, step: int) -> None:
         self.motion.shift(step)

@@ -7,19 +7,13 @@ from __future__ import annotations
 import dataclasses
 
 from masticator_dynamics.engine.evaluation.goals import GOALS
-from masticator_dynamics.ros.common.managed_node import (
-    AUTOSTART,
-    FRAME_PREFIX,
-    MECHANISM_NAME,
-    parameter,
-)
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, NodeSettings, parameter
 
 
 @dataclasses.dataclass(frozen=True)
-class DynamicsSettings:
+class DynamicsSettings(NodeSettings):
     """Values of the parameters; units are in their descriptions."""
 
-    mechanism: str = MECHANISM_NAME
     drives: str = parameter(
         '',
         'Drives file, by path or name in config/, whose rotors the efforts accelerate, too; '
@@ -76,4 +70,3 @@ class DynamicsSettings:
         50.0, 'Rate of joint_states, contact_force and joint_force, Hz.', interval=(0.1, 200.0)
     )
     frame_prefix: str = FRAME_PREFIX
-    autostart: bool = AUTOSTART

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
@@ -202,7 +202,7 @@ class TrajectoryInput:
 
     def _follow(self, request: Request) -> bool:
         """Have a trajectory prepared and follow it; False when it is refused."""
-        with self._rejecting(request):
+        try:
             reading = self._read(request)
             prepared = self._replace_motion(request, reading)
             self._accepted(prepared)
@@ -212,8 +212,10 @@ class TrajectoryInput:
                 request.reply(prepared)
             if self._log_limit.allows():
                 self._tell(request, reading, prepared)
-            return True
-        return False
+        except Exception as error:  # the node survives whatever a message does
+            self.reject(request, error)
+            return False
+        return True
 
     def _read(self, request: Request) -> Reading:
         """What is asked for."""
@@ -286,11 +288,3 @@ class TrajectoryInput:
         if self._overtaken_limit.allows():
             note = self._overtaken_limit.note()
             self._node.get_logger().warning(f'{dropped[-1].source} {text}{note}')
-
-    @contextlib.contextmanager
-    def _rejecting(self, request: Request) -> Iterator[None]:
-        """Refuse a request that raises: the node survives whatever a message does."""
-        try:
-            yield
-        except Exception as error:
-            self.reject(request, error)

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from rclpy.duration import Duration
 from rclpy.serialization import serialize_message
+from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
@@ -252,11 +253,11 @@ def prepare(
     stamp: int,
     start: int,
     effort_limit_scale: float,
+    sampled: bool = True,
     *,
     goal: Goal = 'torque',
     friction: bool = False,
     limits: bool = False,
-    sampled: bool = True,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 
@@ -342,20 +343,16 @@ def _message(
 ) -> bytes:
     """Serialised message of some rows of a batch, which begins at ``start`` (ns)."""
     message = JointTrajectory(joint_names=list(joints))
-    message.header.stamp = Time(**_parts(start))
+    message.header.stamp = Time(nanoseconds=start).to_msg()
     fields = ('positions', 'velocities', 'accelerations', 'effort')
     rows = (batch.position, batch.velocity, batch.acceleration, batch.actuated)
     for time, *values in zip(after, *(row[in_message] for row in rows), strict=True):
-        point = JointTrajectoryPoint(time_from_start=Duration(**_parts(round(time * 1e9))))
+        begin = Duration(nanoseconds=round(time * 1e9)).to_msg()
+        point = JointTrajectoryPoint(time_from_start=begin)
         for field, row in zip(fields, values, strict=True):
             setattr(point, field, array.array('d', row.tobytes()))
         message.points.append(point)
     return bytes(serialize_message(message))
-
-
-def _parts(time: int) -> dict[str, int]:
-    """A time or duration, ns, as fields of a message."""
-    return dict(zip(('sec', 'nanosec'), divmod(time, 1_000_000_000), strict=True))
 
 
 def check_start(stamp: int, now: int, horizon: float) -> None:

@@ -40,7 +40,12 @@ from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, publisher
-from masticator_dynamics.ros.common.managed_node import ManagedNode, Runtime
+from masticator_dynamics.ros.common.managed_node import (
+    ManagedNode,
+    NodeSettings,
+    Runtime,
+    parameter,
+)
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.common.status_reporter import StatusReporter
 
@@ -80,11 +85,6 @@ class JointReading:
     closure_residual: float
     measured: FloatArray | None = None
     effort: FloatArray | None = None
-
-    @property
-    def y(self) -> FloatArray:
-        """Independent positions (n_y,), rad or m."""
-        return self.motion.y
 
 
 class UnmeasuredError(InputError):
@@ -230,6 +230,18 @@ _POLL = 0.1  # s; how soon the thread notices that it should end
 _SILENCE = 1.0  # s without messages before a warning
 
 
+@dataclasses.dataclass(frozen=True)
+class JointStateSettings(NodeSettings):
+    """Values of the parameters of all nodes that read joint states."""
+
+    closure_tolerance: float = parameter(
+        1e-3,
+        'Largest gap of a loop that measured actuated joints may leave, m.',
+        read_only=False,
+        interval=(1e-9, 1e-1),
+    )
+
+
 class JointStateRuntime(Runtime):
     """Joint states in, read by a thread of their own; one message out for each.
 
@@ -238,14 +250,15 @@ class JointStateRuntime(Runtime):
     Parameters
     ----------
     node : ManagedNode
-    settings : dataclass
-        Must have a field ``closure_tolerance``.
+    settings : JointStateSettings
     mechanism : Mechanism
         From activation to deactivation only the thread uses it.
     source, target : str
         Topics subscribed to and published.
     message : ROS message
         What is published, filled in by :meth:`answer`.
+    does : str
+        What the node does from its activation on, for the log.
     """
 
     kinds: tuple[str, ...] = (INDEPENDENT, ACTUATED)  # of joints that are read, the best first
@@ -258,9 +271,10 @@ class JointStateRuntime(Runtime):
         source: str,
         target: str,
         message: Any,
+        does: str,
     ):
         self._node, self._settings, self._mechanism = node, settings, mechanism
-        self._source, self._now = source, NodeClock(node)
+        self._source, self._now, self.does = source, NodeClock(node), does
         self._message, self._publisher = message, publisher(node, type(message), target)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
@@ -280,10 +294,6 @@ class JointStateRuntime(Runtime):
         May raise `MasticatorError` to refuse it. The header has the present time if the message had
         no stamp.
         """
-        raise NotImplementedError
-
-    def describe(self) -> str:
-        """Say for the log what the node does from now on."""
         raise NotImplementedError
 
     @property
@@ -313,7 +323,7 @@ class JointStateRuntime(Runtime):
             pass
         self._received = 0.0
         self._thread.start()
-        return f'{self._mechanism.name}: {self.describe()}'
+        return f'{self._mechanism.name}: {self.does}'
 
     def deactivate(self) -> None:
         """End the thread."""

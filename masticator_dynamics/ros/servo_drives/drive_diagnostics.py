@@ -79,11 +79,7 @@ class DriveDiagnostics:
         self._refused = 0
         self._refused_at = -10.0
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(node, name, self._collect)
-
-    def destroy(self) -> None:
-        """Destroy topic and timer."""
-        self._reporter.destroy()
+        self.reporter = StatusReporter(node, name, self._collect)
 
     def _collect(self) -> list[Status]:
         report, now = self._report(), time.monotonic()
@@ -194,7 +190,7 @@ class DriveDiagnostics:
             'lost frames': 0 if report.feedback is None else int(report.feedback.lost.sum()),
         }
         if drives.bus.interface == 'udp_multicast':
-            values['packets that were no frames'] = self._exchange.no_frames
+            values['packets that were no frames'] = self._exchange.network.no_frames
         values |= microseconds('jitter', statistics.lateness.spread())
         values |= microseconds('answer', statistics.answer.spread())
         values |= microseconds('cycle', statistics.duration.spread())

@@ -16,17 +16,17 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from masticator_dynamics.drives.drive_report import Phase
+from masticator_dynamics.drives.drive_cycle import DriveGoal
+from masticator_dynamics.drives.drive_report import MOVING, Finding, Phase
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import DriveError
-from masticator_dynamics.ros.common.connections import who_asks
+from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit
 from masticator_dynamics.ros.common.guard import guard_of
-from masticator_dynamics.ros.servo_drives.drive_topics import Commanders
 from masticator_dynamics.ros.servo_drives.zero_calibration import ZeroCalibration
 
 _POLL = 0.005  # s
@@ -84,7 +84,7 @@ class DriveRequests:
         self.active, self.approach_velocity = False, approach_velocity
         self._node, self._supervisor = node, supervisor
         self._network, self._exchange, self._home = network, exchange, home
-        self.commanders, self._zeros = Commanders(node, supervisor), zeros
+        self._zeros, self._commands = zeros, node.resolve_topic_name('~/command')
         self._one_at_a_time = threading.Lock()
         self._log_limit = LogLimit(_BURST)
         self.latest = ''  # what was last requested, when and by whom
@@ -132,9 +132,24 @@ class DriveRequests:
         self._threads = [*(t for t in self._threads if t.is_alive()), thread]
         thread.start()
 
+    def look(self) -> None:
+        """Stop drives that are enabled while more than one node commands them, to and fro."""
+        conflict = self._conflict()
+        if conflict and self._supervisor.report().phase in MOVING:
+            finding = Finding('commands', 'commanders', conflict, DriveGoal.STOPPED)
+            self._supervisor.stop(finding)
+
+    def _conflict(self) -> str:
+        """Who command at the same time, or ''."""
+        count = self._node.count_publishers(self._commands)
+        if count < 2:
+            return ''
+        who = who_publishes(self._node, self._commands)
+        return f'{self._commands} has {count} publishers ({who})'
+
     def enable(self) -> Outcome:
         """Enable all drives, which must still be as set up; blocks until done or failed."""
-        if conflict := self.commanders.conflict():
+        if conflict := self._conflict():
             return Outcome(False, f'one node may command: {conflict}')
         try:
             if self._supervisor.report().phase is Phase.OFF:

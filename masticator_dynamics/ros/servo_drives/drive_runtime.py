@@ -118,18 +118,16 @@ class DriveRuntime(Runtime):
         self._exchange.start()
         self._active = self._requests.active = True
         try:
-            return self._begin()
+            if not self._watched:  # not sooner: drives that watch SYNC and heartbeat would fault
+                self._network.watch(True)
+                self._watched = True
+            self._loops.start()
+            self._reading.start()
+            if self._settings.auto_enable:
+                self._requests.start('auto_enable', self._enable)
         except BaseException:
             self.deactivate()
             raise
-
-    def _begin(self) -> str:
-        """Start what goes with the cycles."""
-        self._watch()
-        self._loops.start()
-        self._reading.start()
-        if self._settings.auto_enable:
-            self._requests.start('auto_enable', self._enable)
         names, rate = ', '.join(self._supervisor.joints), self._drives.cycle_rate
         return f'{self._name}: drives of {names} at {rate:g} Hz'
 
@@ -150,7 +148,7 @@ class DriveRuntime(Runtime):
     def destroy(self) -> None:
         """Release topics and bus; drives are pre-operational then."""
         self.deactivate()
-        self._diagnostics.destroy()
+        self._diagnostics.reporter.destroy()
         self._requests.destroy()
         self._topics.destroy()
         self._network.close()
@@ -174,7 +172,7 @@ class DriveRuntime(Runtime):
         return setpoint
 
     def _report(self) -> Report:
-        self._requests.commanders.look()
+        self._requests.look()
         return self._supervisor.report()
 
     def _enable(self) -> None:
@@ -186,13 +184,6 @@ class DriveRuntime(Runtime):
     def _heard(self) -> bool:
         feedback = self._supervisor.report().feedback
         return feedback is not None and bool((feedback.position == feedback.position).all())
-
-    def _watch(self) -> None:
-        """Start watching, not sooner: drives that watch for SYNC and heartbeat too early fault."""
-        if self._watched:
-            return
-        self._network.watch(True)
-        self._watched = True
 
     def _unwatch(self) -> None:
         """End watching: drives that still watch for heartbeat and SYNC would fault from now on.

@@ -12,19 +12,16 @@ import time
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError, Trend
-from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
-from masticator_dynamics.drives.drive_report import MOVING, Finding
+from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.state_machine import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import (
     RELIABLE,
@@ -184,31 +181,3 @@ def _stamp(message: JointState) -> int:
     """A message's stamp, ns."""
     stamp = message.header.stamp
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-class Commanders:
-    """Publishers of ``~/command``, of which two would pull the robot to and fro.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    supervisor : Supervisor
-        Stops the drives.
-    """
-
-    def __init__(self, node: Node, supervisor: Supervisor):
-        self._node, self._supervisor = node, supervisor
-        self._topic = node.resolve_topic_name('~/command')
-
-    def conflict(self) -> str:
-        """Who command at the same time, or ''."""
-        count = self._node.count_publishers(self._topic)
-        if count < 2:
-            return ''
-        return f'{self._topic} has {count} publishers ({who_publishes(self._node, self._topic)})'
-
-    def look(self) -> None:
-        """Stop drives that are enabled while there is more than one."""
-        conflict = self.conflict()
-        if conflict and self._supervisor.report().phase in MOVING:
-            self._supervisor.stop(Finding('commands', 'commanders', conflict, DriveGoal.STOPPED))
