@@ -175,7 +175,7 @@ def _texts(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
         )
-    if after > _UNEXPLAINED:
+    if after > _UNEXPLAINED and after > 0.5 * before:
         raise InputError(
             f'{log_file}: {100.0 * after:.0f} % of the efforts are left, whatever the numbers; are '
             'their columns, signs and units as they should be?'
