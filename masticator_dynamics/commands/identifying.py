@@ -17,7 +17,7 @@ from masticator_dynamics.commands.options import (
     number_option,
     split_names,
 )
-from masticator_dynamics.commands.terminal import progress_bar
+from masticator_dynamics.commands.terminal import progress_bar, warn
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
@@ -175,8 +175,8 @@ def _texts(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
         )
-    if after > _UNEXPLAINED and after > 0.5 * before:
-        raise InputError(
+    if after > _UNEXPLAINED:
+        warn(
             f'{log_file}: {100.0 * after:.0f} % of the efforts are left, whatever the numbers; are '
             'their columns, signs and units as they should be?'
         )

@@ -81,11 +81,11 @@ def write_log(file, recorded, wrench=None, factor=1.0):
 
 
 def identified(run, log, folder, *options):
-    """The report's sentence, and the files that were written."""
+    """The report's sentence and warnings; the files are written."""
     output = '--output', folder / 'mine.yaml', '--drives', 'drives.yaml'
     answer = run('identify', 'masticator', '--log', log, *output, *options)
     assert answer.status == 0, answer.err
-    return answer.out
+    return answer.out + answer.err
 
 
 def test_friction_of_motors_goes_to_the_drives_file(run, tmp_path, recorded) -> None:
@@ -139,6 +139,7 @@ def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone) -> None:
         log = write_log(tmp_path / f'{name}.csv', alone, wrench)
         said = identified(run, log, tmp_path / name)
         assert ('the force sensor shows noise alone' in said) is (wrench is not None)
+        assert 'of the efforts are left, whatever the numbers' in said
         numbers.append(Mechanism.load(str(tmp_path / name / 'mine.yaml')).parameters(friction=True))
     assert numbers[0] == numbers[1]
 
