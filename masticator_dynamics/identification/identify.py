@@ -254,9 +254,9 @@ def identify(
         measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
         for part in (log, held_out)
     )
+    if measured.senses_noise_alone and not beliefs.sensor:  # it would only add its noise
+        measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
     refuse_other_efforts(mechanism, measured, log.source)
-    if measured.senses_noise_alone and not beliefs.sensor:
-        measured = dataclasses.replace(measured, wrench=None)  # it would only add its noise
     usual = usual_sizes(mechanism, measured)
     unknowns = unknowns_of(mechanism, beliefs, usual)
     present = mechanism

@@ -131,17 +131,25 @@ def test_a_force_sensor_that_errs(run, tmp_path, recorded) -> None:
 
 
 def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone) -> None:
-    """The same numbers as without it."""
+    """The same numbers as without it, and the same error."""
     noise = 0.3 * np.random.default_rng(3).normal(size=(len(alone[0]), 6))
-    numbers = []
+    numbers, errors = [], []
     for name, wrench in (('with', noise), ('without', None)):
         (tmp_path / name).mkdir()
         log = write_log(tmp_path / f'{name}.csv', alone, wrench)
         said = identified(run, log, tmp_path / name)
         assert ('the force sensor shows noise alone' in said) is (wrench is not None)
-        assert 'of the efforts are left, whatever the numbers' in said
+        errors.append(re.search('held out: .*', said)[0])
         numbers.append(Mechanism.load(str(tmp_path / name / 'mine.yaml')).parameters(friction=True))
-    assert numbers[0] == numbers[1]
+    assert numbers[0] == numbers[1] and errors[0] == errors[1]
+
+
+def test_efforts_that_no_numbers_explain_are_warned_of(run, tmp_path, alone) -> None:
+    time, position, told, *_ = alone
+    wandering = np.random.default_rng(3).normal(size=told.shape).cumsum(axis=0)
+    wandering *= told.std(axis=0) / wandering.std(axis=0)
+    log = write_log(tmp_path / 'run.csv', (time, position, wandering))
+    assert 'of the efforts are left, whatever the numbers' in identified(run, log, tmp_path)
 
 
 def test_a_recording_of_ros(run, tmp_path, alone) -> None:
