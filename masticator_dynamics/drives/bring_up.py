@@ -113,16 +113,19 @@ def read_eds(
 
 
 def _check_size(eds: io.TextIOBase) -> None:
-    """Refuse arrays of more entries than there are subindices: canopen would count to any number.
+    """Refuse more entries than there are subindices: canopen would count to any number.
 
     Raises
     ------
     ValueError
-        Naming the number.
+        Naming the number, or the section.
     """
     parser = configparser.RawConfigParser(inline_comment_prefixes=(';',))  # as canopen reads it
     parser.read_file(eds)
-    for section in parser.values():
+    for name, section in parser.items():
+        subindex = name.casefold().partition('sub')[2]
+        if len(subindex) > 2:
+            raise ValueError(f'[{name}]: a subindex has two digits')
         number = section.get('NrOfEntries', '0')
         if int(number) > _SUBINDICES:
             raise ValueError(f'NrOfEntries is {number}, above {_SUBINDICES}')

@@ -167,6 +167,7 @@ NrOfEntries=99999999999
         (ENDLESS.replace('=999', '=+999'), 'NrOfEntries is +99999999999, above 254'),
         (ENDLESS.replace('\n', '\r'), 'NrOfEntries is 99999999999, above 254'),
         ('[2002Name]\nNrOfEntries=1\n', 'not subscriptable'),
+        (ENDLESS.replace('Name]', 'sub1e9]'), '[20FEsub1e9]: a subindex has two digits'),
         ('[20FF]\nParameterName=x\nDataType=[\n', 'invalid literal'),
         ('; ' + 'x' * 10_000_000, 'larger than 10 MB'),
     ],
