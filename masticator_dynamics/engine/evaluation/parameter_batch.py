@@ -257,15 +257,9 @@ class ParameterBatch:
             Derivatives by the parameters, too.
         """
         of = self._kernels
-        constants, closed = self.constants(parameters)
-        given = self._given(Y, None, None, None)
         places = tuple(self._columns) if derivatives else ()
         code = _Codes(lambda at: of.position_derivatives(places, at))
-        found = [
-            self._rows(code, given, constants[part], closed[part])[0]
-            for part in self._parts(len(constants), len(given))
-        ]
-        table = np.concatenate(found) if found else np.zeros((0, len(given), 1))
+        table = self._table_of(code, *self.constants(parameters), self._given(Y, None, None, None))
         valid = table[..., 0] != 0.0
         table = np.where(valid[..., None], table[..., 1:], 0.0)
         ends = np.cumsum([of.actuators, of.actuators * of.freedoms])
@@ -393,25 +387,16 @@ class ParameterBatch:
         """
         states = Y, Y_dot, Y_ddot, W
         found = self.quantities(('actuated', 'contact'), parameters, *states)
-        slopes = self._by_parameters(parameters, *states) if derivatives else None
+        slopes = None
+        if derivatives:
+            of, places = self._kernels, tuple(self._columns)
+            code = _Codes(lambda at: of.parameter_derivatives(places, at))
+            table = self._table_of(code, *self.constants(parameters), self._given(*states))
+            shape = *table.shape[:2], of.actuators, len(places)
+            slopes = table[..., 1 + of.actuators :].reshape(shape)
         return GeometryEfforts(
             found.closed, found.valid, found['actuated'], found['contact'], slopes
         )
-
-    def _by_parameters(
-        self, parameters: npt.ArrayLike, *states: npt.ArrayLike | None
-    ) -> FloatArray:
-        """Derivatives of the efforts (G, N, n_u, n_p)."""
-        of, places = self._kernels, tuple(self._columns)
-        constants, closed = self.constants(parameters)
-        given = self._given(*states)
-        code = _Codes(lambda at: of.parameter_derivatives(places, at))
-        found = [
-            self._rows(code, given, constants[part], closed[part])[0][..., 1 + of.actuators :]
-            for part in self._parts(len(constants), len(given))
-        ]
-        shape = len(constants), len(given), of.actuators, len(places)
-        return np.concatenate(found).reshape(shape) if found else np.zeros(shape)
 
     def gradient(
         self, weights: npt.ArrayLike, parameters: npt.ArrayLike, *states: npt.ArrayLike
@@ -442,11 +427,7 @@ class ParameterBatch:
         if not np.isfinite(weights).all():
             raise InputError('a weight is not finite')
         code = _Codes(lambda at: of.parameter_gradient(places, at))
-        found = [
-            self._rows(code, given, constants[part], closed[part], weights[part])[0]
-            for part in self._parts(*shape)
-        ]
-        table = np.concatenate(found) if found else np.zeros((*shape, 1 + len(self.names)))
+        table = self._table_of(code, constants, closed, given, weights)
         return table[..., 1:], table[..., 0] == 1.0
 
     # Rows
@@ -461,6 +442,21 @@ class ParameterBatch:
     def _parts(geometries: int, states: int) -> list[slice]:
         count = max(_TOGETHER // max(states, 1), 1)
         return [slice(first, first + count) for first in range(0, geometries, count)]
+
+    def _table_of(
+        self,
+        code: _Codes,
+        constants: FloatArray,
+        closed: Bools,
+        given: FloatArray,
+        weights: FloatArray | None = None,
+    ) -> FloatArray:
+        """Outputs (G, N, outputs) for all geometries in all states; else zeros."""
+        table = np.zeros((len(constants), len(given), code[False].outputs))
+        for part in self._parts(len(constants), len(given)):
+            own = None if weights is None else weights[part]
+            table[part], _ = self._rows(code, given, constants[part], closed[part], own)
+        return table
 
     def _rows(
         self,
