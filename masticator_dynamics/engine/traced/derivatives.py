@@ -222,18 +222,13 @@ def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Sc
     return [run.valid(), *smooth, *vec.flat(forward(left, wanted, motion_rules(run, inputs)))]
 
 
-def parameter_rules(run: Evaluation, inputs: Sequence[int]) -> Rules:
-    """Derivatives of the positions that the loops determine, by parameters.
-
-    With dependent joints held, parameters open gaps; these joints close them (implicit functions).
-    """
-    return _closed_by_parameters(run, inputs)[0]
-
-
 def _closed_by_parameters(
     run: Evaluation, inputs: Sequence[int]
 ) -> tuple[Rules, dict[TracedJoint, dict[int, Any]]]:
-    """Rules, and the derivatives of the positions themselves by joint."""
+    """Derivatives by parameters of positions that the loops determine: as rules, and by joint.
+
+    With dependent joints held, parameters open gaps; these joints close them (implicit functions).
+    """
     rules = Rules()
     _solution_rules(run, rules)
     slopes: dict[TracedJoint, dict[int, Any]] = {}
@@ -273,14 +268,14 @@ def positions_by_parameters(run: Evaluation, inputs: Sequence[int]) -> list[Scal
 def by_parameters(run: InverseDynamics, inputs: Sequence[int]) -> list[Scalar]:
     """Efforts of least norm, and their derivatives by parameters."""
     efforts_ = LeastNorm(run).efforts()
-    rows = forward(efforts_, inputs, parameter_rules(run, inputs))
+    rows = forward(efforts_, inputs, _closed_by_parameters(run, inputs)[0])
     return [run.valid(), *efforts_, *vec.flat(rows)]
 
 
 def gradient(run: InverseDynamics, weights: Sequence[Any], inputs: Sequence[int]) -> list[Scalar]:
     """Derivatives of a weighted sum of these efforts by parameters."""
     total = vec.dot(weights, LeastNorm(run).efforts())
-    return [run.valid(), *reverse(total, inputs, parameter_rules(run, inputs))]
+    return [run.valid(), *reverse(total, inputs, _closed_by_parameters(run, inputs)[0])]
 
 
 class BestEfforts:
