@@ -20,11 +20,9 @@ from masticator_dynamics.engine.traced.friction import TracedContact, losses
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.numbers import (
     lane_pick,
-    lane_sum,
     per_lane,
     reciprocal,
     square_root,
-    total,
 )
 from masticator_dynamics.engine.traced.vectors import Vector
 
@@ -127,22 +125,18 @@ class LoadCases:
             for _ in range(2):
                 efforts = self._without_load(efforts)
                 for other in found:
-                    part = self._product(efforts, other)
+                    part = self._forces.inner(efforts, other)
                     efforts = [e - part * x for e, x in zip(efforts, other, strict=True)]
-            square = self._product(efforts, efforts)
+            square = self._forces.inner(efforts, efforts)
             self._forces.conditions.append(square - CERTAIN)
             scale = reciprocal(square_root(square))
             found.append([e * scale for e in efforts])
         return found
 
-    def _product(self, a: list[Any], b: list[Any]) -> Any:
-        motors = self._forces.motors
-        return total(lane_sum(x * y, m.lanes) for x, y, m in zip(a, b, motors, strict=True))
-
     def _without_load(self, efforts: list[Any]) -> list[Any]:
         """Efforts less the part of them that drives the motion."""
         freedoms = [
-            self._product([m.rates[f] for m in self._forces.motors], efforts)
+            self._forces.inner([m.rates[f] for m in self._forces.motors], efforts)
             for f in range(len(self._run.plan.independent))
         ]
         driving = self._forces.least_norm(freedoms)
