@@ -12,7 +12,7 @@ much as velocities do with y, angular ones by w x W_k besides.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced import vectors as vec
@@ -252,16 +252,12 @@ def positions_by_parameters(run: Evaluation, inputs: Sequence[int]) -> list[Scal
     """
     _, slopes = _closed_by_parameters(run, inputs)
     none = dict.fromkeys(inputs, 0.0)
-
-    def actuated(of: Callable[[TracedJoint], list[Any]], count: int) -> list[Any]:
-        flat = run.per_joint(of)
-        return [x for j in run.plan.actuated for x in flat[count * j : count * (j + 1)]]
-
+    found = run.per_joint(lambda joint: list(slopes.get(joint, none).values()))
     return [
         run.valid(),
-        *actuated(lambda joint: [joint.unwound()], 1),
-        *actuated(lambda joint: joint.tangent, len(run.plan.independent)),
-        *actuated(lambda joint: list(slopes.get(joint, none).values()), len(inputs)),
+        *run.of_actuated(run.positions()),
+        *run.of_actuated(run.tangent()),
+        *run.of_actuated(found),
     ]
 
 

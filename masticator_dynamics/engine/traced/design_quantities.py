@@ -106,11 +106,11 @@ class Quantities:
 
     def position(self) -> list[Any]:
         """Of the actuated joints."""
-        return self._of_actuated(self._run.positions())
+        return self._run.of_actuated(self._run.positions())
 
     def velocity(self) -> list[Any]:
         """Of the actuated joints."""
-        return self._of_actuated(self._run.velocities())
+        return self._run.of_actuated(self._run.velocities())
 
     def q(self) -> list[Any]:
         """Tree positions."""
@@ -118,7 +118,7 @@ class Quantities:
 
     def jacobian(self) -> list[Any]:
         """Velocities of the actuated joints per independent velocity."""
-        return self._of_actuated(self._run.tangent())
+        return self._run.of_actuated(self._run.tangent())
 
     def condition(self) -> list[Any]:
         """Condition number of this Jacobian."""
@@ -153,11 +153,6 @@ class Quantities:
     def fault(self, names: Sequence[str]) -> Any:
         """The first limb whose rod has its centre of mass off its line, if it matters; else -1."""
         return self._inertia.fault if {*names} & {*NEED_LIMBS} else -1.0
-
-    def _of_actuated(self, per_joint: list[Any]) -> list[Any]:
-        count = len(per_joint) // len(self._structure.tree.joints)
-        actuated = self._run.plan.actuated
-        return [x for j in actuated for x in per_joint[j * count : (j + 1) * count]]
 
 
 def shapes(kernels: Kernels) -> dict[str, tuple[int, ...]]:

@@ -99,6 +99,11 @@ class Evaluation:
                 found[actuator] = lane_pick(value, lane)
         return [found[i] for i in sorted(found)]
 
+    def of_actuated(self, per_joint: list[Any]) -> list[Any]:
+        """Numbers of the actuated joints, from as many of each joint of the tree."""
+        count = len(per_joint) // len(self.plan.tree.joints)
+        return [x for j in self.plan.actuated for x in per_joint[j * count : (j + 1) * count]]
+
     def in_block_order(self, found: dict[Stage, list[Any]]) -> list[Any]:
         """Numbers of all constraint equations, given per stage and equation."""
         return [
