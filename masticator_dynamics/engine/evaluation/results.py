@@ -259,7 +259,8 @@ class Attempts:
 
     def __repr__(self) -> str:
         """How many close."""
-        return shown.of_attempts(self).text()
+        closed = np.count_nonzero(self.closed)
+        return f'{len(self.y)} poses of {self.mechanism.name}, of which {closed} close'
 
     @property
     def closed(self) -> npt.NDArray[np.bool_]:

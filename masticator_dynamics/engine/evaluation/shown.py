@@ -98,12 +98,6 @@ def of_result(found: Any, kind: str) -> Shown:
     return Shown(title, headings, rows)
 
 
-def of_attempts(found: Any) -> Shown:
-    """How many poses of how many close."""
-    closed = int(np.count_nonzero(found.closed))
-    return Shown(f'{len(found.y)} poses of {found.mechanism.name}, of which {closed} close')
-
-
 def _joint_rows(
     mechanism: Any, parts: Sequence[FloatArray], efforts: FloatArray | None
 ) -> Iterator[list[str]]:
