@@ -102,7 +102,9 @@ class ForwardDynamics(TracedEquationsOfMotion):
     def _solve(self) -> None:
         """Mass matrix, friction and accelerations, by the motions of the independent joints."""
         self._loads = [self._load(), *self.unit_loads]
-        self._factor()
+        self._lower, rests = cholesky(self.mass)
+        for i, rest in enumerate(rests):
+            self.forces.conditions.append(rest - self.mass[i][i] * INDEPENDENT)
         units = self._units()
         # Accelerations: of the loads, then of each unit of friction.
         self._rates = [
@@ -175,11 +177,6 @@ class ForwardDynamics(TracedEquationsOfMotion):
             found.twists |= twists
         return found
 
-    def _factor(self) -> None:
-        self._lower, rests = cholesky(self.mass)
-        for i, rest in enumerate(rests):
-            self.forces.conditions.append(rest - self.mass[i][i] * INDEPENDENT)
-
     # Friction
 
     def _respond(self, virtual: Virtual, units: list[Load]) -> list[Any]:
@@ -205,10 +202,11 @@ class ForwardDynamics(TracedEquationsOfMotion):
                     for axis in axes
                 ]
             )
-        pressed = [
-            [lane_pick(x, c.lane) for x in self._respond(self._opened(c), units)]
-            for c in self.contacts
-        ]
+        pressed = []
+        for c in self.contacts:
+            rate = in_lane(c.lane, c.stage.lanes)
+            opened = self._virtual(c.stage, opening=(c.row, rate))
+            pressed.append([lane_pick(x, c.lane) for x in self._respond(opened, units)])
         moving = [0.0] * len(motors)
         contacts = [0.0] * len(self.contacts)
         self.amounts = [*moving, *contacts]
@@ -238,11 +236,6 @@ class ForwardDynamics(TracedEquationsOfMotion):
             if known and self.converged > 0.0:
                 break
         self.forces.conditions.append(self.converged)
-
-    def _opened(self, contact: TracedContact) -> Virtual:
-        """The motion in which a contact opens at unit rate."""
-        rate = in_lane(contact.lane, contact.stage.lanes)
-        return self._virtual(contact.stage, opening=(contact.row, rate))
 
     def _scalars(self) -> list[Any]:
         """Amounts of friction one by one: of each actuated joint, then of each contact."""
