@@ -79,7 +79,8 @@ class TracedActuatedInertia:
         free = [j for j in range(len(self._plan.tree.joints)) if j not in in_limbs]
         actuators = range(len(self._plan.actuated))
         # Of the independent velocities; of these and an actuator's; of an actuator's alone.
-        self._shared = self._of_loops(free)
+        idle = {joint for joint in self._plan.joints if not joint.actuator}
+        self._shared = run.mass_of({self._plan.body(j) for j in free}, idle)
         self._mixed: list[Vector] = [[0.0] * len(self._shared) for _ in actuators]
         names = self._plan.description.actuated
         self._own = [self._plan.description.joint_inertia(names[a]) for a in actuators]
@@ -117,12 +118,6 @@ class TracedActuatedInertia:
             left = triangle[c][c] - WEAK_ACTUATION * usual
             self.controlled = select(left, self.controlled, 0.0)
         self._rates = [solve_triangle(triangle, row) for row in zip(*basis, strict=True)]
-
-    def _of_loops(self, free: Sequence[int]) -> list[list[Any]]:
-        """Mass matrix of some bodies, and of all joints without motors, moving as loops say."""
-        bodies = {self._plan.body(j) for j in free}
-        idle = {joint for joint in self._plan.joints if not joint.actuator}
-        return self._run.mass_of(bodies, idle)
 
     def _add_driven_link(self, actuator: int, joint: int) -> None:
         """A link that moves with its actuator only."""
