@@ -230,17 +230,13 @@ class Closing:
         stage = self.stage
         gaps = [e.gap for e in stage.equations]
         steps, determinant = solve(stage.jacobian, stage.home_jacobian[0], gaps)
-        longest = self._longest(steps)
+        longest: Any = 0.0
+        for joint, step in zip(stage.unknowns, steps, strict=True):
+            longest = greater(absolute(step) * (1.0 / largest_step(joint, self._plan)), longest)
         shorter = reciprocal(greater(longest, 1.0))
         unknowns = zip(self.stage.unknowns, steps, strict=True)
         moved = [joint.position - step * shorter for joint, step in unknowns]
         return determinant, moved, longest
-
-    def _longest(self, steps: list[Any]) -> Any:
-        longest: Any = 0.0
-        for joint, step in zip(self.stage.unknowns, steps, strict=True):
-            longest = greater(absolute(step) * (1.0 / largest_step(joint, self._plan)), longest)
-        return longest
 
     # Two equations for a slide and a turn, e.g. of a platform that touches two planes
 
