@@ -50,6 +50,7 @@ LARGEST_GAP = 1e300  # m; beyond it, and for NaN, no step leads back
 TRIALS, FINER = 3, 8.0  # 1 step, 8 and 64 from home
 MOST_STEPS = 64
 LARGEST_JUMP = 2.0  # in units of the largest Newton step, per step from home
+_NOTHING_FAILED = (float(CLOSED), -1.0, 0.0)  # status, block and amount
 
 
 class FromHome:
@@ -83,9 +84,9 @@ class FromHome:
         self._unknowns = [joint for stage in self._plan.stages for joint in stage.unknowns]
         self._unknown_home = [joint.home for joint in self._unknowns]
         self._graph = graph_of(y)
-        start = [1.0, 0.0, *self._nothing_failed(), *self._unknown_home]
+        start = [1.0, 0.0, *_NOTHING_FAILED, *self._unknown_home]
         _, closed, *report = repeat(self._graph, TRIALS, start, self._trial)
-        whole = zip(self._nothing_failed(), report[:3], strict=True)
+        whole = zip(_NOTHING_FAILED, report[:3], strict=True)
         self.status, self.block, self.amount = (select(closed, x, failed) for x, failed in whole)
         self.positions: list[Any] = home
         for joint, position in zip(self._unknowns, report[3:], strict=True):
@@ -93,14 +94,10 @@ class FromHome:
         for j, position in zip(self._plan.independent, y, strict=True):
             self.positions[j] = position
 
-    @staticmethod
-    def _nothing_failed() -> list[Any]:
-        return [float(CLOSED), -1.0, 0.0]
-
     def _trial(self, state: list[Any]) -> tuple[Any, list[Any]]:
         """Go from home in as many steps as the state says; keep what failed in the first trial."""
         steps, _, *first = state
-        start = [0.0, 1.0, *self._nothing_failed(), *self._unknown_home]
+        start = [0.0, 1.0, *_NOTHING_FAILED, *self._unknown_home]
 
         def step(state: list[Any]) -> tuple[Any, list[Any]]:
             done, before = state[0] + 1.0, state[5:]
@@ -118,7 +115,7 @@ class FromHome:
         along_a_path = steps - 1.5
         near_enough = LARGEST_JUMP - self._jump(self._independent, self._y, self._home, steps)
         closed: Any = select(along_a_path, near_enough, 1.0)
-        report = self._nothing_failed()
+        report: list[Any] = [*_NOTHING_FAILED]
         after: list[Any] = []
         for b, stage in enumerate(self._plan.stages):
             closing = Closing(stage, self._plan, y)
