@@ -208,14 +208,10 @@ class RowSolver:
 
     def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
         """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
-        (found,) = self._bodies.at(given[None], q[None])
+        (found,) = Reference(self._kernels.bodies).at(given[None], q[None])
         return found[3:].reshape(-1, 18)
 
     # Helpers
-
-    @functools.cached_property
-    def _bodies(self) -> Reference:
-        return Reference(self._kernels.bodies)
 
     @staticmethod
     def _by_code(
