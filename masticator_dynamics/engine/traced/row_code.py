@@ -112,19 +112,17 @@ class RowCode:
     @functools.cached_property
     def rows(self) -> Library | None:
         """For many rows, in lanes; None if the code is too large without limbs in lanes."""
-        width = this_processor().rows
-        try:
-            return library(f'{self.kind}, many', lambda: self._text(width), self._depends_on())
-        except TooLargeError:
-            return None
+        return self._many('many')
 
     @functools.cached_property
     def table(self) -> Library | None:
         """For many rows in lanes that have constants in common; None if the code is too large."""
-        width = this_processor().rows
+        return self._many('table', table=True)
+
+    def _many(self, kind: str, table: bool = False) -> Library | None:
+        text = functools.partial(self._text, this_processor().rows, table)
         try:
-            text = functools.partial(self._text, width, True)
-            return library(f'{self.kind}, table', text, self._depends_on())
+            return library(f'{self.kind}, {kind}', text, self._depends_on())
         except TooLargeError:
             return None
 
