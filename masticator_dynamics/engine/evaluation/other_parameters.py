@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from masticator_dynamics.engine.constraint import jacobian, residual
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced.functions import sine_cosine
 from masticator_dynamics.engine.traced.variable import Variable
 from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
 
@@ -57,7 +57,7 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     given |= {name: check_value(name, x) for name, x in values.items()}
     given = {name: given[name] for name in known if name in given}  # in one order
     numeric = sample_of(root, tuple(given))
-    description = naming.changed(root.description, given, _turn)
+    description = naming.changed(root.description, given, sine_cosine)
     description = naming.with_inertia(description, root.structure, given)
     structure = closed_structure(root, given)
     home = dict(zip(root.tree_joints, structure.home.tolist(), strict=True))
@@ -65,10 +65,6 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     description = dataclasses.replace(description, home=home, urdf_xml=text)
     code_of = Variable(root.description, root.structure, numeric, given, structure.home)
     return type(mechanism)(description, root.driving, VariableModel(root, structure, code_of))
-
-
-def _turn(angle: float) -> tuple[float, float]:
-    return math.sin(angle), math.cos(angle)
 
 
 def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
@@ -172,7 +168,7 @@ def _followed(
         part = {name: old[name] + (x - old[name]) * step / steps for name, x in values.items()}
         if step == steps:
             part = dict(values)
-        description = naming.changed(root.description, part, _turn)
+        description = naming.changed(root.description, part, sine_cosine)
         start = home.copy()
         for joint, tree in enumerate(root.structure.tree.joints):
             if f'{tree.name}.zero' in part and tree.name in root.independent:
