@@ -159,10 +159,7 @@ def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) 
 
 
 def changed(
-    description: MechanismDescription,
-    values: Mapping[str, Any],
-    turn: Any,
-    home: Mapping[str, float] | None = None,
+    description: MechanismDescription, values: Mapping[str, Any], turn: Any
 ) -> MechanismDescription:
     """A description with other numbers; inertia of bodies is left as it is.
 
@@ -172,8 +169,6 @@ def changed(
         Floats, or numbers that are recorded.
     turn : callable
         Gives sine and cosine of an angle.
-    home : mapping, optional
-        Positions of joints.
     """
 
     def of(name: str, *fields: str) -> dict[str, Any]:
@@ -213,7 +208,6 @@ def changed(
         contacts=tuple(map(contact, description.contacts)),
         actuators=description.actuators | motors,
         joints={name: physics(name, own) for name, own in description.joints.items()},
-        home=dict(description.home if home is None else home),
     )
 
 
