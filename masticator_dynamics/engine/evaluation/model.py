@@ -102,7 +102,8 @@ class Model:
         self.closures = tuple(closure.name for closure in description.closures)
         self.contacts = tuple(contact.name for contact in description.contacts)
         self.frames = tuple(self.structure.tree.frames)
-        self.contact_rows: IntArray = np.array(self._rows_of(self.contacts), dtype=np.int64)
+        rows = [row for name in self.contacts for row in self.structure.rows(name)]
+        self.contact_rows: IntArray = np.array(rows, dtype=np.int64)  # among the multipliers
         self.limits = JointLimits.of(self.structure.tree.joints)
         ratios = [description.actuators[name].ratio for name in description.actuated]
         self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
@@ -184,7 +185,3 @@ class Model:
         usual = np.linalg.norm(at_home, axis=0)
         scale = np.where(usual > 0.0, usual, 1.0)
         return int(np.linalg.matrix_rank(jacobian[driving] / scale, tol=1e-6))
-
-    def _rows_of(self, constraints: Sequence[str]) -> list[int]:
-        """Rows of constraints, by name, among the engine's multipliers."""
-        return [row for name in constraints for row in self.structure.rows(name)]
