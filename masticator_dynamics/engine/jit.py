@@ -112,13 +112,9 @@ def kept_in(directory: pathlib.Path | None, function: Function, **options: Any) 
 
 def cache_directory() -> pathlib.Path | None:
     """Where the engine's compiled code is kept; see `masticator_dynamics.files.code_cache`."""
-    return code_folder(sources_hash())
-
-
-def sources_hash() -> str:
-    """Name of the folder: all sources whose code is compiled into each other."""
+    # Its name depends on all sources whose code is compiled into each other.
     digest = hashlib.sha256()
     package = pathlib.Path(__file__).parents[1]
     for source in sorted([*package.glob('engine/*.py'), *package.glob('limits/*.py')]):
         digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+    return code_folder(digest.hexdigest()[:16])
