@@ -61,21 +61,13 @@ class Accelerations:
             if found[0] == 1.0:
                 return found
         # On floats friction may take long to settle; what fails then is reported.
-        evaluated = evaluated_at(self._mechanism, self._setting, given, q)
+        of = self._mechanism.description, self._mechanism.structure
+        numbers = [*given.tolist(), 1.0, *q.tolist()]
+        evaluated = ForwardDynamics(*of, numbers, self._setting, False, True)
         if evaluated.valid() != 1.0:
             raise refusal(self._mechanism, evaluated, given)
         friction = evaluated.friction() if self._setting.friction else []
         return np.array([1.0, *evaluated.y_ddot, *friction])
-
-
-def evaluated_at(
-    mechanism: Evaluator, setting: Setting, given: FloatArray, q: FloatArray
-) -> ForwardDynamics:
-    """Forward dynamics on floats at tree positions (n_q,)."""
-    numbers = [*given.tolist(), 1.0, *q.tolist()]
-    return ForwardDynamics(
-        mechanism.description, mechanism.structure, numbers, setting, False, True
-    )
 
 
 def refusal(mechanism: Evaluator, evaluated: ForwardDynamics, given: FloatArray) -> MasticatorError:
