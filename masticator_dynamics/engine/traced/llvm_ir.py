@@ -249,23 +249,18 @@ class Writer:
         return '<' + ', '.join(f'double {value}' for value in values) + '>'
 
     def _arithmetic(self, index: int, node: tuple[Any, ...]) -> None:
+        width = self._wide(index)
+        kind, values = type_of(width), [self._value(i, width) for i in node[1:]]
         if node[0] in _INTRINSIC:
-            self._intrinsic(index, _INTRINSIC[node[0]][0], node)
+            name, taken = _INTRINSIC[node[0]][0], ', '.join(f'{kind} {x}' for x in values)
+            self._say(f'%t{index} = call {kind} @llvm.{name}.{_suffix(width)}({taken})')
             return
         assert node[0] in _BINARY
-        width = self._wide(index)
-        a, b = (self._value(i, width) for i in node[1:])
-        self._say(f'%t{index} = f{node[0]} {FLAGS} {type_of(width)} {a}, {b}')
+        self._say(f'%t{index} = f{node[0]} {FLAGS} {kind} {", ".join(values)}')
 
     def _neg(self, index: int, node: tuple[Any, ...]) -> None:
         width = self._wide(index)
         self._say(f'%t{index} = fneg {type_of(width)} {self._value(node[1], width)}')
-
-    def _intrinsic(self, index: int, name: str, node: tuple[Any, ...]) -> None:
-        width = self._wide(index)
-        kind = type_of(width)
-        values = ', '.join(f'{kind} {self._value(i, width)}' for i in node[1:])
-        self._say(f'%t{index} = call {kind} @llvm.{name}.{_suffix(width)}({values})')
 
     def _round(self, index: int, node: tuple[Any, ...]) -> None:
         """To the nearest integer, without the library call that processors before SSE4 need."""
