@@ -81,8 +81,7 @@ class Quantities:
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, the joint's axes."""
         forces = bearing_forces(self._run, self._forces.by_stage)
-        parts = [self._run.per_actuator([force[x] for force in forces]) for x in range(3)]
-        return [x for force in zip(*parts, strict=True) for x in force]
+        return self._run.vectors_per_actuator(forces)
 
     def loop_force(self) -> list[Any]:
         """Force of each closure on the second frame's body, base axes."""

@@ -114,8 +114,7 @@ class Distribution:
 
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
-        parts = [self._run.per_actuator([force[x] for force in self._bearing]) for x in range(3)]
-        return [x for force in zip(*parts, strict=True) for x in force]
+        return self._run.vectors_per_actuator(self._bearing)
 
     def signs(self) -> list[Any]:
         """Of the contacts' multipliers, 0 where friction holds one at zero; 1 without friction."""

@@ -99,6 +99,11 @@ class Evaluation:
                 found[actuator] = lane_pick(value, lane)
         return [found[i] for i in sorted(found)]
 
+    def vectors_per_actuator(self, vectors: vec.Matrix) -> list[Any]:
+        """The same of vectors (3,), one after the other."""
+        parts = [self.per_actuator([vector[x] for vector in vectors]) for x in range(3)]
+        return vec.flat(zip(*parts, strict=True))
+
     def of_actuated(self, per_joint: list[Any]) -> list[Any]:
         """Numbers of the actuated joints, from as many of each joint of the tree."""
         count = len(per_joint) // len(self.plan.tree.joints)

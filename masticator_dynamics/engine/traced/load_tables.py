@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
@@ -14,7 +14,7 @@ from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.distribution import goal_of, observed_joints
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
-from masticator_dynamics.engine.traced.load_cases import LoadCase, LoadCases
+from masticator_dynamics.engine.traced.load_cases import LoadCases
 from masticator_dynamics.engine.traced.numbers import Scalar
 from masticator_dynamics.engine.traced.reference import Reference
 
@@ -83,14 +83,9 @@ class Tables:
         cases = LoadCases(run, self._friction, observed_joints(run.plan.description, self._goals))
         goal = goal_of(run, self._goals, self._friction)
         columns = [cases.load, *cases.free, *cases.coulomb]
-
-        def bearing(case: LoadCase) -> Iterator[tuple[Any, ...]]:
-            of_axes = [run.per_actuator([force[x] for force in case.bearing]) for x in range(3)]
-            return zip(*of_axes, strict=True)
-
         tables: list[list[list[Any]]] = [
             [run.per_actuator(c.efforts) for c in columns],
-            [vec.flat(bearing(c)) for c in columns],
+            [run.vectors_per_actuator(c.bearing) for c in columns],
             [vec.flat(c.observed) for c in columns],
             [run.in_block_order(c.multipliers) for c in columns],
             [c.rest for c in columns],
