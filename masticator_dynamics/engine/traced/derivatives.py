@@ -312,10 +312,6 @@ class BestEfforts:
         free = vec.subtract(self._held, step)
         return free, pattern.contacts(free), 0.0
 
-    def outputs(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
-        """See :meth:`Kernels.best_derivatives`."""
-        return [self._run.valid(), *self.smooth(), *self.values(inputs, rows)]
-
     def smooth(self) -> list[Any]:
         """See :meth:`Distribution.smooth`."""
         return self._found.smooth()

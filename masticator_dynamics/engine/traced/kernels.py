@@ -225,7 +225,8 @@ class Kernels:
         def function(given: Sequence[Any], share: bool) -> list[Any]:
             run = self.run(given[:first], False, True, given[end:])
             chosen = goals, friction, given[first:last], given[last:end]
-            return list(_derivatives().BestEfforts(run, *chosen).outputs(self.inputs, rows))
+            best = _derivatives().BestEfforts(run, *chosen)
+            return [run.valid(), *best.smooth(), *best.values(self.inputs, rows)]
 
         count = self.actuators + len(rows)
         return RowCode(
