@@ -27,16 +27,14 @@ from masticator_dynamics.engine.traced.python_entry import (
 _CONTIGUOUS_ALIGNED = 0x101
 
 
-def entry_function(
-    name: str, row: str, freedoms: int, outputs: int, at: int, constants: int = 0
-) -> str:
-    """``PyObject *name(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
+def entry_function(freedoms: int, outputs: int, at: int, constants: int) -> str:
+    """``PyObject *entry(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
+
+    It calls ``row``: from y, y_dot, y_ddot and wrench to ``outputs`` numbers; the first is 1 if
+    they are valid, and the efforts begin at ``at``.
 
     Parameters
     ----------
-    row : str
-        Function of a row: from y, y_dot, y_ddot and wrench to ``outputs`` numbers; the first is 1
-        if they are valid, and the efforts begin at ``at``.
     constants : int
         How many numbers of the mechanism follow the inputs.
     """
@@ -47,23 +45,18 @@ def entry_function(
     writer.require(writer.new('icmp slt i64 %count, 5'), 'other')
     lengths = [freedoms, freedoms, freedoms, 6]
     given = [writer.argument(i, length) for i, length in enumerate(lengths)]
-    numbers, out = _evaluate(writer, row, given, lengths, outputs, constants)
+    numbers, out = _evaluate(writer, given, lengths, outputs, constants)
     efforts = _make_result(writer, numbers, out, at)
     _choose(writer)
     _give_up(writer, numbers, efforts)
     return (
-        f'\ndefine i64 @{name}(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
+        f'\ndefine i64 @entry(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
         f'nounwind #0 {{\n{writer.text()}}}\n'
     )
 
 
 def _evaluate(
-    writer: _Writer,
-    row: str,
-    given: Sequence[str],
-    lengths: Sequence[int],
-    outputs: int,
-    constants: int,
+    writer: _Writer, given: Sequence[str], lengths: Sequence[int], outputs: int, constants: int
 ) -> tuple[str, str]:
     """Call the function of a row with the arguments; go on if its outputs are valid."""
     double, inputs = pointer('double'), sum(lengths)
@@ -84,7 +77,7 @@ def _evaluate(
                 writer.store(number, memory, 8 * (start + i), 'double')
         start += length
     places = [writer.new(f'inttoptr i64 {address} to {double}') for address in (read, out)]
-    writer.say(f'call void @{row}({", ".join(f"{double} {place}" for place in places)})')
+    writer.say(f'call void @row({", ".join(f"{double} {place}" for place in places)})')
     first = writer.load(out, 0, 'double')
     writer.require(writer.new(f'fcmp oeq double {first}, 1.0'), 'invalid')
     return numbers, out

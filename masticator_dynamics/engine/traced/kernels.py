@@ -317,8 +317,7 @@ class Kernels:
     def _entry_text(self) -> str:
         from masticator_dynamics.engine.traced.entry_text import entry_function
 
-        sizes = self.freedoms, self.outputs, EFFORT, len(self.constants)
-        return entry_function('entry', 'row', *sizes)
+        return entry_function(self.freedoms, self.outputs, EFFORT, len(self.constants))
 
     @functools.cached_property
     def identity(self) -> list[Any]:
