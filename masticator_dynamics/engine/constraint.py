@@ -63,6 +63,11 @@ class Constraint:
         """Number of equations."""
         return len(self.rows)
 
+    @property
+    def in_base(self) -> bool:
+        """Whether it measures the difference of two points in constant directions."""
+        return self.kind == 'point' and not self.carried
+
     def unit(self, tree: SpanningTree, extent: float) -> float:
         """The unit of a gap: ``extent`` (m), or 1 rad."""
         if self.kind == 'coupling':
@@ -135,7 +140,7 @@ def jacobian(poses: TreePoses, constraint: Constraint) -> FloatArray:
             rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
         return rates
     a, b = points(poses, constraint)
-    at_a = a if constraint.kind == 'point' and not constraint.carried else b
+    at_a = a if constraint.in_base else b
     if constraint.kind == 'turn':
         turning = poses.angular_jacobian(constraint.body_b)
         turning -= poses.angular_jacobian(constraint.body_a)

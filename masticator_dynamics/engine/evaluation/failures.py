@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.constraint import Constraint, jacobian, moving_joints, residual
+from masticator_dynamics.engine.constraint import jacobian, moving_joints, residual
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.formula_limb import limb_of
@@ -56,7 +56,7 @@ class LoopBlock:
         for c in block.constraints:
             constraint = structure.constraints[c]
             moving = moving_joints(structure.tree, constraint)
-            ends = frames[constraint.name] if _in_base(constraint) else ()
+            ends = frames[constraint.name] if constraint.in_base else ()
             chains = [FrameChain(mechanism, frame) for frame in ends]
             self._parts.append((constraint, chains, moving))
 
@@ -93,11 +93,6 @@ class LoopBlock:
             between = second.poses(q)[0] - first.poses(q)[0]
             parts.append(between @ constraint.rows.T + constraint.offset)
         return np.hstack(parts)
-
-
-def _in_base(constraint: Constraint) -> bool:
-    """Whether a constraint measures the difference of two points in constant directions."""
-    return constraint.kind == 'point' and not constraint.carried
 
 
 def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:

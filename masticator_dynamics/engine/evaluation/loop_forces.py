@@ -44,9 +44,7 @@ class LoopForces:
             [name not in structure.shared for name in self._names], dtype=bool
         )
         self._parts = structure.ordered()
-        self._constant = structure.least_norm and all(
-            c.kind == 'point' and not c.carried for c, _ in self._parts
-        )
+        self._constant = structure.least_norm and all(c.in_base for c, _ in self._parts)
         self._kept = Loops(tree, tuple(c for c, _ in self._parts), structure.extent())
         self._described = Loops(tree, structure.described, structure.extent())
 
@@ -88,7 +86,7 @@ class LoopForces:
     def contact_forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Forces (..., n_contacts, 3) of planes and surfaces from multipliers (..., n_contacts)."""
         contacts = {c.name: c for c, _ in self._parts if c.contact}
-        if all(c.kind == 'point' and not c.carried for c in contacts.values()):
+        if all(c.in_base for c in contacts.values()):
             normals = [contacts[name].rows[0] for name in self._contacts]
             return multipliers[..., None] * np.array(normals).reshape(-1, 3)
         found = np.zeros((*q.shape[:-1], len(self._contacts), 3))
@@ -150,9 +148,8 @@ def joint_reactions(
         wrench = multipliers[rows.start : rows.stop] @ unit
         wrench[:3] += friction.get(constraint.name, 0.0)
         a, b = points(poses, constraint)
-        in_base = constraint.kind == 'point' and not constraint.carried
         for body, point, sign in (
-            (constraint.body_a, a if in_base else b, -1.0),
+            (constraint.body_a, a if constraint.in_base else b, -1.0),
             (constraint.body_b, b, 1.0),
         ):
             if body >= 0:

@@ -233,6 +233,11 @@ class Stage:
         """How many limbs share the stage's operations."""
         return max(len(self.blocks), 1)
 
+    @property
+    def in_base(self) -> bool:
+        """Whether all gaps are distances along fixed directions."""
+        return all(c.in_base for lanes in self.constraints for c in lanes)
+
 
 class Plan:
     """The stages of a mechanism with fresh bodies: what one recording works on.

@@ -17,7 +17,7 @@ from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Plan, Stage, TracedJoint, Turn, chain
 from masticator_dynamics.engine.traced.functions import sine_cosine
-from masticator_dynamics.engine.traced.gap_equations import in_base_axes, stage_equations
+from masticator_dynamics.engine.traced.gap_equations import stage_equations
 from masticator_dynamics.engine.traced.matrices import inverse, solve
 from masticator_dynamics.engine.traced.numbers import (
     Number,
@@ -248,7 +248,7 @@ class Closing:
         unknowns = self.stage.unknowns
         slides = [joint for joint in unknowns if joint.slides]
         turns = [joint for joint in unknowns if not joint.slides]
-        if len(slides) != 1 or len(turns) != 1 or not in_base_axes(self.stage):
+        if len(slides) != 1 or len(turns) != 1 or not self.stage.in_base:
             return False
         slide, pivot = slides[0], turns[0]
         if pivot.body in chain(slide.body, self.stage):
@@ -315,7 +315,7 @@ class Closing:
         equation for e1, since V^-1 U only rotates and scales.
         """
         unknowns, alike = self.stage.unknowns, self._axes_alike()
-        if not alike or any(joint.slides for joint in unknowns) or not in_base_axes(self.stage):
+        if not alike or any(joint.slides for joint in unknowns) or not self.stage.in_base:
             return False
         first, second = unknowns
         if second.body in chain(first.body, self.stage):

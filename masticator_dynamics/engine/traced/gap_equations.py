@@ -99,11 +99,6 @@ class Equation:
         return total(wrench.along(joint) for wrench in felt)
 
 
-def in_base_axes(stage: Stage) -> bool:
-    """Whether all gaps are distances along fixed directions."""
-    return all(c.kind == 'point' and not c.carried for lanes in stage.constraints for c in lanes)
-
-
 class _Ends:
     """The two bodies of a constraint, one constraint per lane, and its points and rows."""
 
