@@ -289,18 +289,14 @@ def select(condition: Scalar, positive: Scalar, other: Scalar) -> Any:
     condition, positive, other : number
         Each a float, a recorded number or lanes of numbers.
     """
-    if isinstance(condition, Number):
-        graph = condition.graph
-        return graph.record('select', condition.index, graph.lift(positive), graph.lift(other))
-    if not isinstance(condition, Lanes):
+    if not isinstance(condition, Number | Lanes):
         return positive if condition > 0.0 else other
-    known = [x for x in (positive, other) if isinstance(x, Number)]
-    if known:
-        graph = known[0].graph
-        at = graph.lift(condition), graph.lift(positive), graph.lift(other)
-        return graph.record('select', *at)
-    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in (positive, other)]
-    return lanes(np.where(condition.values > 0.0, plain[0], plain[1]))
+    given = condition, positive, other
+    for x in given:
+        if isinstance(x, Number):
+            return x.graph.record('select', *map(x.graph.lift, given))
+    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in given]
+    return lanes(np.where(plain[0] > 0.0, *plain[1:]))
 
 
 def lesser(a: Scalar, b: Scalar) -> Any:
