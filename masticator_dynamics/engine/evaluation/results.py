@@ -493,9 +493,6 @@ class QuickEffort(Effort):
         numbers, inputs = np.frombuffer(self._numbers), self.mechanism.kernels.inputs
         return numbers[:inputs], numbers[inputs:]
 
-    def _output(self, first: int, last: int | None = None) -> FloatArray:
-        return self._parts()[1][..., first:last]
-
     @property
     def _given(self) -> FloatArray:  # type: ignore[override]
         return self._parts()[0]
@@ -520,7 +517,8 @@ class QuickEffort(Effort):
 
     def _field(self, name: str) -> FloatArray:
         if name == 'multipliers':
-            return self._output(kernels.EFFORT + self.mechanism.kernels.actuators)
+            first = kernels.EFFORT + self.mechanism.kernels.actuators
+            return self._parts()[1][..., first:]
         if name in _OF_MOTION and self._given.ndim > 1:
             whole = ((part, self._slices[part]) for part in _OF_MOTION)
             places = consecutive({part: where.stop - where.start for part, where in whole})
@@ -544,9 +542,9 @@ class QuickEffort(Effort):
     @property
     def closure_residual(self) -> FloatArray:
         """Largest gap of a loop or contact (...), m."""
-        return self._output(kernels.CLOSURE)[..., 0]
+        return self._parts()[1][..., kernels.CLOSURE]
 
     @property
     def balance_residual(self) -> FloatArray:
         """Largest generalised force left unbalanced (...), N or N m."""
-        return self._output(kernels.BALANCE)[..., 0]
+        return self._parts()[1][..., kernels.BALANCE]
