@@ -218,15 +218,14 @@ class ClosedFromHome(Evaluation):
             share=False, positions=loops.positions,
         )  # fmt: skip
         for b, closing in enumerate(self.closings):
-            if closing.stage.blocks:
-                self._refuse_singular(b, closing.regularity())
-
-    def _refuse_singular(self, block: int, sine: Any) -> None:
-        """Report a block if it is the first with fewer than about ten correct digits."""
-        fine = select(self.report[0], 1.0, select(sine - SMALLEST_SINE, 1.0, 0.0))
-        singular = [float(SINGULAR), float(block), sine]
-        found = zip(self.report, singular, strict=True)
-        self.report = [select(fine, x, new) for x, new in found]
+            if not closing.stage.blocks:
+                continue
+            # The first block with fewer than about ten correct digits is reported.
+            sine = closing.regularity()
+            fine = select(self.report[0], 1.0, select(sine - SMALLEST_SINE, 1.0, 0.0))
+            singular = [float(SINGULAR), float(b), sine]
+            found = zip(self.report, singular, strict=True)
+            self.report = [select(fine, x, new) for x, new in found]
 
     def valid(self) -> Any:
         """1 where this is the answer or the loops do not close; 0 where floats must decide."""
