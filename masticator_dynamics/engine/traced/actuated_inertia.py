@@ -73,7 +73,7 @@ class TracedActuatedInertia:
     """
 
     def __init__(self, run: TracedEquationsOfMotion, limbs: Sequence[Block]):
-        self._run, self._plan = run, run.plan
+        self._plan = run.plan
         self._find_rates(run)
         in_limbs = {j for block in limbs for j in block.joints}
         free = [j for j in range(len(self._plan.tree.joints)) if j not in in_limbs]
@@ -86,7 +86,10 @@ class TracedActuatedInertia:
         self._own = [self._plan.description.joint_inertia(names[a]) for a in actuators]
         self.fault: Any = -1.0
         for actuator, block in reversed([*enumerate(limbs)]):
-            self._add_driven_link(actuator, block.joints[0])
+            link = self._plan.body(block.joints[0])  # moves with its actuator only
+            twist = _own_twist(link)
+            force, moment = run.forces.inertial_wrench(link.joint, twist)
+            self._own[actuator] += vec.dot(force, twist[0]) + vec.dot(moment, twist[1])
             self._add_rod(actuator, block)
 
     def matrix(self) -> list[list[Any]]:
@@ -118,13 +121,6 @@ class TracedActuatedInertia:
             left = triangle[c][c] - WEAK_ACTUATION * usual
             self.controlled = select(left, self.controlled, 0.0)
         self._rates = [solve_triangle(triangle, row) for row in zip(*basis, strict=True)]
-
-    def _add_driven_link(self, actuator: int, joint: int) -> None:
-        """A link that moves with its actuator only."""
-        body = self._plan.body(joint)
-        twist = _own_twist(body)
-        force, moment = self._run.forces.inertial_wrench(body.joint, twist)
-        self._own[actuator] += vec.dot(force, twist[0]) + vec.dot(moment, twist[1])
 
     def _add_rod(self, actuator: int, block: Block) -> None:
         """A rod that follows its ends, stretching if it must.
