@@ -20,7 +20,6 @@ from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import gap
 from masticator_dynamics.engine.evaluation.failures import pose_text
-from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.mechanism import Mechanism
 
@@ -241,7 +240,9 @@ def second_opinion(mechanism: Mechanism) -> None:
     click.echo(f'Pinocchio agrees in {agreed} of {len(found)} states.')
     for effort, one in zip(efforts, found, strict=True):
         if _exceeded(one):
-            click.echo(_sentence(mechanism, effort, one), err=True)
+            amounts = ', '.join(f'{name} by {getattr(one, name):.2g}' for name in _exceeded(one))
+            where = f'{amounts} at {pose_text(mechanism, effort.y)}'
+            click.echo(f'{mechanism.name}: Pinocchio differs in {where}', err=True)
             raise click.exceptions.Exit(1)
 
 
@@ -265,9 +266,3 @@ def _exceeded(found: Disagreement) -> list[str]:
     """Names of what is beyond rounding."""
     pairs = zip(found._fields, found, LARGEST, strict=True)
     return [name for name, x, most in pairs if not x <= most]
-
-
-def _sentence(mechanism: Mechanism, effort: Effort, found: Disagreement) -> str:
-    amounts = [f'{name} by {getattr(found, name):.2g}' for name in _exceeded(found)]
-    pose = pose_text(mechanism, effort.y)
-    return f'{mechanism.name}: Pinocchio differs in {", ".join(amounts)} at {pose}'

@@ -45,11 +45,14 @@ def check_drives(file: str, mechanism: str) -> None:
         load_dictionary(name, drive, drives.mode, find_file(file))
     limits = DriveJointLimits(drives, model)
     limits.check_motors(drives)
+    reactions = reaction_times(drives).items()
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
         'Units at the joints': _units(drives, limits, model.effort_units),
         'Limits that count': _limits(limits, model.effort_units),
-        'All drives have reacted, after': _reactions(drives),
+        'All drives have reacted, after': [
+            (fault, f'{1e3 * time:.1f} ms') for fault, time in reactions
+        ],
     }
     click.echo('\n\n'.join(section(title, list(rows)) for title, rows in sections.items()))
 
@@ -96,11 +99,6 @@ def _limits(limits: DriveJointLimits, efforts_in: Sequence[str]) -> Iterator[Row
             f'{limits.effort_rate[k]:.4g} {effort}/s',
             f'{limits.following_error[k]:.4g} {unit}',
         )
-
-
-def _reactions(drives: Drives) -> Iterator[Row]:
-    for fault, time in reaction_times(drives).items():
-        yield fault, f'{1e3 * time:.1f} ms'
 
 
 @click.command('simulate-drives', epilog=f'Faults: {", ".join(NAMES)}.')

@@ -21,6 +21,7 @@ from masticator_dynamics.files.tables import write_bytes, write_text
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 from masticator_dynamics.robot.laboratory import result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.factor_effects import Comparison, Effect
 from masticator_dynamics.robot.laboratory.protocol import food_source
 from masticator_dynamics.robot.laboratory.report_parts import (
     Formats,
@@ -82,8 +83,8 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
         result_tables.strokes_table(results),
         result_tables.mouthfuls_table(results),
         result_tables.conditions_table(results, experiment.random),
-        result_tables.effects_table(found),
-        result_tables.comparisons_table(found),
+        result_tables.analyses_table(found, Effect),
+        result_tables.analyses_table(found, Comparison),
     )
     written = write_tables(
         experiment.folder, dict(zip(TABLES, tables, strict=True)), formats

@@ -118,17 +118,11 @@ def analyses(results: Sequence[Result], random: bool) -> Analyses:
     ]
 
 
-def effects_table(found: Analyses) -> Table:
-    """One row per figure and effect."""
-    fields = [field.name for field in dataclasses.fields(Effect)]
-    rows = [[name, *dataclasses.astuple(e)] for name, effects, _ in found for e in effects]
-    return ['figure', *fields], rows
-
-
-def comparisons_table(found: Analyses) -> Table:
-    """One row per figure and pair of levels of a factor."""
-    fields = [field.name for field in dataclasses.fields(Comparison)]
-    rows = [[name, *dataclasses.astuple(c)] for name, _, pairs in found for c in pairs]
+def analyses_table(found: Analyses, kind: type[Effect] | type[Comparison]) -> Table:
+    """One row per figure and effect, or per figure and pair of levels of a factor."""
+    fields = [field.name for field in dataclasses.fields(kind)]
+    parts = [(name, part) for name, *lists in found for parts in lists for part in parts]
+    rows = [[name, *dataclasses.astuple(part)] for name, part in parts if isinstance(part, kind)]
     return ['figure', *fields], rows
 
 

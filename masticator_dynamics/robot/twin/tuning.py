@@ -166,11 +166,6 @@ class Tuning:
         """The trial with the least error that keeps the margins."""
         return min((t for t in self.trials if t.safe), key=lambda trial: trial.incisor_rms)
 
-    @property
-    def unsafe_best(self) -> Trial:
-        """The trial with the least error of all."""
-        return min(self.trials, key=lambda trial: trial.incisor_rms)
-
     def text(self) -> str:
         """Both, as readable text."""
         return '\n'.join(
@@ -181,7 +176,10 @@ class Tuning:
             f'torque ripple at rest {1e3 * trial.ripple:.1f} mN m'
             for title, trial in (
                 ('Best of PD alone with 6 dB and 30 degrees', self.best),
-                ('Best of PD alone without margins', self.unsafe_best),
+                (
+                    'Best of PD alone without margins',
+                    min(self.trials, key=lambda trial: trial.incisor_rms),
+                ),
             )
         )
 

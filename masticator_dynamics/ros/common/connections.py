@@ -104,7 +104,8 @@ def _findings(
 def _mismatch(pairs: Sequence[tuple[Any, Any]], theirs: Any) -> str:
     """Why no message goes from a publisher to a subscription of any of these pairs, or ''."""
     reasons = [_incompatible(source.qos_profile, sink.qos_profile) for source, sink in pairs]
-    wanted = {_type(end) for pair in pairs for end in pair if end is not theirs}
+    kinds = [end.msg_type for pair in pairs for end in pair if end is not theirs]
+    wanted = {f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}' for kind in kinds}
     if theirs.topic_type not in wanted:
         return f'its type is {theirs.topic_type}, not {", ".join(sorted(wanted))}'
     return reasons[0] if all(reasons) else ''
@@ -126,11 +127,6 @@ def _in_full(profile: QoSProfile) -> QoSProfile:
         if not getattr(full, name).nanoseconds:
             setattr(full, name, Infinite)
     return full
-
-
-def _type(end: Any) -> str:
-    kind = end.msg_type
-    return f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
 
 
 def _name(end: Any) -> str:
