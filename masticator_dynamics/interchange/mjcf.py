@@ -36,18 +36,6 @@ _READ = (
 _TORQUE_SCALE = 10  # place in the data of a weld
 
 
-def read_equalities(parts: MjcfParts, model: RobotModel, unread: Unread) -> None:
-    """Add the equalities of a compiled model to a robot.
-
-    Raises
-    ------
-    DescriptionError
-        For one that has no counterpart, unless it is to be left out.
-    """
-    for index in range(parts.compiled.neq):
-        _Equality(parts, model, unread, index).read()
-
-
 class _Equality:
     def __init__(self, parts: MjcfParts, model: RobotModel, unread: Unread, index: int):
         m = parts.compiled
@@ -224,7 +212,8 @@ class _MjcfReader:
         for body in range(1, compiled.nbody):
             self._body(body)
         self._keyframe()
-        read_equalities(self.parts, self.model, unread)
+        for index in range(compiled.neq):
+            _Equality(self.parts, self.model, unread, index).read()
         read_actuators(self.parts, self.model, unread)
         self._left_out()
 
