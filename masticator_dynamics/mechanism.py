@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
@@ -46,13 +47,19 @@ if TYPE_CHECKING:
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
 
-class EffortOptions(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class EffortOptions:
     """Keywords of `Mechanism.inverse_dynamics`, which documents them, and of related methods."""
 
     goal: Goal = 'torque'
     friction: bool = False
     limits: LoadLimits | bool = False
     nearest: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse flags that are none."""
+        as_flag(self.friction, 'friction')
+        as_flag(self.nearest, 'nearest')
 
     @property
     def least_norm(self) -> bool:
@@ -156,11 +163,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
         return self.solve(self.structure.home[self.tree_indices(self.independent)])
-
-    @property
-    def memory_size(self) -> int:
-        """Bytes of machine code for a motion and its efforts, including the model's parameters."""
-        return self.kernels.everything.row.size if self.kernels.available else 0
 
     # Evaluation
 

@@ -45,14 +45,12 @@ def check_drives(file: str, mechanism: str) -> None:
         load_dictionary(name, drive, drives.mode, find_file(file))
     limits = DriveJointLimits(drives, model)
     limits.check_motors(drives)
-    reactions = reaction_times(drives).items()
+    reactions = [(fault, f'{1e3 * time:.1f} ms') for fault, time in reaction_times(drives).items()]
     sections = {
         f'Drives of {model.name}': _summary(file, drives),
         'Units at the joints': _units(drives, limits, model.effort_units),
         'Limits that count': _limits(limits, model.effort_units),
-        'All drives have reacted, after': [
-            (fault, f'{1e3 * time:.1f} ms') for fault, time in reactions
-        ],
+        'All drives have reacted, after': reactions,
     }
     click.echo('\n\n'.join(section(title, list(rows)) for title, rows in sections.items()))
 

@@ -23,6 +23,8 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
         If it is not an array of real numbers.
     """
     try:
+        if np.ma.is_masked(values):
+            raise TypeError('some of its values are masked')
         numbers = np.asarray(values)
         if numbers.dtype.kind not in 'biufO':
             raise TypeError(f'its elements are of type {numbers.dtype.name}')
@@ -40,6 +42,8 @@ def as_number(value: object, name: str, *, finite: bool = True) -> float:
         If it is none.
     """
     try:
+        if isinstance(value, bool | np.bool_ | str):
+            raise TypeError
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise InputError(f'{name} is {value!r:.60}, not a number') from None

@@ -1,9 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A mechanism for other libraries, as its users see it.
-
-A mechanism's tree and loops as objects of Pinocchio.
-"""
+"""A mechanism for other libraries: its tree and loops as objects of Pinocchio, and CasADi."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description.data import Closure
-from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.optional import needed
@@ -44,42 +40,6 @@ class PinocchioModel(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def to_pinocchio(mechanism: Model) -> PinocchioModel:
-    """See :meth:`Mechanism.to_pinocchio`."""
-    pin = needed('pinocchio')
-    model, tree = pin.Model(), mechanism.structure.tree
-    model.name = mechanism.name
-    model.gravity = pin.Motion(np.array(mechanism.description.gravity, dtype=float), np.zeros(3))
-
-    def place(at: Placement) -> Any:
-        return pin.SE3(at.rotation.copy(), at.position.copy())
-
-    for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
-        kind = pin.JointModelPZ() if joint.type == 'prismatic' else pin.JointModelRZ()
-        index = model.addJoint(at.body + 1, kind, place(at), joint.name)
-        body = pin.Inertia(inertia.mass, inertia.center_of_mass.copy(), inertia.about_center.copy())
-        model.appendBodyToJoint(index, body, pin.SE3.Identity())
-    for link, at in tree.frames.items():
-        model.addFrame(pin.Frame(link, at.body + 1, place(at), pin.FrameType.BODY))
-    model.armature = np.array([mechanism.description.joint_inertia(j.name) for j in tree.joints])
-    limits = mechanism.limits
-    model.lowerPositionLimit, model.upperPositionLimit = limits.lower.copy(), limits.upper.copy()
-    kinds = {'point': pin.ContactType.CONTACT_3D, 'weld': pin.ContactType.CONTACT_6D}
-
-    def constraint(closure: Closure) -> Any:
-        a, b = (tree.frames[link] for link in closure.frames)
-        return pin.RigidConstraintModel(
-            kinds[closure.type], model, a.body + 1, place(a), b.body + 1, place(b)
-        )
-
-    closures = mechanism.description.closures
-    return PinocchioModel(
-        model,
-        {c.name: constraint(c) for c in closures if c.type in kinds},
-        (*(c.name for c in closures if c.type not in kinds), *mechanism.contacts),
-    )
-
-
 class Bridged(Evaluator):
     """The part of :class:`Mechanism` that is about other libraries."""
 
@@ -94,7 +54,43 @@ class Bridged(Evaluator):
         InputError
             Where Pinocchio is not installed.
         """
-        return to_pinocchio(self)
+        pin = needed('pinocchio')
+        model, tree = pin.Model(), self.structure.tree
+        model.name = self.name
+        model.gravity = pin.Motion(np.array(self.description.gravity, dtype=float), np.zeros(3))
+
+        def place(at: Placement) -> Any:
+            return pin.SE3(at.rotation.copy(), at.position.copy())
+
+        for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
+            kind = pin.JointModelPZ() if joint.type == 'prismatic' else pin.JointModelRZ()
+            index = model.addJoint(at.body + 1, kind, place(at), joint.name)
+            body = pin.Inertia(
+                inertia.mass, inertia.center_of_mass.copy(), inertia.about_center.copy()
+            )
+            model.appendBodyToJoint(index, body, pin.SE3.Identity())
+        for link, at in tree.frames.items():
+            model.addFrame(pin.Frame(link, at.body + 1, place(at), pin.FrameType.BODY))
+        model.armature = np.array([self.description.joint_inertia(j.name) for j in tree.joints])
+        limits = self.limits
+        model.lowerPositionLimit, model.upperPositionLimit = (
+            limits.lower.copy(),
+            limits.upper.copy(),
+        )
+        kinds = {'point': pin.ContactType.CONTACT_3D, 'weld': pin.ContactType.CONTACT_6D}
+
+        def constraint(closure: Closure) -> Any:
+            a, b = (tree.frames[link] for link in closure.frames)
+            return pin.RigidConstraintModel(
+                kinds[closure.type], model, a.body + 1, place(a), b.body + 1, place(b)
+            )
+
+        closures = self.description.closures
+        return PinocchioModel(
+            model,
+            {c.name: constraint(c) for c in closures if c.type in kinds},
+            (*(c.name for c in closures if c.type not in kinds), *self.contacts),
+        )
 
     def to_casadi(
         self, quantity: Quantity = 'inverse_dynamics', *, frame: str | None = None

@@ -178,9 +178,11 @@ def _compiled(mujoco: Any, file: pathlib.Path, notes: list[str], unread: Unread)
         if 'file' not in str(error).lower():
             raise
     spec = mujoco.MjSpec.from_file(str(file))
+    of_shapes = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     for geom in [g for g in spec.geoms if g.meshname or g.hfieldname or g.material]:
         if geom.meshname or geom.hfieldname:
-            if not (geom.parent.explicitinertial or geom.mass == 0.0 or geom.density == 0.0):
+            explicit = geom.parent.explicitinertial and not of_shapes
+            if not (explicit or geom.mass == 0.0 or geom.density == 0.0):
                 reason = f'the mass of body {geom.parent.name} follows from it, and is not there'
                 unread.refuse('mesh', geom.meshname, reason, 'Read are masses in <inertial>')
             spec.delete(geom)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError, meant
@@ -323,7 +324,10 @@ class _SdfReader:
         else:
             children = {edge.child for edge in edges}
             heads = [name for name in self.poses if name not in children]
-            self.model.root = max(heads or self.poses, key=lambda k: len(_reached(k, edges)))
+            joined = DisjointSet(self.poses)
+            for edge in edges:
+                joined.merge(edge.parent, edge.child)
+            self.model.root = max(heads or self.poses, key=joined.subset_size)
             self.model.warn(f'{self.model.root} floats: it is fixed and becomes the base')
         # Whose axes those of the description are.
         x, y, z = (self.poses[self.model.root][1].T @ self.model.gravity).tolist()
@@ -469,13 +473,3 @@ class _SdfReader:
 
     def _welded(self, first: str, second: str) -> tuple[Frame, Frame]:
         return self._frame(first, self.poses[second]), Frame.of(second)
-
-
-def _reached(link: str, edges: list[Edge]) -> set[str]:
-    """Links that joints connect to a link."""
-    found, new = {link}, {link}
-    while new:
-        ends = {end for e in edges if {e.parent, e.child} & new for end in (e.parent, e.child)}
-        new = ends - found
-        found |= new
-    return found

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
@@ -160,17 +161,5 @@ _DEFAULTS = {'multiplier': '1', 'offset': '0', 'reference': '0'}
 
 def spanning(edges: list[Edge]) -> list[Edge]:
     """Edges that connect new links, in the order given (Kruskal)."""
-    group: dict[str, str] = {}
-
-    def head(link: str) -> str:
-        while group.get(link, link) != link:
-            link = group[link]
-        return link
-
-    kept = []
-    for edge in edges:
-        one, other = head(edge.parent), head(edge.child)
-        if one != other:
-            group[one] = other
-            kept.append(edge)
-    return kept
+    joined = DisjointSet(end for edge in edges for end in (edge.parent, edge.child))
+    return [edge for edge in edges if joined.merge(edge.parent, edge.child)]

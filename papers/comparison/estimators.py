@@ -178,11 +178,13 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
     points = np.random.default_rng(SEED).permutation(tables.polar_grid(RADII, ANGLES))
     scaled = (points - tables.center) / tables.radius
 
+    code = mechanism.kernels.everything.row
+
     def one(k: int) -> object:
         return mechanism.actuated_inertia(mechanism.solve(in_plane(tables, points[k : k + 1])[0]))
 
     rows = (
-        ('dynamic model', '8.26', mechanism.memory_size / 1e3, '50.01', _time(one, CALLS)),
+        ('dynamic model', '8.26', code.size / 1e3, '50.01', _time(one, CALLS)),
         ('grid, 900 x 900 nodes', '10422.47', grid.nodes.nbytes / 1e3, '2.75',
          _time(lambda k: grid.values(scaled[k : k + 1]), CALLS)),
         ('EMF', '3.18', _size(tables.ellipse) / 1e3, '3.06',
@@ -205,7 +207,7 @@ def cost(tables: Published, mechanism: Mechanism) -> ComparisonTable:
 def shipped(mechanism: Mechanism) -> ComparisonTable:
     """The same figures for the masticator's estimators."""
     estimators: dict[str, Estimator] = {MODEL: ModelEstimator(mechanism)}
-    size = {MODEL: mechanism.memory_size}
+    size = {MODEL: mechanism.kernels.everything.row.size}
     relative = {MODEL: (0.0, 0.0)}
     for kind in FITTED_KINDS:
         found = read_estimator(shipped_file(mechanism.name, kind), mechanism)

@@ -371,9 +371,15 @@ def test_names_that_nameless_parts_would_have(tmp_path: pathlib.Path) -> None:
 def test_a_mesh_that_is_missing_and_had_the_mass(tmp_path: pathlib.Path) -> None:
     shape = '<geom type="mesh" mesh="m"/><geom size="0.1"/>'
     world = f'<body name="a"><joint name="a" {HINGE}/>{shape}</body>'
-    path = robot(tmp_path, world, '<asset><mesh name="m" file="m.stl"/></asset>')
-    with pytest.raises(DescriptionError, match='mesh m: the mass of body a follows from it'):
-        import_robot(path, 'a')
+    mesh = '<asset><mesh name="m" file="m.stl"/></asset>'
+    # MuJoCo takes the mass of the shapes instead of <inertial> if the compiler is told so.
+    told = '<inertial pos="0 0 0" mass="5" diaginertia="1 1 1"/>'
+    unused = world.replace('<geom type="mesh"', f'{told}<geom type="mesh"')
+    by_shapes = '<compiler inertiafromgeom="true"/>'
+    for text, more in ((world, mesh), (unused, mesh + by_shapes)):
+        path = robot(tmp_path, text, more)
+        with pytest.raises(DescriptionError, match='mesh m: the mass of body a follows from it'):
+            import_robot(path, 'a')
     path = robot(
         tmp_path,
         world.replace('"m"/>', '"m" mass="0"/>'),

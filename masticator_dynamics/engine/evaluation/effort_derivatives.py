@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
@@ -85,7 +85,7 @@ def effort_derivatives(
         Where the efforts have no derivative, or one with hardly a digit.
     """
     freedoms = len(mechanism.independent)
-    if goal != 'torque' or friction:
+    if goal != 'torque' or as_flag(friction, 'friction'):
         efforts, best_contacts = _of_best(mechanism, given, goal, friction)
         return EffortDerivatives(freedoms, efforts, lambda: best_contacts)
     code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())

@@ -41,7 +41,7 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
         wrench = _NO_WRENCH if wrench is None else wrench
         if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
             given = np.concatenate((y, y_dot, y_ddot, wrench))
-            if given.ndim == 1 and given.dtype is _FLOAT:
+            if given.ndim == 1 and given.dtype is _FLOAT and type(given) is np.ndarray:
                 return given
     except (TypeError, ValueError):
         pass

@@ -121,8 +121,12 @@ def analyses(results: Sequence[Result], random: bool) -> Analyses:
 def analyses_table(found: Analyses, kind: type[Effect] | type[Comparison]) -> Table:
     """One row per figure and effect, or per figure and pair of levels of a factor."""
     fields = [field.name for field in dataclasses.fields(kind)]
-    parts = [(name, part) for name, *lists in found for parts in lists for part in parts]
-    rows = [[name, *dataclasses.astuple(part)] for name, part in parts if isinstance(part, kind)]
+    rows = [
+        [name, *dataclasses.astuple(part)]
+        for name, effects, pairs in found
+        for part in (*effects, *pairs)
+        if isinstance(part, kind)
+    ]
     return ['figure', *fields], rows
 
 

@@ -176,10 +176,7 @@ class Tuning:
             f'torque ripple at rest {1e3 * trial.ripple:.1f} mN m'
             for title, trial in (
                 ('Best of PD alone with 6 dB and 30 degrees', self.best),
-                (
-                    'Best of PD alone without margins',
-                    min(self.trials, key=lambda trial: trial.incisor_rms),
-                ),
+                ('Best of PD alone without margins', min(self.trials, key=lambda t: t.incisor_rms)),
             )
         )
 
