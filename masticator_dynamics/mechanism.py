@@ -16,7 +16,7 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
+from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import pack_row, pack_rows
@@ -39,7 +39,7 @@ from masticator_dynamics.interchange.bridged import Bridged
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.engine.evaluation.goals import RowKind
+    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
     from masticator_dynamics.engine.traced.python_entry import Entry
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
@@ -151,10 +151,10 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         path = pathlib.Path(name_or_path)
         if path.suffix:
             # Imported here: readers of other formats take longer to import than a robot to load.
-            from masticator_dynamics.interchange import readers, robot_import
+            from masticator_dynamics.interchange import file_formats, imported_description
 
-            if readers.is_foreign(path):
-                return cls(robot_import.import_description(path, ignore), actuators)
+            if file_formats.is_foreign(path):
+                return cls(imported_description.import_description(path, ignore), actuators)
         if ignore:
             raise DescriptionError(path, 'ignore', 'only files of other tools are read in part')
         return cls(load_description(path), actuators)

@@ -4,7 +4,7 @@
 
 from samples import Array
 
-from masticator_dynamics.engine.traced.surroundings import Bolus
+from masticator_dynamics.engine.traced.stops_and_food import Bolus
 from masticator_dynamics.robot.twin.food import FORCE, GAP
 
 

@@ -34,7 +34,7 @@ from masticator_dynamics.errors import (
 )
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import check_writable, replacing, write_text
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.imported_description import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
 _ZERO = 1e-14  # rad or m

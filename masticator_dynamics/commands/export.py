@@ -15,7 +15,7 @@ from masticator_dynamics.commands.options import (
     mechanism_argument,
 )
 from masticator_dynamics.commands.terminal import warn
-from masticator_dynamics.engine.evaluation.goals import check_goals
+from masticator_dynamics.engine.evaluation.effort_goals import check_goals
 from masticator_dynamics.engine.traced.c_files import c_files
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in

@@ -172,7 +172,7 @@ def texture(
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_table
     from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
-    from masticator_dynamics.robot.laboratory.texture_profile import figures, strokes
+    from masticator_dynamics.robot.laboratory.mouthful_figures import figures, strokes
     from masticator_dynamics.robot.laboratory.units import (
         SHOWN,
         decimals_for,

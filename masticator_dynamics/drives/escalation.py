@@ -16,7 +16,7 @@ import math
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Feedback
-from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.state_machine import LOST_AFTER, powered, slowing_down
 
 _STEP, _STEP_CYCLES = 0.05, 5  # s, and cycles, within which a status word shows the response

@@ -28,7 +28,7 @@ from masticator_dynamics.drives.can_bus import (
 )
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Feedback, Setpoint
-from masticator_dynamics.drives.drive_report import MOVING, Finding
+from masticator_dynamics.drives.drive_faults import MOVING, Finding
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.real_time import Longest, Statistics
 from masticator_dynamics.drives.setpoint_gate import check_reference

@@ -17,7 +17,7 @@ import numpy as np
 from masticator_dynamics.drives.command import Command, Trend
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
-from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.joint_limits import DriveJointLimits
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism

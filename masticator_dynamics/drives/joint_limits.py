@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives, changed
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
-from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import BoolArray, follows, in_operation, in_words
 from masticator_dynamics.engine.arrays import FloatArray

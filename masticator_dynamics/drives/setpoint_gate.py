@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
-from masticator_dynamics.drives.drive_report import Finding
+from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, DriveJointLimits
 from masticator_dynamics.drives.state_machine import BoolArray

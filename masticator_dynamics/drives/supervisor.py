@@ -16,7 +16,7 @@ import numpy as np
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
-from masticator_dynamics.drives.drive_report import (
+from masticator_dynamics.drives.drive_faults import (
     MOVING,
     DriveFaults,
     Finding,

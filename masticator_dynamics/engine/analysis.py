@@ -27,7 +27,7 @@ from masticator_dynamics.engine.constraint import (
     supporting_joints,
 )
 from masticator_dynamics.engine.descent import Loops
-from masticator_dynamics.engine.redundancy import Independent, without_redundancy
+from masticator_dynamics.engine.redundant_equations import Independent, without_redundancy
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.tree import SpanningTree, spanning_tree
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning

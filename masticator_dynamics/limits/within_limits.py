@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.effort_goals import GoalKind
 from masticator_dynamics.engine.evaluation.failures import pose_text
-from masticator_dynamics.engine.evaluation.goals import GoalKind
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.limited_patterns import (

@@ -12,8 +12,8 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
+from masticator_dynamics.interchange.imported_description import import_robot
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.interchange.robot_import import import_robot
 
 mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 

@@ -15,7 +15,7 @@ from drives.supervised import DRIVES, array
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal
-from masticator_dynamics.drives.drive_report import Phase
+from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.escalation import ramp_time, reaction_times, silence_time, step_time
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.joint_limits import in_order

@@ -124,7 +124,7 @@ ENABLE_AND_DIE = """
 import os, sys
 from drives.robot import Told
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.drive_report import DriveGoal
+from masticator_dynamics.drives.drive_faults import DriveGoal
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 network = DriveNetwork(load_drives(sys.argv[1]), sys.argv[1])

@@ -21,7 +21,7 @@ from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal
-from masticator_dynamics.drives.drive_report import WatchDeadlines
+from masticator_dynamics.drives.drive_faults import WatchDeadlines
 from masticator_dynamics.drives.exchange import (
     PATIENCE,
     SlowReading,

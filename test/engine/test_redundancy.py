@@ -15,7 +15,7 @@ import yaml
 from linkages import Part, frame
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine import redundancy
+from masticator_dynamics.engine import redundant_equations
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning
 
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
@@ -301,4 +301,4 @@ def test_home_that_is_missing_is_told(tmp_path: pathlib.Path) -> None:
 def test_a_closure_of_which_no_equation_is_left_has_a_scale_like_any_other():
     """Importing one whose points are 1e308 m apart comes to this, and is then refused by name."""
     for constraint in samples.mechanism('five_bar').structure.constraints:
-        assert redundancy._strength(constraint, np.empty((0, 3))) > 0.0
+        assert redundant_equations._strength(constraint, np.empty((0, 3))) > 0.0

@@ -15,7 +15,7 @@ import pytest
 import scipy.linalg
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.interchange.robot_import import import_description
+from masticator_dynamics.interchange.imported_description import import_description
 
 
 class MujocoOracle:

@@ -12,7 +12,7 @@ import samples
 
 from interchange import five_bars
 from masticator_dynamics import Mechanism
-from masticator_dynamics.interchange.robot_import import import_description
+from masticator_dynamics.interchange.imported_description import import_description
 
 pytest.importorskip('mujoco', reason='the outside check needs MuJoCo')
 

@@ -16,7 +16,7 @@ import samples
 from interchange import five_bars
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.robot_import import import_description, import_robot
+from masticator_dynamics.interchange.imported_description import import_description, import_robot
 
 MOTORS = ('motor_1', 'motor_2')
 ROTORS = 0.002  # kg m^2, of the description by hand; most formats cannot say it

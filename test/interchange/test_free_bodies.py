@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionWarning
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.imported_description import import_robot
 
 pytest.importorskip('mujoco', reason='the outside check needs MuJoCo')
 

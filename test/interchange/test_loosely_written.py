@@ -14,7 +14,7 @@ from interchange.test_five_bar import MOTORS, Write, effort_at_home, write
 from interchange.test_ties import ARM, AXIS, BOB, LOOP, sdf_with
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.robot_import import import_description, import_robot
+from masticator_dynamics.interchange.imported_description import import_description, import_robot
 
 __all__ = ['write']
 XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'

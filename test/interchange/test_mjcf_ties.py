@@ -13,8 +13,8 @@ import yaml
 from interchange.mujoco_oracle import MujocoOracle, assert_as_in_mujoco
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.imported_description import import_description, import_robot
 from masticator_dynamics.interchange.mjcf_export import export_mjcf
-from masticator_dynamics.interchange.robot_import import import_description, import_robot
 
 mujoco = pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
 HINGE, SLIDE = 'axis="0 1 0"', 'type="slide" axis="0 0 1"'

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 import yaml
 
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.imported_description import import_robot
 
 BODY = '<inertial pos="0.1 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>'
 

@@ -13,7 +13,7 @@ import samples
 from interchange.mujoco_oracle import assert_as_in_mujoco
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.imported_description import import_robot
 
 STRANGERS = samples.ROOT.parent / 'shared' / 'robots' / 'strangers'
 pytestmark = pytest.mark.skipif(not STRANGERS.is_dir(), reason=f'{STRANGERS} is not there')

@@ -15,7 +15,7 @@ from interchange.test_five_bar import MOTORS, Write, assert_the_same, effort_at_
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import commands
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.interchange.robot_import import import_description, import_robot
+from masticator_dynamics.interchange.imported_description import import_description, import_robot
 
 __all__ = ['write']
 LEFT, RIGHT = five_bars.ENDS

@@ -22,7 +22,7 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import DescriptionError, ReachError
-from masticator_dynamics.interchange.robot_import import import_robot
+from masticator_dynamics.interchange.imported_description import import_robot
 
 GEPETTO = samples.ROOT.parent / 'shared' / 'robots' / 'gepetto'
 ALL = bool(os.environ.get('MASTICATOR_UPSTREAM'))

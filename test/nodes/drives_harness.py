@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.can_bus import is_data_frame
 from masticator_dynamics.drives.configuration import find_file, load_drives
-from masticator_dynamics.drives.drive_report import Phase
+from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.escalation import reaction_times
 from masticator_dynamics.drives.state_machine import State, state_of
 from nodes.harness import ROOT, START, NodeProcess, Peer, to_time, wait_for

@@ -15,11 +15,11 @@ from trajectory_msgs.msg import JointTrajectory
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.limits.load_limits import largest_shortfalls
-from masticator_dynamics.ros.dynamics import trajectory_preparation
+from masticator_dynamics.ros.dynamics import trajectory_checks
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
-from masticator_dynamics.ros.dynamics.trajectory_preparation import TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_checks import TrajectoryPoints
 
 S = 10**9
 MOVING = ([0.001, -0.0005, 0.01, 0.1], [0.02, 0.01, -0.1, 0.8], [0.3, 0.2, 1.0, -20.0])
@@ -139,9 +139,7 @@ def points(mechanism, seconds, beta):
 def prepare(mechanism, scale, limits, seconds=0.06):
     at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
     given = points(mechanism, seconds, 0.08)
-    return trajectory_preparation.prepare(
-        mechanism, given, at_home, at_home, S, S, scale, limits=limits
-    )
+    return trajectory_checks.prepare(mechanism, given, at_home, at_home, S, S, scale, limits=limits)
 
 
 def told(prepared):

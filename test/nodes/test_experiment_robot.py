@@ -15,7 +15,7 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
-from masticator_dynamics.drives.drive_report import Phase
+from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.files.mcap_file import Event
 from masticator_dynamics.robot.laboratory import recording

@@ -10,7 +10,7 @@ import pytest
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.ros.dynamics.trajectory_action import AT_THE_END, Tolerances
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointsError,
     TrajectoryPoints,
     prepare,

@@ -23,7 +23,7 @@ from masticator_dynamics.ros.dynamics.preparation_process import (
     Preparer,
 )
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointsError,
     TrajectoryPoints,
     prepare,

@@ -12,8 +12,8 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.evaluation.goals import GoalKind
-from masticator_dynamics.engine.traced import distribution as traced
+from masticator_dynamics.engine.evaluation.effort_goals import GoalKind
+from masticator_dynamics.engine.traced import effort_distribution as traced
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.row_code import RowCode
 

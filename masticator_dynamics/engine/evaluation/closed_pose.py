@@ -15,7 +15,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import all_constraints, extent, gap, opposed_axis
 from masticator_dynamics.engine.constraint import moving_joints
 from masticator_dynamics.engine.descent import Loops, descend
-from masticator_dynamics.engine.redundancy import ROUNDING
+from masticator_dynamics.engine.redundant_equations import ROUNDING
 from masticator_dynamics.engine.tree import spanning_tree
 from masticator_dynamics.errors import InputError
 

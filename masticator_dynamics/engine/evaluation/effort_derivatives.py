@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag
+from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
-from masticator_dynamics.engine.evaluation.goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.engine.traced.distribution import ON_A_FACE
+from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError

@@ -17,7 +17,7 @@ from masticator_dynamics.engine.constraint import Constraint, points, wrenches
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.evaluation.frames import shifted
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.redundancy import ROUNDING
+from masticator_dynamics.engine.redundant_equations import ROUNDING
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.tree import TreePoses
 

@@ -16,7 +16,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.derivatives import BestEfforts, with_derivatives
-from masticator_dynamics.engine.traced.distribution import Distribution
+from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import (

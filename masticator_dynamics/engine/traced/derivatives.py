@@ -24,7 +24,7 @@ from masticator_dynamics.engine.traced.differentiation import (
     forward,
     reverse,
 )
-from masticator_dynamics.engine.traced.distribution import Distribution
+from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,

@@ -38,7 +38,7 @@ from masticator_dynamics.engine.traced.numbers import (
     total,
 )
 from masticator_dynamics.engine.traced.simulation_data import Given, Setting
-from masticator_dynamics.engine.traced.surroundings import Bolus, Surroundings
+from masticator_dynamics.engine.traced.stops_and_food import Bolus, Surroundings
 from masticator_dynamics.engine.traced.vectors import Vector
 
 ITERATIONS = 24  # of the fixed-point iteration in machine code

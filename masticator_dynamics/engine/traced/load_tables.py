@@ -11,7 +11,7 @@ from typing import Any
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.distribution import goal_of, observed_joints
+from masticator_dynamics.engine.traced.effort_distribution import goal_of, observed_joints
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.load_cases import LoadCases

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
-from masticator_dynamics.engine.traced.distribution import Distribution
+from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
@@ -81,7 +81,7 @@ def _rates(run: Evaluation) -> list[Scalar]:
 def distributed(
     goals: Mapping[str, float], friction: bool, exhaustive: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """Outputs of :meth:`Kernels.distribution`, see ``goals.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``effort_goals.py``.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import consecutive
-from masticator_dynamics.engine.traced.surroundings import NO_STOPS, Bolus, PackedStops
+from masticator_dynamics.engine.traced.stops_and_food import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.engine.traced.vectors import Vector
 
 
@@ -69,7 +69,7 @@ class Given(NamedTuple):
     efforts: Vector  # of the actuators, motor side
     food: Vector  # the rest of the food's numbers
     wrench: Vector  # on the platform
-    settle: Vector  # one number, see surroundings.Bolus.crush
+    settle: Vector  # one number, see stops_and_food.Bolus.crush
 
     @staticmethod
     def sizes(description: MechanismDescription, setting: Setting) -> list[int]:

@@ -21,7 +21,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.exported_table import ExportedTable, read_exported
 from masticator_dynamics.files.yaml_file import checked
-from masticator_dynamics.robot.laboratory.texture_profile import openings
+from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
 from masticator_dynamics.robot.twin.food import Food
 

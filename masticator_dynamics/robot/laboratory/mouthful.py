@@ -21,8 +21,8 @@ from masticator_dynamics.errors import InputError, MasticatorError, SimulationEr
 from masticator_dynamics.limits.ranges import survey_ranges
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import MotionPath, chewing_stroke, opening_stroke
+from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, MouthfulMotion, Rest, Stop
-from masticator_dynamics.robot.laboratory.texture_profile import openings
 from masticator_dynamics.robot.recording.script import recorded_script
 from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant

@@ -26,7 +26,7 @@ from masticator_dynamics.files.yaml_file import (
     read_mapping,
 )
 from masticator_dynamics.motion.chewing import WIDEST
-from masticator_dynamics.robot.laboratory.texture_profile import openings
+from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.twin.food import Food, load_food
 
 STROKES = 10  # per mouthful by default

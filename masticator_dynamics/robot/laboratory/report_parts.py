@@ -17,11 +17,11 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
-from masticator_dynamics.robot.laboratory import recording, result_tables, texture_profile
+from masticator_dynamics.robot.laboratory import mouthful_figures, recording, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
+from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
 from masticator_dynamics.robot.laboratory.result_tables import Result, Table
-from masticator_dynamics.robot.laboratory.texture_profile import TOUCH
 from masticator_dynamics.robot.laboratory.units import SHOWN, TEXTS, condition, level, named_term
 
 _ALONG = 300  # points of a mean curve
@@ -62,9 +62,9 @@ def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[flo
     found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
     order = sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())])
     for mouthful, series in experiment.recorded(order):
-        if not texture_profile.openings(series.gap):
+        if not mouthful_figures.openings(series.gap):
             continue
-        strokes = texture_profile.strokes(series.time, series.gap, series.force)
+        strokes = mouthful_figures.strokes(series.time, series.gap, series.force)
         rows = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
         bite = np.array([series.gap[rows], series.force[rows]])
         name = condition(mouthful.levels)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.laboratory import texture_profile
+from masticator_dynamics.robot.laboratory import mouthful_figures
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
     Comparison,
@@ -41,14 +41,14 @@ class Result:
 
     mouthful: Mouthful
     end: str
-    strokes: tuple[texture_profile.Stroke, ...]
+    strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
 
     @classmethod
     def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
         """Of what was recorded of a mouthful; no strokes where the mouth did not open."""
-        opened = bool(texture_profile.openings(series.gap))
-        found = texture_profile.strokes(series.time, series.gap, series.force) if opened else ()
+        opened = bool(mouthful_figures.openings(series.gap))
+        found = mouthful_figures.strokes(series.time, series.gap, series.force) if opened else ()
         return cls(mouthful, series.end, found, JawLoads.of(series, mechanism))
 
     @property
@@ -58,7 +58,7 @@ class Result:
 
     def figures(self) -> dict[str, float]:
         """Texture and load figures of the whole mouthful, by name; SI units."""
-        return {**texture_profile.figures(self.strokes), **self.jaw.figures()}
+        return {**mouthful_figures.figures(self.strokes), **self.jaw.figures()}
 
 
 Table = tuple[list[str], list[list[Any]]]
@@ -66,7 +66,7 @@ Table = tuple[list[str], list[list[Any]]]
 
 def strokes_table(results: Sequence[Result]) -> Table:
     """One row per stroke."""
-    fields = [field.name for field in dataclasses.fields(texture_profile.Stroke)]
+    fields = [field.name for field in dataclasses.fields(mouthful_figures.Stroke)]
     factors = _factors(results)
     rows = []
     for result in results:

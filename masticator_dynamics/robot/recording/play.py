@@ -35,7 +35,7 @@ from rclpy.time import Time
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.drives.drive_report import Phase
+from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.mcap_file import Event, write_mcap
 from masticator_dynamics.robot.recording import topics

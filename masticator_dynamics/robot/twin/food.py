@@ -8,7 +8,8 @@ a spring up to the yield force and then flows at that force, keeping its new thi
 farther it breaks, and what is left pushes with a fraction of the force. When the mouth opens wide a
 new bolus takes its place: the next bite of the same mouthful, weaker by a factor, or after some
 bites a fresh mouthful. The first one comes with the first wide opening. No cycle of closing and
-opening gains energy from it. The arithmetic of this law is ``Bolus`` in ``traced/surroundings.py``.
+opening gains energy from it. The arithmetic of this law is ``Bolus`` in
+``engine/traced/stops_and_food.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import pydantic
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.surroundings import Bolus
+from masticator_dynamics.engine.traced.stops_and_food import Bolus
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.share import find_yaml, shipped_names
 from masticator_dynamics.files.yaml_file import (

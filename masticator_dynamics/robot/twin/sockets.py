@@ -17,7 +17,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
-from masticator_dynamics.engine.traced.surroundings import PackedStops
+from masticator_dynamics.engine.traced.stops_and_food import PackedStops
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.stops import renumbered

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.surroundings import NO_STOPS, PackedStops
+from masticator_dynamics.engine.traced.stops_and_food import NO_STOPS, PackedStops
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 

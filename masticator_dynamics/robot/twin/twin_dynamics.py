@@ -16,7 +16,7 @@ from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics a
 from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.row_code import address
 from masticator_dynamics.engine.traced.simulation_data import Regularisation, Setting, reported
-from masticator_dynamics.engine.traced.surroundings import NO_STOPS, Bolus, PackedStops
+from masticator_dynamics.engine.traced.stops_and_food import NO_STOPS, Bolus, PackedStops
 from masticator_dynamics.robot.twin.food import FORCE, GAP
 
 if TYPE_CHECKING:

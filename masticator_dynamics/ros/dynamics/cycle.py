@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.evaluation.frames import FrameChain
-from masticator_dynamics.engine.evaluation.goals import Goal
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath

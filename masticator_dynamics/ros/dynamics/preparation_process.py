@@ -31,7 +31,7 @@ from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import LimitError, MasticatorError, RangeWarning, in_words
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+from masticator_dynamics.ros.dynamics.trajectory_checks import (
     PreparedTrajectory,
     TrajectoryPoints,
     expected_duration,

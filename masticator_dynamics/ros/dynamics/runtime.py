@@ -22,8 +22,8 @@ from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchI
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajectory
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
-from masticator_dynamics.ros.dynamics.trajectory_preparation import PreparedTrajectory
 
 if TYPE_CHECKING:
     from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction

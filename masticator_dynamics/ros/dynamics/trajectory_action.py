@@ -40,18 +40,18 @@ from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.common.guard import guard_of
 from masticator_dynamics.ros.dynamics.cycle import Piece
-from masticator_dynamics.ros.dynamics.trajectory_input import (
-    ACTION,
-    Outcome,
-    Request,
-    TrajectoryInput,
-)
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointMotion,
     JointsError,
     PastError,
     PreparedTrajectory,
     read_points,
+)
+from masticator_dynamics.ros.dynamics.trajectory_input import (
+    ACTION,
+    Outcome,
+    Request,
+    TrajectoryInput,
 )
 
 # Tolerances of actuated joints, if a goal gives none: as in config/controllers.yaml.

@@ -25,7 +25,7 @@ from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIAB
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_preparation import (
+from masticator_dynamics.ros.dynamics.trajectory_checks import (
     PreparedTrajectory,
     TrajectoryPoints,
     check_start,

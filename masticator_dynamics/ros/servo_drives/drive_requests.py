@@ -17,7 +17,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.drive_cycle import DriveGoal
-from masticator_dynamics.drives.drive_report import MOVING, Finding, Phase
+from masticator_dynamics.drives.drive_faults import MOVING, Finding, Phase
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import powered

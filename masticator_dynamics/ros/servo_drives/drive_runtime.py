@@ -15,7 +15,7 @@ from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
-from masticator_dynamics.drives.drive_report import Finding, Report
+from masticator_dynamics.drives.drive_faults import Finding, Report
 from masticator_dynamics.drives.exchange import CyclicExchange, LoopCheck, SlowReading
 from masticator_dynamics.drives.following import plan_approach
 from masticator_dynamics.drives.joint_limits import in_order

@@ -22,6 +22,7 @@ from masticator_dynamics.description import MechanismDescription, description_fr
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
+from masticator_dynamics.interchange.file_formats import read
 from masticator_dynamics.interchange.free_bodies import hang_free_bodies, put_home_at_zero
 from masticator_dynamics.interchange.freedoms import (
     choose_motors,
@@ -35,7 +36,6 @@ from masticator_dynamics.interchange.freedoms import (
 )
 from masticator_dynamics.interchange.platform import likeliest_platform
 from masticator_dynamics.interchange.pose_search import ROUNDING, LoopKinematics, closed_pose
-from masticator_dynamics.interchange.readers import read
 from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Loop, RobotModel
 from masticator_dynamics.interchange.write import urdf_text, with_loop_frames, yaml_text
 

@@ -17,7 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.evaluation.goals import Goal
+from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
 from masticator_dynamics.limits.ranges import refuse_outside
