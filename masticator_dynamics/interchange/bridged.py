@@ -65,18 +65,15 @@ class Bridged(Evaluator):
         for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
             kind = pin.JointModelPZ() if joint.type == 'prismatic' else pin.JointModelRZ()
             index = model.addJoint(at.body + 1, kind, place(at), joint.name)
-            body = pin.Inertia(
-                inertia.mass, inertia.center_of_mass.copy(), inertia.about_center.copy()
-            )
+            center, about_it = inertia.center_of_mass.copy(), inertia.about_center.copy()
+            body = pin.Inertia(inertia.mass, center, about_it)
             model.appendBodyToJoint(index, body, pin.SE3.Identity())
         for link, at in tree.frames.items():
             model.addFrame(pin.Frame(link, at.body + 1, place(at), pin.FrameType.BODY))
         model.armature = np.array([self.description.joint_inertia(j.name) for j in tree.joints])
         limits = self.limits
-        model.lowerPositionLimit, model.upperPositionLimit = (
-            limits.lower.copy(),
-            limits.upper.copy(),
-        )
+        model.lowerPositionLimit = limits.lower.copy()
+        model.upperPositionLimit = limits.upper.copy()
         kinds = {'point': pin.ContactType.CONTACT_3D, 'weld': pin.ContactType.CONTACT_6D}
 
         def constraint(closure: Closure) -> Any:

@@ -8,7 +8,6 @@ A fault is injected by a line such as ``drop crank_3 0.5``.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import pathlib
 import queue
@@ -125,7 +124,7 @@ class DriveSimulator:
                 entries_of(*read_eds(joint, drive, file)),
                 self.axes.servos[joint],
                 Link(self._send, seed=drive.node_id),
-                functools.partial(setattr, self, '_routes', None),
+                self._reroute,
             )
         for slave in self.slaves.values():
             slave.boot()
@@ -318,6 +317,9 @@ class DriveSimulator:
         for link, handler in routes:
             if not link.off:
                 handler(bytes(message.data))
+
+    def _reroute(self) -> None:
+        self._routes = None
 
     def _find_routes(self) -> dict[int, list[tuple[Link, Handler]]]:
         routes: dict[int, list[tuple[Link, Handler]]] = {}
