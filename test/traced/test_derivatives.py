@@ -19,6 +19,7 @@ from oracles.decimal_oracle import DecimalOracle, exact
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes, shipped_mechanisms
+from masticator_dynamics.engine.evaluation.effort_derivatives import _signs
 from masticator_dynamics.engine.traced import closing
 from masticator_dynamics.engine.traced.derivatives import with_derivatives
 from masticator_dynamics.engine.traced.differentiation import evaluated, forward, reverse
@@ -199,6 +200,48 @@ def test_best_efforts_against_differences(name: str, options: dict) -> None:
             size = np.abs(slopes).max() if column < sizes[0] else np.abs(slopes[:, column]).max()
             rounding = 1e-8  # of forces of some newtons, over the step
             assert np.abs(slopes[:, column] - right).max() < 1e-6 * size + rounding, column
+
+
+@pytest.mark.parametrize('friction', [False, True])
+@pytest.mark.parametrize('name', ['masticator', 'rss6', 'rrr4', 'trimule'])
+def test_best_efforts_by_both_codes(name: str, friction: bool) -> None:
+    """That which finds the best efforts, and that which is told them, limbs in lanes or not."""
+    found = samples.mechanism(name)
+    given = np.hstack(states(name, STATES, seed=3207))
+    kind = found.solver.distribution('power', friction)
+    quick = kind.derivatives(given)
+    served = quick[:, 0] == 1.0
+    assert served.mean() > 0.9
+    effort = found.feedforward_batch(*_split(found, given), goal='power', friction=friction)
+    amounts = effort.actuated - effort.friction
+    rows = np.hstack([given, effort.q, amounts, _signs(found, effort, friction)])
+    for other in (kind.derivatives_at_best(rows), kind.derivatives_at_best.in_numpy(rows)):
+        assert other[served, 0].all()
+        first = 1 + len(found.contacts) + len(found.tree_joints)
+        assert samples.relative_error(quick[served, first:], other[served, first:]) < 1e-9
+
+
+def test_best_efforts_on_a_face() -> None:
+    """A contact held at zero by friction: the optimum moves along it, where the gradient pulls."""
+    found = samples.mechanism('masticator')
+    held = 0
+    for state in samples.states('masticator', 8, seed=5):
+        effort = found.feedforward(*state, friction=True)
+        if (_signs(found, effort, True) != 0.0).all():
+            continue
+        held += 1
+        slopes = tables(found.feedforward_derivatives(*state, friction=True))
+        flat, sizes = np.concatenate(list(state)), np.cumsum([len(x) for x in state])[:-1]
+        for column, direction in enumerate(np.eye(len(flat))):
+            right = samples.five_point(
+                lambda t, d=direction, flat=flat, sizes=sizes: (
+                    found.feedforward(*np.split(flat + t * d, sizes), friction=True).actuated
+                ),
+                3e-6,
+            )
+            size = np.abs(slopes[:, column]).max()
+            assert np.abs(slopes[:, column] - right).max() < 1e-6 * size + 1e-8, column
+    assert held
 
 
 def test_rows_that_fast_code_hands_over() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
+from masticator_dynamics.engine.evaluation.effort_goals import Goal, RowKind
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
@@ -88,9 +88,14 @@ def effort_derivatives(
     if goal != 'torque' or as_flag(friction, 'friction'):
         efforts, best_contacts = _of_best(mechanism, given, goal, friction)
         return EffortDerivatives(freedoms, efforts, lambda: best_contacts)
-    code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
-    efforts = _derived(mechanism, mechanism.kernels.derivatives, given)
-    return EffortDerivatives(freedoms, efforts, lambda: _derived(mechanism, code, given))
+
+    def contacts() -> FloatArray:
+        code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
+        return _derived(mechanism, code, given)
+
+    return EffortDerivatives(
+        freedoms, _derived(mechanism, mechanism.kernels.derivatives, given), contacts
+    )
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -149,16 +154,27 @@ def acceleration_derivatives(
 
 def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:
     """Outputs without the first, for all rows: by machine code, or at loops closed from home."""
-    found = np.atleast_2d(_outputs(code, given))
-    left = np.flatnonzero(found[:, 0] != 1.0)
-    if len(left):
-        solver, rows = mechanism.solver, np.atleast_2d(given)[left]
-        numbers = left if given.ndim > 1 else None
-        whole = solver.fallback(solver.least_norm, rows if given.ndim > 1 else rows[0], numbers)
-        q = np.atleast_2d(whole)[:, mechanism.slices['q']]
-        found[left] = _outputs(code.at_positions, np.hstack([rows, q]))
+
+    def at_closed(rows: FloatArray, closed: FloatArray) -> FloatArray:
+        return _outputs(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
+
+    found = _with_handed_over(mechanism, code, given, mechanism.solver.least_norm, at_closed)
     _check_valid(mechanism, given, found)
     return found[:, 1:].reshape(*given.shape[:-1], found.shape[1] - 1)
+
+
+def _with_handed_over(
+    mechanism: Evaluator, code: RowCode, given: FloatArray, kind: RowKind,
+    slower: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:  # fmt: skip
+    """Outputs (N, outputs) by machine code; of rows that it hands over, from their whole rows."""
+    found = code.where_covered(given)
+    left = np.flatnonzero(found[:, 0] != 1.0)
+    if len(left):
+        many, rows = given.ndim > 1, np.atleast_2d(given)[left]
+        whole = mechanism.solver.fallback(kind, rows if many else given, left if many else None)
+        found[left] = slower(rows, np.atleast_2d(whole))
+    return found
 
 
 def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
@@ -172,11 +188,12 @@ def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
 
 
 def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> None:
+    if (found[:, 0] == 1.0).all() and np.isfinite(found).all():
+        return
     wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
-    if len(wrong):
-        pose = pose_text(mechanism, np.atleast_2d(given)[wrong[0]])
-        error = SingularityError(f'too near a singularity for derivatives at {pose}')
-        raise in_row(error, int(wrong[0]), given.ndim > 1)
+    pose = pose_text(mechanism, np.atleast_2d(given)[wrong[0]])
+    error = SingularityError(f'too near a singularity for derivatives at {pose}')
+    raise in_row(error, int(wrong[0]), given.ndim > 1)
 
 
 # The best efforts for a goal
@@ -186,12 +203,14 @@ def _of_best(
     mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Values and derivatives of efforts, and of contacts' multipliers, for all rows."""
-    _, weights = goal_weights(goal)
     kind = mechanism.solver.distribution(goal, friction)
-    effort = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
-    code = mechanism.kernels.best_derivatives(weights, friction, mechanism.contact_rows.tolist())
-    known = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
-    found = np.atleast_2d(_outputs(code, np.concatenate([given, effort.q, *known], axis=-1)))
+
+    def at_best(rows: FloatArray, whole: FloatArray) -> FloatArray:
+        effort = Effort(mechanism, rows, whole, kind.slices)
+        best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
+        return _outputs(kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1))
+
+    found = _with_handed_over(mechanism, kind.derivatives, given, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
     first = 1 + len(names)
     _check_smooth(mechanism, given, found[:, 1:first], names)
@@ -206,15 +225,14 @@ def _check_smooth(
     mechanism: Evaluator, given: FloatArray, margins: FloatArray, names: Sequence[str]
 ) -> None:
     """Refuse rows with friction that has no derivative."""
-    wrong = np.argwhere(~(margins > 0.0))
-    if len(wrong):
-        row, place = wrong[0]
-        pose = pose_text(mechanism, np.atleast_2d(given)[row])
-        error = SingularityError(
-            f'friction has no derivative at {pose}: {names[place]} is at rest, or nothing presses '
-            'there'
-        )
-        raise in_row(error, int(row), given.ndim > 1)
+    if (margins > 0.0).all():
+        return
+    row, place = np.argwhere(~(margins > 0.0))[0]
+    pose = pose_text(mechanism, np.atleast_2d(given)[row])
+    error = SingularityError(
+        f'friction has no derivative at {pose}: {names[place]} is at rest, or nothing presses there'
+    )
+    raise in_row(error, int(row), given.ndim > 1)
 
 
 def _signs(mechanism: Evaluator, effort: Effort, friction: bool) -> FloatArray:

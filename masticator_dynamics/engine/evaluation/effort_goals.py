@@ -15,6 +15,7 @@ from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
+from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import ActuationError, InputError
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class GoalKind(RowKind):
         super().__init__(code, model.slices, fallback)
         self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
         self._kernels, self._choice = kernels, (goals, friction)
+        self._contact_rows = model.contact_rows.tolist()
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {
             'optimality': 1, 'friction': actuated, 'contact_friction': 3 * contacts,
@@ -161,6 +163,16 @@ class GoalKind(RowKind):
         }  # fmt: skip
         self.slices |= consecutive(lengths, self.slices['tangent'].stop)
         assert self.slices['shortfall'].stop == self.width
+
+    @functools.cached_property
+    def derivatives(self) -> Code:
+        """See :meth:`Kernels.best_derivatives`."""
+        return self._kernels.best_derivatives(*self._choice, self._contact_rows)
+
+    @functools.cached_property
+    def derivatives_at_best(self) -> RowCode:
+        """See :meth:`Kernels.derivatives_at_best`."""
+        return self._kernels.derivatives_at_best(*self._choice, self._contact_rows)
 
     @functools.cached_property
     def tables(self) -> Tables:

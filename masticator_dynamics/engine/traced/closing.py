@@ -24,6 +24,7 @@ from masticator_dynamics.engine.traced.numbers import (
     absolute,
     greater,
     is_known,
+    lane_pack,
     per_lane,
     reciprocal,
     select,
@@ -110,7 +111,7 @@ class Closing:
         """
         if not self.stage.blocks:
             return
-        self.put([positions[joint.joints[0]] for joint in self.stage.unknowns])
+        self.put([lane_pack([positions[j] for j in joint.joints]) for joint in self.stage.unknowns])
         determinant = self._measure()
         if isinstance(determinant, Number):
             self.conditions.append(self._regular(determinant, REGULAR))

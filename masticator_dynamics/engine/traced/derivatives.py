@@ -35,7 +35,7 @@ from masticator_dynamics.engine.traced.friction import (
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.load_cases import LoadCases, bearing_forces
 from masticator_dynamics.engine.traced.matrices import solve_triangle
-from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pick
+from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pack, lane_pick
 from masticator_dynamics.engine.traced.sign_pattern import (
     PatternGoal,
     SignPattern,
@@ -274,6 +274,16 @@ def gradient(run: InverseDynamics, weights: Sequence[Any], inputs: Sequence[int]
     return [run.valid(), *reverse(total, inputs, _closed_by_parameters(run, inputs)[0])]
 
 
+def best_efforts(
+    run: InverseDynamics, goals: Mapping[str, float], friction: bool, inputs: int,
+    rows: Sequence[int],
+) -> list[Scalar]:  # fmt: skip
+    """:meth:`BestEfforts.outputs` at the best efforts, which are found first."""
+    best = Distribution(run, goals, friction)
+    amounts = vec.subtract(best.efforts(), best.joint_friction())
+    return BestEfforts(run, goals, friction, amounts, best.signs()).outputs(inputs, rows)
+
+
 class BestEfforts:
     """The best efforts for a goal with their derivatives, where these efforts are known.
 
@@ -299,18 +309,24 @@ class BestEfforts:
         signs: Sequence[Any],
     ):
         self._run, self._signs = run, signs
-        self._amounts = [amounts[m.joint.actuator[0]] for m in run.forces.motors]
+        motors = run.forces.motors
+        self._amounts = [lane_pack([amounts[i] for i in m.joint.actuator]) for m in motors]
         self._held: list[Any] = []
         self._found = Distribution(run, goals, friction, best=self._stepped)
 
     def _stepped(self, cases: LoadCases, goal: PatternGoal, conditions: list[Any], *_: bool) -> Any:
         pattern = SignPattern(Terms.of(cases, goal), self._signs)
-        self._held = [vec.dot(case.efforts, self._amounts) for case in cases.free]
+        inner = self._run.forces.inner
+        self._held = [inner(case.efforts, self._amounts) for case in cases.free]
         step, _ = pattern.newton(self._held)
-        allowed = OPTIMAL * vec.dot(self._amounts, self._amounts) + SMALL
+        allowed = OPTIMAL * inner(self._amounts, self._amounts) + SMALL
         conditions.append(allowed - vec.dot(step, step))
         free = vec.subtract(self._held, step)
         return free, pattern.contacts(free), 0.0
+
+    def outputs(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
+        """Whether it is valid, :meth:`smooth` and :meth:`values`."""
+        return [self._run.valid(), *self.smooth(), *self.values(inputs, rows)]
 
     def smooth(self) -> list[Any]:
         """See :meth:`Distribution.smooth`."""

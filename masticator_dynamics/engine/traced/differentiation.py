@@ -25,6 +25,7 @@ from masticator_dynamics.engine.traced.numbers import (
     is_known,
     lane_pick,
     lane_sum,
+    lesser,
     reachable,
     select,
     sign_of,
@@ -125,7 +126,7 @@ def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, 
     def on(i: int) -> Iterable[int]:
         if i in closed:
             return ()
-        return implicit[i][0] if i in implicit else arguments(graph.nodes[i])
+        return implicit[i][0] if i in implicit else _smooth_arguments(graph.nodes[i])
 
     for i in reachable(graph, outputs, on):
         node = graph.nodes[i]
@@ -136,10 +137,25 @@ def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, 
         elif node[0] in _LEAVES or node[0] in _STEPS:
             slopes[i] = 1.0 if node == ('input', k) else 0.0
         else:
-            parts = [slopes[j] for j in arguments(node)]
+            parts = [slopes[j] for j in _smooth_arguments(node)]
             known = all(is_known(part, 0.0) for part in parts)
             slopes[i] = 0.0 if known else _chain(graph, i, parts)
     return slopes
+
+
+def _smooth_arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
+    """Arguments of a node with which it changes: what only decides between others is none."""
+    return node[2:] if node[0] == 'select' else arguments(node)
+
+
+def _of_least(x: Scalar, slope: Scalar, count: int) -> Any:
+    """Derivative of the smallest of a number's lanes: that lane's, the first of equal ones."""
+    least, found = lane_pick(x, 0), lane_pick(slope, 0)
+    for lane in range(1, count):
+        other = lane_pick(x, lane)
+        found = select(least - other, lane_pick(slope, lane), found)
+        least = lesser(least, other)
+    return found
 
 
 def _operands(graph: Graph, i: int) -> list[Any]:
@@ -175,9 +191,11 @@ def _chain(graph: Graph, i: int, parts: list[Any]) -> Any:
         case 'abs':
             return parts[0] * sign_of(at[0])
         case 'select':
-            return select(at[0], parts[1], parts[2])
+            return select(at[0], *parts)
         case 'sum':
             return lane_sum(parts[0], graph.lanes[node[1]])
+        case 'least':
+            return _of_least(at[0], parts[0], graph.lanes[node[1]])
         case 'pick':
             return lane_pick(parts[0], -1 - node[2])
     raise NotImplementedError(f'derivative of {node[0]!r}')

@@ -53,7 +53,7 @@ class Evaluation:
     share : bool
         Put limbs of the same kind into SIMD lanes.
     positions : sequence, optional
-        Of all joints, if the loops are already closed; then limbs must not share lanes.
+        Of all joints, if the loops are already closed.
     """
 
     def __init__(

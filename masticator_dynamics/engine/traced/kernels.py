@@ -208,30 +208,41 @@ class Kernels:
         outputs = 1 + count * (1 + self.inputs)
         return Code(self, f'derivatives of {kind}', function, outputs)
 
-    @_once
     def best_derivatives(
         self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
-    ) -> RowCode:
+    ) -> Code:
         """The same for the best efforts for a goal, and multipliers of contacts.
 
+        Whether it is valid is followed by :meth:`Distribution.smooth`.
+        """
+        count = self.actuators + len(rows)
+        return Code(
+            self, f'derivatives, {sorted(goals.items())}, friction {friction}',
+            lambda run: _derivatives().best_efforts(run, goals, friction, self.inputs, rows),
+            1 + len(rows) + self.tree + count * (1 + self.inputs),
+        )  # fmt: skip
+
+    def derivatives_at_best(
+        self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
+    ) -> RowCode:
+        """The same where the best efforts are known, for rows that are handed over.
+
         Inputs are followed by positions of all joints, efforts of the actuators less the friction
-        of their joints, and signs of the contacts' multipliers. Whether it is valid is followed by
-        :meth:`Distribution.smooth`.
+        of their joints, and signs of the contacts' multipliers.
         """
         first = self.inputs + self.tree
         last = first + self.actuators
         end = last + len(rows)
 
         def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], False, True, given[end:])
+            run = self.run(given[:first], share, True, given[end:])
             chosen = goals, friction, given[first:last], given[last:end]
             best = _derivatives().BestEfforts(run, *chosen)
-            return [run.valid(), *best.smooth(), *best.values(self.inputs, rows)]
+            return list(best.outputs(self.inputs, rows))
 
-        count = self.actuators + len(rows)
         return RowCode(
-            f'derivatives, {sorted(goals.items())}, friction {friction}',
-            end, 1 + len(rows) + self.tree + count * (1 + self.inputs), function,
+            f'derivatives at the best, {sorted(goals.items())}, friction {friction}',
+            end, self.best_derivatives(goals, friction, rows).outputs, function,
             lambda: self.identity, largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
@@ -349,10 +360,11 @@ class Kernels:
         """
         from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 
-        end, plain = len(given) - self.tree * at_positions, len(given) == self.inputs
+        end = len(given) - self.tree * at_positions
         return InverseDynamics(
             *self.recorded(constants), given[:end], self.driving,
-            share and plain and not self.variable, given[end:] if at_positions else None,
+            share and end == self.inputs and not self.variable,
+            given[end:] if at_positions else None,
         )  # fmt: skip
 
 

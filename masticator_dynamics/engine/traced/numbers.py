@@ -336,6 +336,13 @@ def lane_least(x: Scalar) -> Any:
     return float(x.values.min()) if isinstance(x, Lanes) else x
 
 
+def lane_pack(numbers: Sequence[Scalar]) -> Any:
+    """One number with a lane for each of some."""
+    if len(numbers) == 1:
+        return numbers[0]
+    return total(x * in_lane(i, len(numbers)) for i, x in enumerate(numbers))
+
+
 def largest(numbers: Iterable[Scalar]) -> Any:
     """Largest absolute value over numbers and their lanes, whose count may differ."""
     wide: dict[int, Any] = {}
