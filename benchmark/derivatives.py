@@ -71,7 +71,9 @@ def in_turns(of: dict[str, Callable[[], object]]) -> dict[str, tuple[float, floa
 def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
     """What is timed, all over as many rows."""
     of, columns = mechanism.kernels, states_near_home(mechanism, ROWS).columns()
-    served = np.flatnonzero(of.derivatives(np.hstack(columns))[:, 0] == 1.0)
+    rubbing = mechanism.solver.distribution('torque', True).derivatives
+    rows = np.hstack(columns)
+    served = np.flatnonzero((of.derivatives(rows)[:, 0] == 1.0) & (rubbing(rows)[:, 0] == 1.0))
     if len(served) < ROWS:
         print(f'  left out: {ROWS - len(served)} rows that are handed over', file=sys.stderr)
     columns = [column[np.resize(served, ROWS)] for column in columns]
@@ -86,9 +88,13 @@ def cases(mechanism: Mechanism) -> dict[str, Callable[[], object]]:
     found = {
         'row: torque': one_by_one(of.evaluate, given),
         'row: torque and its Jacobian': one_by_one(of.derivatives, given),
+        'row: with friction, and its Jacobian': one_by_one(rubbing, given),
         'batch: torque': lambda: mechanism.feedforward_batch(*columns).actuated,
         'batch: torque and its Jacobian': lambda: (
             mechanism.feedforward_derivatives_batch(*columns).by_y
+        ),
+        'batch: with friction, and its Jacobian': lambda: (
+            mechanism.feedforward_derivatives_batch(*columns, friction=True).by_y
         ),
         f'batch: regressor, {len(mechanism.parameters())} columns': lambda: mechanism.regressor(
             motion
