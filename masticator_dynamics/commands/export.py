@@ -30,7 +30,14 @@ from masticator_dynamics.mechanism import Mechanism
 @goal_option
 @friction_option
 @click.option('--derivatives', is_flag=True, help='Write derivatives of the efforts, too.')
-def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives: bool) -> None:
+@click.option(
+    '--controller',
+    is_flag=True,
+    help='Write what a controller needs, too: pose from measured joints, mass matrix, limits.',
+)
+def export_c(
+    mechanism: str, folder: str, goal: str, friction: bool, derivatives: bool, controller: bool
+) -> None:
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
@@ -40,7 +47,8 @@ def export_c(mechanism: str, folder: str, goal: str, friction: bool, derivatives
         raise InputError('--output: is empty')
     loaded = Mechanism.load(mechanism)
     check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
-    files = c_files(loaded.description, loaded.structure, goal, friction, derivatives)
+    efforts = loaded.effort_range if controller else None
+    files = c_files(loaded.description, loaded.structure, goal, friction, derivatives, efforts)
     path = pathlib.Path(folder)
     with results_in(path) as work:
         for name, text in files.items():

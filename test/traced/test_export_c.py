@@ -20,6 +20,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.description.data import JointFriction
 from masticator_dynamics.engine.traced import c_files as export_c
+from masticator_dynamics.engine.traced import c_statements
 from masticator_dynamics.errors import InputError
 
 STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Werror')
@@ -128,8 +129,8 @@ def test_long_functions_are_the_same_in_parts(
     n, motors = len(mechanism.independent), len(mechanism.actuated)
     found = []
     for long, part in ((10**6, 1), (200, 30)):
-        monkeypatch.setattr(export_c, 'LONG', long)
-        monkeypatch.setattr(export_c, 'PART', part)
+        monkeypatch.setattr(c_statements, 'LONG', long)
+        monkeypatch.setattr(c_statements, 'PART', part)
         files = export_c.c_files(mechanism.description, mechanism.structure, derivatives=True)
         folder = tmp_path / str(part)
         folder.mkdir()

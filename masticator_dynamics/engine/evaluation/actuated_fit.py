@@ -12,7 +12,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
-from masticator_dynamics.engine.traced.small_functions import least_squares
+from masticator_dynamics.engine.traced.small_functions import least_squares, travels
 from masticator_dynamics.errors import (
     ClosureError,
     InputError,
@@ -144,7 +144,8 @@ class ActuatedFit:
         self._mechanism = mechanism
         self._used = np.ones(len(mechanism.actuated), bool) if used is None else used
         self._actuated = mechanism.actuated_rows[self._used]
-        self._scale = _scales(mechanism)[self._used]
+        joints = mechanism.structure.tree.joints
+        self._scale = np.array(travels(joints[j] for j in self._actuated))
         self._position = as_slice(mechanism.slices['q'].start + mechanism.actuated_rows)
         at_home = mechanism.jacobian_actuated_from_independent(mechanism.home)[self._used]
         self._usual = np.linalg.norm(at_home / self._scale[:, None], axis=0)
@@ -250,14 +251,3 @@ def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
     q = motion.q.copy()
     q[mechanism.actuated_rows] = target
     return mechanism.largest_gap(q)
-
-
-def _scales(mechanism: Evaluator) -> FloatArray:
-    """1 rad for revolute actuators, the travel for prismatic ones: comparable steps."""
-    scales = []
-    for j in mechanism.tree_indices(mechanism.actuated):
-        joint = mechanism.structure.tree.joints[j]
-        travel = joint.upper - joint.lower
-        sliding = travel if np.isfinite(travel) and travel > 0.0 else 1.0
-        scales.append(sliding if joint.type == 'prismatic' else 1.0)
-    return np.array(scales)

@@ -9,120 +9,21 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.c_controller import PRECISE_IN_C, Controller
+from masticator_dynamics.engine.traced.c_statements import CFunction, literal
 from masticator_dynamics.engine.traced.derivatives import BestEfforts, with_derivatives
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
-from masticator_dynamics.engine.traced.numbers import (
-    Graph,
-    Scalar,
-    TooLargeError,
-    arguments,
-    lesser,
-    reachable,
-    slots,
-)
+from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError, lesser
 from masticator_dynamics.errors import InputError
 
-_OPERATORS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
-_FUNCTIONS = {'sqrt': 'sqrt', 'abs': 'fabs', 'round': 'rint', 'copysign': 'copysign'}
-
-
-class Statements(NamedTuple):
-    """The arithmetic of a function.
-
-    Attributes
-    ----------
-    parts : list of str
-        C lines; what a part needs of earlier ones is in the array ``kept``.
-    values : list of str
-        Expressions for what is wanted.
-    kept : int
-        Length of that array.
-    """
-
-    parts: list[str]
-    values: list[str]
-    kept: int
-
-
-def statements(
-    graph: Graph,
-    wanted: Sequence[Scalar],
-    inputs: Sequence[str],
-    comments: Mapping[int, str],
-    split: bool = True,
-) -> Statements:
-    """C that computes numbers.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        Expressions of the graph's inputs.
-    comments : mapping of int to str
-        Comment on the section that begins at a node.
-    split : bool
-        In parts if it is long.
-    """
-    results, pending = [graph.lift(x) for x in wanted], sorted(comments)
-    leaves = ('constant', 'input')
-    needed = [i for i in reachable(graph, results) if graph.nodes[i][0] not in leaves]
-    size = PART if split and len(needed) > LONG else max(len(needed), 1)
-    parts = [needed[first : first + size] for first in range(0, len(needed), size)]
-
-    def on(index: int) -> Iterable[int]:
-        return arguments(graph.nodes[index])
-
-    places, count = slots(graph, parts, on, results) if len(parts) > 1 else ({}, 0)
-    texts = []
-    for part in parts:
-        before = {j for index in part for j in on(index) if j in places} - {*part}
-        lines = [f'  const double t{j} = kept[{places[j]}];' for j in sorted(before)]
-        for index in part:
-            while pending and pending[0] <= index:
-                lines += ['', f'  /* {comments[pending.pop(0)]} */']
-            value = _expression(graph, graph.nodes[index], inputs)
-            lines.append(f'  const double t{index} = {value};')
-            if index in places:
-                lines.append(f'  kept[{places[index]}] = t{index};')
-        texts.append('\n'.join(lines))
-    values = [f'kept[{places[i]}]' if i in places else _operand(graph, i, inputs) for i in results]
-    return Statements(texts, values, count)
-
-
-def _operand(graph: Graph, index: int, inputs: Sequence[str]) -> str:
-    operation, *rest = graph.nodes[index]
-    if operation == 'constant':
-        return literal(rest[0])
-    return inputs[rest[0]] if operation == 'input' else f't{index}'
-
-
-def literal(x: float) -> str:
-    """A number, exactly; in parentheses if negative."""
-    text = repr(float(x))
-    return f'({text})' if text.startswith('-') else text
-
-
-def _expression(graph: Graph, node: tuple[Any, ...], inputs: Sequence[str]) -> str:
-    operation = node[0]
-    parts = [_operand(graph, index, inputs) for index in node[1:]]
-    if operation in _OPERATORS:
-        return f'{parts[0]} {_OPERATORS[operation]} {parts[1]}'
-    if operation == 'neg':
-        return f'-{parts[0]}'
-    if operation == 'select':
-        return f'{parts[0]} > 0.0 ? {parts[1]} : {parts[2]}'
-    return f'{_FUNCTIONS[operation]}({", ".join(parts)})'
-
-
-PRECISE_IN_C = 0.025  # see `Closing.require`; nothing else takes over the rest
-PART, LONG = 1000, 4000  # statements of a part, and of a function that has none
 _WRENCH = ('force x', 'force y', 'force z', 'torque x', 'torque y', 'torque z')
 
 
@@ -132,6 +33,7 @@ def c_files(
     goal: str = 'torque',
     friction: bool = False,
     derivatives: bool = False,
+    effort_range: tuple[FloatArray, FloatArray] | None = None,
 ) -> dict[str, str]:
     """Contents of header, source and example by file name.
 
@@ -143,6 +45,9 @@ def c_files(
         Include friction of contacts and actuated joints.
     derivatives : bool
         A second function, of efforts and their derivatives.
+    effort_range : pair of array, shape (n_u,), optional
+        Lowest and highest effort of each motor: writes what a controller needs, too, see
+        :class:`Controller`, and the forces of contacts.
 
     Raises
     ------
@@ -150,14 +55,28 @@ def c_files(
         If the mechanism is of a kind or size that cannot be exported.
     """
     kinds = [False, True] if derivatives else [False]
+    name = identifier(description.name)
+    of = Controller(name, description, structure, effort_range) if effort_range else None
     try:
-        bodies = [_body(description, structure, goal, friction, kind) for kind in kinds]
+        functions = [
+            _function(name, description, structure, goal, friction, kind, bool(of))
+            for kind in kinds
+        ]
+        further = of.functions() if of else []
     except TooLargeError as error:
         raise InputError(f'{description.name}: too large to be written out: {error}') from None
-    name = identifier(description.name)
+    declared = _DERIVATIVES.format(name=name, upper=name.upper()) if derivatives else ''
+    contacts = [contact.name for contact in description.contacts] if of else []
+    if contacts:
+        declared += _CONTACTS.format(
+            name=name, upper=name.upper(), count=len(contacts), names=', '.join(contacts)
+        )
+    declared += of.header(further) if of else ''
+    source = _source(name, description, [*functions, *further])
+    source += _WITHOUT_CONTACTS.format(name=name, count=len(contacts)) if contacts else ''
     return {
-        f'{name}.h': _header(name, description, structure, _kind(goal, friction), derivatives),
-        f'{name}.c': _source(name, description, bodies),
+        f'{name}.h': _header(name, description, structure, _kind(goal, friction), declared),
+        f'{name}.c': source + (of.source() if of else ''),
         f'{name}_example.c': _example(name, description, structure),
     }
 
@@ -174,14 +93,11 @@ def _kind(goal: str, friction: bool) -> str:
     return f'{least}, {"friction of joints and contacts included" if friction else "frictionless"},'
 
 
-def _body(
-    description: MechanismDescription,
-    structure: Structure,
-    goal: str,
-    friction: bool,
-    derivatives: bool,
-) -> Statements:
-    """Of the efforts, of their derivatives, of the guard and of the ranges."""
+def _function(
+    name: str, description: MechanismDescription, structure: Structure, goal: str, friction: bool,
+    derivatives: bool, forces: bool,
+) -> CFunction:  # fmt: skip
+    """The efforts, and their derivatives or the forces of contacts."""
     largest = MOST_OPERATIONS * (2 if derivatives else 1)
     graph, count = Graph(largest), len(description.independent)
     given = graph.inputs(3 * count + 6)
@@ -190,8 +106,6 @@ def _body(
     )
     for closing in run.closings:
         closing.require(PRECISE_IN_C)
-    names = [f'{part}[{i}]' for part in ('y', 'y_dot', 'y_ddot') for i in range(count)]
-    names += [f'wrench[{i}]' for i in range(6)]
     plain, goals = goal == 'torque' and not friction, {goal: 1.0}
     best = LeastNorm(run) if plain else Distribution(run, goals, friction)
     values, guard = best.efforts(), run.valid()
@@ -203,8 +117,19 @@ def _body(
             at_best = BestEfforts(run, goals, friction, amounts, best.signs())
             values = at_best.values(len(given), [])
             guard = functools.reduce(lesser, at_best.smooth(), run.valid())
-    wanted = [*values, guard, run.within_ranges()]
-    return statements(graph, wanted, names, run.comments)
+    motors, suffix = len(description.actuated), '_derivatives' if derivatives else ''
+    results = {'effort': values[:motors]}
+    if derivatives:
+        results['by_input'] = values[motors:]
+    elif forces and description.contacts:
+        rows = [row for contact in description.contacts for row in structure.rows(contact.name)]
+        multipliers, suffix = best.multipliers(), '_with_contacts'
+        results['contact'] = [multipliers[row] for row in rows]
+    return CFunction(
+        f'{name}_inverse_dynamics{suffix}', graph,
+        {'y': count, 'y_dot': count, 'y_ddot': count, 'wrench': 6}, results, guard,
+        run.within_ranges(), run.comments, {'effort': description.actuated}, suffix,
+    )  # fmt: skip
 
 
 def _joint_lines(description: MechanismDescription, structure: Structure) -> list[str]:
@@ -230,10 +155,9 @@ def _header(
     description: MechanismDescription,
     structure: Structure,
     kind: str,
-    derivatives: bool,
+    further: str,
 ) -> str:
     upper = name.upper()
-    further = _DERIVATIVES.format(name=name, upper=upper) if derivatives else ''
     arrays = '\n'.join(_joint_lines(description, structure))
     return f"""\
 /* Inverse dynamics of {description.name}, generated by masticator export-c.
@@ -286,8 +210,32 @@ int {name}_inverse_dynamics_derivatives(const double *y, const double *y_dot,
 """
 
 
-def _source(name: str, description: MechanismDescription, bodies: Sequence[Statements]) -> str:
-    functions = '\n'.join(_function(name, description, body) for body in bodies)
+_CONTACTS = """
+#define {upper}_CONTACTS {count}
+
+/* The same, with the force of each contact on its body along the normal, N: {names}.
+ * Positive where it pushes.
+ */
+int {name}_inverse_dynamics_with_contacts(
+    const double *y, const double *y_dot, const double *y_ddot, const double *wrench,
+    double *effort, double *contact);
+"""
+
+_WITHOUT_CONTACTS = """
+int {name}_inverse_dynamics(const double *y, const double *y_dot, const double *y_ddot,
+                            const double *wrench, double *effort)
+{{
+  double contact[{count}];
+
+  return {name}_inverse_dynamics_with_contacts(y, y_dot, y_ddot, wrench, effort, contact);
+}}
+"""
+
+
+def _source(name: str, description: MechanismDescription, functions: Sequence[CFunction]) -> str:
+    bodies = [function.body() for function in functions]
+    texts = [function.text(body) for function, body in zip(functions, bodies, strict=True)]
+    text = '\n'.join(texts)
     return f"""\
 /* Inverse dynamics of {description.name}, generated by masticator export-c. See {name}.h.
  *
@@ -298,7 +246,7 @@ def _source(name: str, description: MechanismDescription, bodies: Sequence[State
 
 #include <math.h>
 {_APART if any(body.kept for body in bodies) else ''}
-{functions}"""
+{text}"""
 
 
 # Compilers take minutes for one long function, and put together what is called once.
@@ -308,43 +256,6 @@ _APART = """
 #else
 #define APART
 #endif
-"""
-
-
-def _function(name: str, description: MechanismDescription, body: Statements) -> str:
-    """One function; with more results than efforts, the others are their derivatives."""
-    *values, guard, within = body.values
-    count = len(description.actuated)
-    efforts, slopes = values[:count], values[count:]
-    unused = ''.join(f'  (void){part};\n' for part in ('y', 'y_dot', 'y_ddot', 'wrench'))
-    stores = ''.join(
-        f'  effort[{i}] = {value}; /* {joint} */\n'
-        for i, (value, joint) in enumerate(zip(efforts, description.actuated, strict=True))
-    )
-    stores += ''.join(f'  by_input[{i}] = {value};\n' for i, value in enumerate(slopes))
-    suffix, further = ('_derivatives', ', double *by_input') if slopes else ('', '')
-    given = 'const double *y, const double *y_dot, const double *y_ddot, const double *wrench'
-    text, before = '\n'.join(body.parts), ''
-    if body.kept:
-        before = ''.join(
-            f'static APART void part{suffix}_{i}({given}, double *kept)\n'
-            f'{{\n{unused}  (void)kept;\n{part}\n}}\n\n'
-            for i, part in enumerate(body.parts)
-        )
-        text = f'  double kept[{body.kept}];\n\n' + '\n'.join(
-            f'  part{suffix}_{i}(y, y_dot, y_ddot, wrench, kept);' for i in range(len(body.parts))
-        )
-    return f"""{before}\
-int {name}_inverse_dynamics{suffix}(const double *y, const double *y_dot, const double *y_ddot,
-                            const double *wrench, double *effort{further})
-{{
-{unused}{text}
-
-  if (!({guard} > 0.0)) {{
-    return 1;
-  }}
-{stores}  return {within} > 0.0 ? 0 : 2;
-}}
 """
 
 

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.row_code import RowCode
@@ -51,7 +53,7 @@ def least_squares(rows: int, columns: int) -> RowCode:
     parts = consecutive({'matrix': rows * columns, 'error': rows, 'scale': rows, 'usual': columns})
 
     def function(given: Sequence[Any], share: bool) -> list[Any]:
-        return _fitted(**{name: given[where] for name, where in parts.items()})
+        return fitted(**{name: given[where] for name, where in parts.items()})
 
     return RowCode(
         'least squares', parts['usual'].stop, 1 + columns, function,
@@ -59,9 +61,20 @@ def least_squares(rows: int, columns: int) -> RowCode:
     )  # fmt: skip
 
 
-def _fitted(
+def travels(joints: Iterable[Joint]) -> list[float]:
+    """1 rad for turning joints, the travel for sliding ones, m: what counts as equally far."""
+
+    def travel(joint: Joint) -> float:
+        length = joint.upper - joint.lower if joint.type == 'prismatic' else 1.0
+        return length if math.isfinite(length) and length > 0.0 else 1.0
+
+    return [travel(joint) for joint in joints]
+
+
+def fitted(
     matrix: Sequence[Any], error: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
 ) -> list[Any]:
+    """Outputs of :func:`least_squares`."""
     from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
     from masticator_dynamics.engine.traced.numbers import absolute, greater, select
     from masticator_dynamics.engine.traced.vectors import apply, dot

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from masticator_dynamics.engine.traced.c_files import PRECISE_IN_C, statements
+from masticator_dynamics.engine.traced.c_controller import PRECISE_IN_C
+from masticator_dynamics.engine.traced.c_statements import statements
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError

@@ -1,0 +1,314 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a controller on a robot needs besides the efforts, as C: its pose from measured joints.
+
+Independent coordinates fit the measured actuated joints by Gauss-Newton on the closed mechanism, as
+``evaluation/actuated_fit.py`` does; a step is one recorded function, so that C repeats it only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.c_statements import CFunction, declaration, literal
+from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
+from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
+from masticator_dynamics.engine.traced.numbers import Graph, Scalar, lesser
+from masticator_dynamics.engine.traced.small_functions import fitted, travels
+from masticator_dynamics.engine.traced.vectors import Vector
+
+PRECISE_IN_C = 0.025  # see `Closing.require`; nothing else takes over the rest
+LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; part of its travel when sliding
+CONVERGED = 1e-9  # likewise, of the last step: what is left is about its square
+MOST_STEPS = 50
+
+
+class Controller:
+    """Functions of a mechanism for controllers, as C.
+
+    Parameters
+    ----------
+    name : str
+        Of the mechanism in C.
+    effort_range : pair of array, shape (n_u,)
+        Lowest and highest effort of each motor, N m or N; infinite where there is none.
+    """
+
+    def __init__(
+        self, name: str, description: MechanismDescription, structure: Structure,
+        effort_range: tuple[FloatArray, FloatArray],
+    ):  # fmt: skip
+        self._effort_range = effort_range
+        self._name, self._description, self._structure = name, description, structure
+        self._freedoms, self._motors = len(description.independent), len(description.actuated)
+
+    def functions(self) -> list[CFunction]:
+        """Recorded functions; the first is for the others' use alone."""
+        return [self._approach(), self._rates(), self._actuated(), self._equations()]
+
+    def _run(self, y: Vector, y_dot: Vector, y_ddot: Vector) -> TracedEquationsOfMotion:
+        motion, given = (y, y_dot, y_ddot), [*y, *y_dot, *y_ddot]
+        run = TracedEquationsOfMotion(
+            self._description, self._structure, given, motion, [0.0] * 6, (), False
+        )
+        for closing in run.closings:
+            closing.require(PRECISE_IN_C)
+        return run
+
+    def _fitted(self, run: TracedEquationsOfMotion, errors: Vector) -> tuple[Any, Vector]:
+        """How far a step moves the actuators, -1 where it is undetermined, and the step (n_y,)."""
+        plan, joints = run.plan, self._structure.tree.joints
+        scale = travels(joints[j] for j in plan.actuated)
+        at_home = self._structure.home_tangent(plan.independent)[plan.actuated]
+        usual = [sum((x / s) ** 2 for x, s in zip(column, scale, strict=True)) ** 0.5
+                 for column in at_home.T.tolist()]  # fmt: skip
+        change, *step = fitted(run.of_actuated(run.tangent()), errors, scale, usual)
+        return change, step
+
+    def _function(
+        self, name: str, arrays: dict[str, int], of: tuple[Graph, TracedEquationsOfMotion],
+        results: Mapping[str, Sequence[Any]], guard: Scalar, within: Scalar, static: bool = False,
+    ) -> CFunction:  # fmt: skip
+        graph, run = of
+        comments, part = run.comments, f'_{name}'
+        return CFunction(
+            name, graph, arrays, results, guard, within, comments, part=part, static=static
+        )
+
+    def _approach(self) -> CFunction:
+        """A step towards measured actuated positions."""
+        n, graph = self._freedoms, Graph(MOST_OPERATIONS)
+        given = graph.inputs(n + self._motors)
+        still = [0.0] * n
+        run = self._run(given[:n], still, still)
+        off = vec.subtract(given[n:], run.of_actuated(run.positions()))
+        change, step = self._fitted(run, off)
+        guard = lesser(run.valid(), change + 0.5)
+        return self._function(
+            'approach', {'y': n, 'q': self._motors}, (graph, run),
+            {'step': step, 'change': [change], 'off': off}, guard, 1.0, static=True,
+        )  # fmt: skip
+
+    def _rates(self) -> CFunction:
+        """Independent velocities and accelerations of measured ones."""
+        n, motors, graph = self._freedoms, self._motors, Graph(MOST_OPERATIONS)
+        given = graph.inputs(n + 2 * motors)
+        y, q_dot, q_ddot = given[:n], given[n : n + motors], given[n + motors :]
+        still = [0.0] * n
+        run = self._run(y, still, still)
+        change, y_dot = self._fitted(run, q_dot)
+        moving = self._run(y, y_dot, still)
+        drift = moving.of_actuated(moving.accelerations())
+        _, y_ddot = self._fitted(run, vec.subtract(q_ddot, drift))
+        guard = lesser(moving.valid(), change + 0.5)
+        return self._function(
+            f'{self._name}_rates', {'y': n, 'q_dot': motors, 'q_ddot': motors}, (graph, moving),
+            {'y_dot': y_dot, 'y_ddot': y_ddot}, guard, run.within_ranges(),
+        )  # fmt: skip
+
+    def _actuated(self) -> CFunction:
+        """Actuated positions, their Jacobian and how its change accelerates them."""
+        n, graph = self._freedoms, Graph(MOST_OPERATIONS)
+        given = graph.inputs(2 * n)
+        run = self._run(given[:n], given[n:], [0.0] * n)
+        results = {
+            'q': run.of_actuated(run.positions()),
+            'jacobian': run.of_actuated(run.tangent()),
+            'drift': run.of_actuated(run.accelerations()),
+        }
+        return self._function(
+            f'{self._name}_actuated', {'y': n, 'y_dot': n}, (graph, run), results, run.valid(),
+            run.within_ranges(),
+        )  # fmt: skip
+
+    def _equations(self) -> CFunction:
+        """Mass matrix and bias of the independent coordinates."""
+        n, graph = self._freedoms, Graph(MOST_OPERATIONS)
+        given = graph.inputs(2 * n)
+        run = self._run(given[:n], given[n:], [0.0] * n)
+        results = {'mass': vec.flat(run.mass), 'bias': run.bias()}
+        return self._function(
+            f'{self._name}_equations', {'y': n, 'y_dot': n}, (graph, run), results, run.valid(),
+            run.within_ranges(),
+        )  # fmt: skip
+
+    def header(self, functions: Sequence[CFunction]) -> str:
+        """Declarations and what they mean."""
+        name, upper = self._name, self._name.upper()
+        _, rates, actuated, equations = (declaration(f.name, f.arguments) for f in functions)
+        return _HEADER.format(
+            name=name, upper=upper, rates=rates, actuated=actuated, equations=equations,
+            most=MOST_STEPS,
+        )  # fmt: skip
+
+    def source(self) -> str:
+        """Constants, and functions written out; :meth:`functions` come before."""
+        return _SOURCE.format(
+            name=self._name, upper=self._name.upper(), most=MOST_STEPS, largest=LARGEST_CHANGE,
+            converged=CONVERGED, constants='\n'.join(self._constants()),
+        )  # fmt: skip
+
+    def _constants(self) -> Iterable[str]:
+        description, structure, upper = self._description, self._structure, self._name.upper()
+        groups = {'freedom': description.independent, 'actuator': description.actuated}
+        for group, names in groups.items():
+            of, size = f'{self._name}_{group}', f'{upper}_{group.upper()}S'
+            joints = [structure.tree.joints[structure.index(name)] for name in names]
+            texts = ', '.join(f'"{_escaped(name)}"' for name in names)
+            yield f'const char *const {of}_names[{size}] = {{{texts}}};'
+            for bound in ('lower', 'upper', 'velocity'):
+                yield _array(f'{of}_{bound}', size, [getattr(joint, bound) for joint in joints])
+        for bound, efforts in zip(('lower', 'upper'), self._effort_range, strict=True):
+            yield _array(f'{self._name}_actuator_effort_{bound}', f'{upper}_ACTUATORS', efforts)
+        home = [structure.home[structure.index(name)] for name in description.independent]
+        yield _array(f'{self._name}_home', f'{upper}_FREEDOMS', home)
+
+
+def _array(name: str, size: str, numbers: Iterable[float]) -> str:
+    texts = [('-' if x < 0 else '') + 'HUGE_VAL' if abs(x) == float('inf') else literal(x)
+             for x in numbers]  # fmt: skip
+    return f'const double {name}[{size}] = {{{", ".join(texts)}}};'
+
+
+def _escaped(text: str) -> str:
+    """A text between quotes in C."""
+    return text.replace('\\', '\\\\').replace('"', '\\"')
+
+
+_HEADER = """
+/* For controllers: names, ranges, and the pose that measured joints tell.
+ *
+ * Ranges are those of the joints in the URDF, in m and rad, and of their speeds, per s; HUGE_VAL
+ * stands for none. Efforts are the lowest and highest of the motors, N m or N. All functions
+ * return 0; 1 if nothing counts, and results are left as they were; 2 if a coordinate or motor is
+ * outside its range.
+ */
+extern const char *const {name}_freedom_names[{upper}_FREEDOMS];
+extern const double {name}_freedom_lower[{upper}_FREEDOMS];
+extern const double {name}_freedom_upper[{upper}_FREEDOMS];
+extern const double {name}_freedom_velocity[{upper}_FREEDOMS];
+extern const char *const {name}_actuator_names[{upper}_ACTUATORS];
+extern const double {name}_actuator_lower[{upper}_ACTUATORS];
+extern const double {name}_actuator_upper[{upper}_ACTUATORS];
+extern const double {name}_actuator_velocity[{upper}_ACTUATORS];
+extern const double {name}_actuator_effort_lower[{upper}_ACTUATORS];
+extern const double {name}_actuator_effort_upper[{upper}_ACTUATORS];
+extern const double {name}_home[{upper}_FREEDOMS];
+
+/* A motion, and how it fits what was measured. It belongs to the caller, who keeps it for the next
+ * search, which begins there: all zeros but y = {name}_home at first.
+ */
+typedef struct {{
+  double y[{upper}_FREEDOMS];      /* independent positions */
+  double y_dot[{upper}_FREEDOMS];  /* per s */
+  double y_ddot[{upper}_FREEDOMS]; /* per s^2 */
+  double off[{upper}_ACTUATORS];   /* measured positions less those of the closed mechanism */
+  double residual;                 /* largest amount of these, rad or m */
+  int steps;                       /* of the search, each as long as a kinematic evaluation */
+}} {name}_motion;
+
+/* The motion whose actuated joints fit measured positions q, velocities q_dot and accelerations
+ * q_ddot best, by least squares: encoders of redundant motors never quite agree. The caller decides
+ * how large a residual is accepted. The search stays on home's branch, begins once more at home if
+ * it cannot at motion->y, and takes {most} steps at most.
+ *
+ * Returns 1, with the motion as it was, if no pose fits, the motors do not determine it there, or a
+ * number is not finite.
+ */
+int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
+    {name}_motion *motion);
+
+/* The efforts of that motion, {name}_fit and {name}_inverse_dynamics
+ * in one. Returns 1, with motion and efforts as they were, if either does. */
+int {name}_measured(const double *q, const double *q_dot, const double *q_ddot,
+    const double *wrench, {name}_motion *motion, double *effort);
+
+/* Velocities and accelerations of the independent coordinates at a pose, by least squares. */
+{rates};
+
+/* Actuated positions q at a pose. Their velocities are jacobian y_dot, their accelerations
+ * jacobian y_ddot + drift; jacobian[{upper}_FREEDOMS * i + k] is that of motor i by
+ * coordinate k. */
+{actuated};
+
+/* Equations of motion, mass y_ddot + bias = generalised forces of motors and environment: mass
+ * matrix of the independent coordinates, row by row, rotors included; bias with gravity and
+ * springs, without friction. */
+{equations};
+"""
+
+_SOURCE = """
+{constants}
+
+#define MOST_STEPS {most}
+#define LARGEST_CHANGE {largest} /* of a motor in a step, rad or part of its travel */
+#define CONVERGED {converged} /* what is left after a step is about its square */
+
+int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
+    {name}_motion *motion)
+{{
+  {name}_motion at = *motion;
+  double step[{upper}_FREEDOMS], next[{upper}_FREEDOMS], change[1];
+  double part;
+  int i, within, home = 0;
+
+  at.steps = 1;
+  while (approach(at.y, q, step, change, at.off) != 0) {{
+    if (home++) {{ /* there, too */
+      return 1;
+    }}
+    for (i = 0; i < {upper}_FREEDOMS; ++i) {{
+      at.y[i] = {name}_home[i];
+    }}
+  }}
+  while (change[0] > CONVERGED) {{
+    part = change[0] > LARGEST_CHANGE ? LARGEST_CHANGE / change[0] : 1.0;
+    for (;; part *= 0.5) {{
+      if (++at.steps > MOST_STEPS) {{
+        return 1;
+      }}
+      for (i = 0; i < {upper}_FREEDOMS; ++i) {{
+        next[i] = at.y[i] + part * step[i];
+      }}
+      if (approach(next, q, step, change, at.off) == 0) {{
+        break;
+      }}
+    }}
+    for (i = 0; i < {upper}_FREEDOMS; ++i) {{
+      at.y[i] = next[i];
+    }}
+  }}
+  at.residual = 0.0;
+  for (i = 0; i < {upper}_FREEDOMS; ++i) {{
+    at.y[i] += step[i];
+  }}
+  for (i = 0; i < {upper}_ACTUATORS; ++i) {{
+    at.residual = fabs(at.off[i]) > at.residual ? fabs(at.off[i]) : at.residual;
+  }}
+  within = {name}_rates(at.y, q_dot, q_ddot, at.y_dot, at.y_ddot);
+  if (within != 1) {{
+    *motion = at;
+  }}
+  return within;
+}}
+
+int {name}_measured(const double *q, const double *q_dot, const double *q_ddot,
+    const double *wrench, {name}_motion *motion, double *effort)
+{{
+  {name}_motion at = *motion;
+  int status = {name}_fit(q, q_dot, q_ddot, &at);
+
+  if (status != 1) {{
+    status = {name}_inverse_dynamics(at.y, at.y_dot, at.y_ddot, wrench, effort);
+  }}
+  if (status != 1) {{
+    *motion = at;
+  }}
+  return status;
+}}
+"""
