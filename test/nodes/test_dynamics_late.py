@@ -98,15 +98,18 @@ def test_one_that_cannot_catch_up_is_told_what_it_would_take(at_home, mechanism)
 
 
 def test_the_first_trajectory_does_not_wait_for_the_process_that_checks_it(ros_domain, mechanism):
-    """The process is ready before the node says that it is active."""
-    node, client = NodeProcess(namespace='first', wait=False), Client(namespace='first')
+    """The process is ready before anybody can see that the node is active."""
+    client = Client(namespace='first')
+    node = NodeProcess(namespace='first')
     try:
-        client.connect()  # it publishes as soon as it is active
-        assert client.status('trajectory')[2]['process that checks them'] == 'ready'
-        begin = client.now()
-        client.send(mechanism.independent, [0.5, 1.0], [(0.0, 0.0, 0.0, 0.05), mechanism.home.y])
-        wait_for(lambda: client.trajectories, 'an answer')
-        assert client.now() - begin < 1000 * MS
+        wait_for(lambda: client.status('trajectory'), 'diagnostics')
+        for report in client.reports():
+            values = {status.name.partition(': ')[2]: status for status in report.status}
+            if values['cycle'].message == 'active':
+                states = {entry.key: entry.value for entry in values['trajectory'].values}
+                assert states['process that checks them'] == 'ready'
+        client.connect()
+        client.finish(client.follow(mechanism.independent, [0.2], [mechanism.home.y]))
         assert not node.log('waits: the process')
     finally:
         client.close()
