@@ -296,7 +296,13 @@ def prepare(
         path, ramp = with_rest_ramp(
             path_from_state(at_stamp, points.times, *points.rows, names=mechanism.independent)
         )
-        samples = check(path)
+        try:
+            samples = check(path)
+        except MasticatorError as error:
+            if not late:
+                raise
+            text = f'late by {late:.3g} s, and even in time it would have been refused: {error}'
+            raise type(error)(text) from None
         if late > 0.0:
             path, samples, at = join(
                 mechanism, path, samples, at_start, late, end, late_scale, check
