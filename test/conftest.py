@@ -27,7 +27,7 @@ COMPUTING = {
     ),
     'nodes': (
         'added_effort cycle cycle_limits estimator_set executed_motion goal_watch instant '
-        'joint_state_input launch rejections robot_launch security_policy'
+        'joint_state_input launch never_faster rejections robot_launch security_policy'
     ),
 }
 # Files in them that wait more than they work and bear neighbours.

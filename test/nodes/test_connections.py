@@ -116,6 +116,26 @@ def test_what_one_of_two_subscriptions_receives_is_received(ros_domain):
         settled(mine, OK)
 
 
+@pytest.mark.parametrize('names', [('first', 'second'), ('state_publisher', 'state_publisher')])
+def test_two_descriptions_of_a_robot_are_told(ros_domain, names):
+    """The controller manager may load the one that is not meant, and efforts then go nowhere."""
+    latched = qos(durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    with (
+        a_node('mine', 'wired') as mine,
+        a_node(names[0], 'wired') as first,
+        a_node(names[1]) as second,
+    ):
+        mine.create_publisher(String, 'words', RELIABLE)
+        first.create_publisher(String, 'robot_description', latched)
+        second.create_publisher(String, '/robot_description', latched)  # of another robot
+        settled(mine, OK)
+        publisher = second.create_publisher(String, '/wired/robot_description', latched)
+        text = f'/wired/robot_description is published by /{names[1]} and /wired/{names[0]}: '
+        settled(mine, ERROR, text)
+        second.destroy_publisher(publisher)
+        settled(mine, OK)
+
+
 def test_another_type_on_a_topic_is_told(ros_domain):
     with a_node('mine') as mine, a_node('stranger') as stranger:
         mine.create_subscription(String, 'words', print, 10)

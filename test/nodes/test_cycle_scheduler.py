@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from masticator_dynamics.ros.dynamics import cycle_scheduler
@@ -39,8 +40,9 @@ class Run:
         self.slow_rest = 0  # ms
         self.stalls = {}  # ms by cycle, or what it raises
         self.scheduler = CycleScheduler(
-            100.0, self.clock, self.cycle, self.rest, self.jumps.append, print, self.errors.append
-        )
+            100.0, self.clock, self.cycle, self.rest, self.jumps.append, print, self.errors.append,
+            lambda: self.clock.time,
+        )  # fmt: skip
         self.scheduler.simulated = True
 
     def cycle(self, due):
@@ -235,6 +237,85 @@ def test_a_clock_that_is_set_during_a_stall():
     clocks.run(20)
     assert len(clocks.jumps) == 1 and abs(clocks.jumps[0] + 7000 * MS) < 2 * MS
     assert len(clocks.stalls) >= 1 and abs(clocks.stalls[0][1] - 3.0) < 1.0
+
+
+class Simulation:
+    """A 500 Hz scheduler on a clock that a simulation advances by steps (ms), as fast as it runs.
+
+    The clock is as fast as a steady one, and so that the scheduler waits for every step.
+    """
+
+    def __init__(self, steps, speed=1.0):
+        self.time = self.steady = 5_000_000 * MS
+        self._steps, self._speed, self._after = iter(steps), speed, 0.0
+        self.due, self.jumps, self.stalls, self.over = [], [], [], threading.Event()
+        self.scheduler = CycleScheduler(
+            500.0, lambda: self.time, self.due.append, nothing, self.jumps.append,
+            lambda *stall: self.stalls.append(stall), print, lambda: self.steady,
+        )  # fmt: skip
+        self.scheduler.simulated = True
+
+    def sleep(self, seconds):
+        """What the scheduler does between two looks: half a millisecond passes."""
+        self.steady += round(seconds * 1e9)
+        self._after -= seconds * 1e3 * self._speed
+        if self._after > 0.0:
+            return
+        step = next(self._steps, None)
+        if step is None:
+            self.over.set()
+            self.scheduler.ended.wait(60.0)
+        else:
+            advance, self._after = step if isinstance(step, tuple) else (step, step)
+            self.time += round(advance * MS)
+
+    def perf_counter(self):
+        return self.steady * 1e-9
+
+    def run(self, monkeypatch):
+        monkeypatch.setattr(cycle_scheduler, 'time', self)
+        self.scheduler.start()
+        assert self.over.wait(60.0)
+        self.scheduler.stop()
+        return self
+
+
+USUAL = [1.0, 4.0, 20.0, 50.0]  # ms between two messages of a simulated clock
+
+
+@pytest.mark.parametrize('usual', USUAL)
+@pytest.mark.parametrize('jump', [180.0, 500.0, 990.0, 5000.0, -30.0, -400.0, -5000.0])
+def test_a_simulated_clock_that_is_set_by_any_step_is_told(monkeypatch, usual, jump):
+    """A motion then goes on from where it was, as for a step of seconds."""
+    run = Simulation([usual] * 60 + [(jump, usual)] + [usual] * 60).run(monkeypatch)
+    assert len(run.jumps) == 1 and abs(run.jumps[0] / MS - jump) <= usual + 2.0
+    assert run.scheduler.counts.skipped == 0
+    steps = np.diff(run.due) // MS
+    assert set(np.delete(steps, np.argmax(np.abs(steps)))) == {2}
+
+
+@pytest.mark.parametrize('usual', USUAL)
+@pytest.mark.parametrize('speed', [0.1, 1.0, 20.0])
+def test_a_simulated_clock_that_runs_at_any_speed_was_not_set(monkeypatch, usual, speed):
+    """In steps of any size, with messages that are lost and pauses."""
+    lost = [2.0 * usual if k % 7 == 3 else usual for k in range(100)]
+    steps = [*lost, (usual, 3000.0 * speed), *lost]
+    run = Simulation(steps, speed).run(monkeypatch)
+    assert not run.jumps and not run.stalls and run.scheduler.counts.skipped == 0
+    assert set(np.diff(run.due) // MS) == {2}
+
+
+@pytest.mark.parametrize('silence', [20.0, 60.0, 90.0])
+def test_a_simulated_clock_that_is_not_heard_for_a_moment_was_not_set(monkeypatch, silence):
+    """The thread that takes its messages was busy."""
+    steps = [*[1.0] * 60, (1.0, silence), silence, *[1.0] * 60]
+    run = Simulation(steps).run(monkeypatch)
+    assert not run.jumps and set(np.diff(run.due) // MS) == {2}
+
+
+def test_a_simulation_that_becomes_faster_is_followed_after_a_few_jumps(monkeypatch):
+    run = Simulation([*[2.0] * 60, *[(100.0, 2.0)] * 60]).run(monkeypatch)
+    assert 1 <= len(run.jumps) <= 3
 
 
 class LateSleeper:

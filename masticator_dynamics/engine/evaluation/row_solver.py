@@ -22,7 +22,9 @@ from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.reference import Reference
 
-_TOGETHER = 32  # rows, milliseconds each: an error does not wait for all the rows after it
+# Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. One at
+# first, then twice as many each time.
+_TOGETHER = 32
 
 
 class RowSolver:
@@ -134,10 +136,12 @@ class RowSolver:
             return self._checked(self.unchecked(kind, given[None], q)[0], given, numbers)
         numbers = np.arange(len(given)) if numbers is None else numbers
         rows = np.empty((len(given), kind.width))
-        for first in range(0, len(given), _TOGETHER):
-            part = slice(first, first + _TOGETHER)
+        first, count = 0, 1
+        while first < len(given):
+            part = slice(first, first + count)
             found = self.unchecked(kind, given[part])
             rows[part] = self._checked(found, given[part], numbers[part])
+            first, count = first + count, min(2 * count, _TOGETHER)
         return rows
 
     def unchecked(

@@ -17,6 +17,7 @@ from rclpy.qos import LivelinessPolicy, QoSProfile, qos_check_compatible
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN, Status, shortened
 
 _SHARED = {'/diagnostics', '/parameter_events', '/rosout', '/tf', '/tf_static'}
+_DESCRIPTION = 'robot_description'  # a topic that nodes around this one take the robot from
 _EVERY = 0.15  # s; a look holds Python's lock for as long as a cycle takes
 _UNKNOWN = '_NODE_NAME_UNKNOWN_'  # what the middleware calls a node that it has not heard of yet
 
@@ -32,7 +33,8 @@ class Connections:
     """Looks who else is connected to the topics of a node, one topic at a time.
 
     A second publisher on a topic that the node publishes is a mistake, and so is an end that
-    receives or reaches nothing because its quality of service or its type does not fit.
+    receives or reaches nothing because its quality of service or its type does not fit. So are two
+    publishers of ``robot_description``: ros2_control takes whichever robot comes first.
     """
 
     def __init__(self, node: Node):
@@ -49,6 +51,7 @@ class Connections:
             ends = _by_topic(self._node)
             if not ends:
                 return
+            ends.setdefault(self._node.resolve_topic_name(_DESCRIPTION), ([], []))
             self._turn = (self._turn + 1) % len(ends)
             topic = sorted(ends)[self._turn]
             found = tuple(_findings(self._node, topic, *ends[topic]))
@@ -95,6 +98,10 @@ def _findings(
         for end in theirs:
             if why := _mismatch([(end, mine) for mine in subscriptions], end):
                 yield ConnectionFinding(ERROR, f'{topic} is not received from {_name(end)}: {why}')
+    if len(theirs) > 1 and topic == node.resolve_topic_name(_DESCRIPTION):
+        names = ' and '.join(sorted(map(_name, theirs)))
+        text = f'{topic} is published by {names}: the controller manager may have the other robot'
+        yield ConnectionFinding(ERROR, text)
     for mine in publishers[:1]:
         for end in node.get_subscriptions_info_by_topic(topic):
             if why := _mismatch([(mine, end)], end):

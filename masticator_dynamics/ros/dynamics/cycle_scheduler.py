@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.real_time import Longest, Window
+from masticator_dynamics.ros.dynamics.simulated_clock import SimulatedClock
 
 _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue
-_JUMP = 1.0  # s; a larger step of a simulated clock means that it was set
 _POLL = 0.0005  # s; how often a simulated clock is read
 # A processor that sleeps takes its time to wake: the thread wakes before a cycle is due, by as much
 # as it is seldom late, and waits for the rest without sleeping.
@@ -108,6 +108,7 @@ class CycleScheduler(real_time.Worker):
         self._early = 0.0  # ns before a cycle is due
         self._due = 0  # of the latest cycle
         self._difference: int | None = None  # ns, between the two clocks
+        self._clock = SimulatedClock(self.period)
 
     def sleep_until_quiet(self) -> None:
         """Sleep until a quarter of a period after a cycle was due.
@@ -118,25 +119,25 @@ class CycleScheduler(real_time.Worker):
             time.sleep((self._due + self.period // 4 - self._now()) % self.period * 1e-9)
 
     def _run(self) -> None:
-        self._difference, due = None, 0
+        self._difference, self._clock, due = None, SimulatedClock(self.period), 0
         while not self.ended.is_set():
             now = self._wait_until(due)
             if self.ended.is_set():
                 return
             due = due or now
-            step = self._step(now - due)
+            step = self._step(now, due)
             if step:
                 due, now = due + step, self._now()
             due = self._after_stall(due, now - due)
             self._run_cycle(due)
             due += self.period
 
-    def _step(self, late: int) -> int:
-        """By how much the clock was set, ns, given by how much a cycle is late, ns."""
+    def _step(self, now: int, due: int) -> int:
+        """By how much the clock was set, ns, given what it shows and when a cycle is due, ns."""
         if not self.simulated:
             step = self._set_by()
-        else:  # it may run at any speed: a small step does not count
-            step = late if abs(late) > _JUMP * 1e9 else 0
+        else:  # it may run at any speed: by how much more than usual, nobody knows
+            step = now - due if self._clock.was_set(now, self._steady()) else 0
         if step:
             self._jumped(step)
             self.counts.jumps += 1
@@ -194,12 +195,13 @@ class CycleScheduler(real_time.Worker):
 
     def _wait_until(self, due: int) -> int:
         """Sleep until a time, or until the clock is set back; returns the time on waking."""
-        earliest = _JUMP * 1e9 if self.simulated else self.period + _SMALLEST
+        earliest = self.period + (self._clock.few if self.simulated else _SMALLEST)
         while True:
             now = self._now()
             if self.ended.is_set() or (now > 0 and not 0 < due - now <= earliest):
                 return now
             if self.simulated or now == 0:
+                self._clock.look(self._steady())
                 time.sleep(_POLL)
             elif due - now > self._early:
                 wanted = due - self._early

@@ -43,6 +43,7 @@ from masticator_dynamics.ros.dynamics.trajectory_checks import (
 _START = 600.0  # s; code may have to be compiled
 _PATIENCE, _TIMES = 10.0, 40.0  # s, and of the expected duration, after which it is stuck
 _READING = 2e-6  # s for each byte of a message, on a slow computer
+_GLANCE = 0.05  # s between two looks at whether it works
 _PAUSE = 5.0  # s between two starts of a process that does not get as far as to work
 
 
@@ -138,6 +139,30 @@ class Preparer:
         limit = _PATIENCE + _TIMES * expected
         answer: PreparedTrajectory = self._ask(limit, 'prepare', *arguments)
         return answer
+
+    def start_up(self) -> None:
+        """Wait until the process works, before another thread asks it.
+
+        Raises
+        ------
+        PreparationError
+            If it ends instead.
+        """
+        self._wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Wait until the process works, while another thread looks after it.
+
+        Raises
+        ------
+        PreparationError
+            If it ends instead, or this process is told to end.
+        """
+        failures = self.failures
+        while self.state != 'ready':
+            if self.failures > failures or interrupt.requested():
+                raise PreparationError(self.failure or 'the node ends')
+            time.sleep(_GLANCE)
 
     def look(self) -> None:
         """Notice what has become of the process while nothing is asked of it."""

@@ -21,6 +21,7 @@ from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchInput
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
+from masticator_dynamics.ros.dynamics.preparation_process import Preparer
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajectory
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
@@ -69,7 +70,13 @@ class DynamicsRuntime:
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
         )  # fmt: skip
-        self._warm_up()  # before there are threads: it may fail
+        with contextlib.ExitStack() as failed:  # before there are threads
+            # It loads its code while this process does.
+            preparer = Preparer(mechanism.description, settings, node.get_logger().error)
+            failed.callback(preparer.close)
+            self._warm_up()
+            preparer.start_up()
+            failed.pop_all()
         self.trajectory_input = TrajectoryInput(
             node,
             mechanism,
@@ -77,6 +84,7 @@ class DynamicsRuntime:
             lambda: self._settings,
             self.now,
             self._trajectory_accepted,
+            preparer,
         )
         prefix = settings.frame_prefix
         self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
@@ -114,6 +122,7 @@ class DynamicsRuntime:
 
     def activate(self) -> str:
         """Start the control cycle."""
+        self.trajectory_input.preparer.wait_until_ready()  # it may have failed since
         # This thread may hold Python's lock when the cycle needs it.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value

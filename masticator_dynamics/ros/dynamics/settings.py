@@ -61,6 +61,13 @@ class DynamicsSettings(NodeSettings):
         interval=(0.1, 86400.0),
         read_only=False,
     )
+    late_scale: float = parameter(
+        1.0,
+        'How many times its own largest velocity and acceleration, joint by joint, a trajectory '
+        'that comes late may take to be joined.',
+        interval=(1.0, 100.0),
+        read_only=False,
+    )
     publish_joint_states: bool = parameter(
         True,
         "Publish all joints; switch off when a robot's measured states are completed instead.",

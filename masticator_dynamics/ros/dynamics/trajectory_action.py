@@ -40,10 +40,10 @@ from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.common.guard import guard_of
 from masticator_dynamics.ros.dynamics.cycle import Piece
+from masticator_dynamics.ros.dynamics.late_joining import PastError
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointMotion,
     JointsError,
-    PastError,
     PreparedTrajectory,
     read_points,
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import array
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,13 +17,12 @@ from rclpy.time import Time
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
-from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.limits.ranges import refuse_outside
-from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
+from masticator_dynamics.motion import path_from_state, with_rest_ramp
+from masticator_dynamics.ros.dynamics.checked_motion import Samples, checked, expected_samples
 from masticator_dynamics.ros.dynamics.cycle import Piece, State
+from masticator_dynamics.ros.dynamics.late_joining import join, refuse_over
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
 _SECOND = 1_000_000_000  # ns
@@ -191,13 +191,6 @@ def _rates(mechanism: Mechanism, given: FloatArray, known: FloatArray) -> FloatA
 
 
 LONGEST = 600.0  # s; a longer one is more likely a wrong unit than a motion
-_MESSAGE_STEP = 0.020  # s; crank-space interpolation over longer gaps opens the loops
-_CHECK_STEP = 0.005  # s
-_JOIN = 0.050  # s; a late message is joined no sooner than this after the start
-
-
-class PastError(InputError):
-    """A trajectory is over before it can begin."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,12 +230,18 @@ class PreparedTrajectory:
         a serialised JointTrajectory.
     joints : JointMotion or None
         At the same times, where wanted.
+    late : float
+        By how much it begins after its stamp, s.
+    left_out : int
+        Points that are over when it has joined the motion that was meant.
     """
 
     piece: Piece
     ramp: float
     message: bytes
     joints: JointMotion | None
+    late: float = 0.0
+    left_out: int = 0
 
 
 def prepare(
@@ -254,10 +253,8 @@ def prepare(
     start: int,
     effort_limit_scale: float,
     sampled: bool = True,
-    *,
-    goal: Goal = 'torque',
-    friction: bool = False,
-    limits: bool = False,
+    late_scale: float = 1.0,
+    **options: Any,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 
@@ -270,83 +267,62 @@ def prepare(
     at_start, at_stamp : State
         Where the motion that is followed until then is, at ``start`` and ``stamp``.
     stamp, start : int
-        ns; if ``start`` is later, points that are past or too close are left out.
+        ns; if ``start`` is later, the motion that was meant is joined.
     effort_limit_scale : float
         Part of the effort limits that may be used.
-    goal, friction
-        As for `Mechanism.feedforward`.
-    limits : bool
-        Whether efforts are chosen within the limits of all loads; otherwise only their own limits
-        are checked, afterwards.
     sampled : bool
         Whether the motion of all joints is wanted, too.
+    late_scale : float
+        How many times the largest velocity and acceleration of the motion that was meant may be
+        used to join it.
+    **options
+        As for :func:`checked`: goal, friction, limits.
 
     Raises
     ------
     InputError
-        When the points are over before the start, or one at time 0 is not where the mechanism is.
+        When the points are over before the start, when they could only be joined faster than they
+        are meant, or when one at time 0 is not where the mechanism is.
     ReachError, SingularityError, LimitError
         For a motion that cannot or must not be made.
     """
-    names = mechanism.independent
-    late = max(start - stamp, 0) * 1e-9
-    if points.times[-1] > LONGEST:
-        raise InputError(
-            f'the trajectory lasts {points.times[-1]:.6g} s; at most {LONGEST:g} s are taken'
-        )
-    if points.times[-1] < late:
-        raise PastError(
-            f'the trajectory ended {late - points.times[-1]:.6g} s ago '
-            f'(it lasts {points.times[-1]:.6g} s)'
-        )
-    first = 0
-    if late > 0.0:
-        if points.times[0] == 0.0:
-            path_from_state(at_stamp, [0.0], points.rows[0][:1], names=names)
-        first = int(np.searchsorted(points.times, min(late + _JOIN, points.times[-1])))
+    late, end = max(start - stamp, 0) * 1e-9, float(points.times[-1])
+    if end > LONGEST:
+        raise InputError(f'the trajectory lasts {end:.6g} s; at most {LONGEST:g} s are taken')
+    check = functools.partial(checked, mechanism, effort_limit_scale=effort_limit_scale, **options)
+    left_out = 0
     with np.errstate(all='ignore'):  # absurd numbers become a named error further down
-        path = path_from_state(
-            at_start,
-            points.times[first:] - late,
-            *(rows[first:] for rows in points.rows),
-            start=late,
-            names=names,
+        refuse_over(late, end)
+        path, ramp = with_rest_ramp(
+            path_from_state(at_stamp, points.times, *points.rows, names=mechanism.independent)
         )
-        path, ramp = with_rest_ramp(path)
-        times, in_message = _sample_times(path)
-        batch = _evaluated(
-            mechanism,
-            path,
-            times,
-            goal=goal,
-            friction=friction,
-            limits=limits and mechanism.load_limits.scaled(effort_limit_scale),
-        )
-        # Efforts chosen within limits already keep to them, up to numerical error.
-        refuse_outside(mechanism, times, batch, None if limits else effort_limit_scale)
-    after = times[in_message] - times[0]
-    message = _message(mechanism.actuated, start, after, batch, in_message)
-    joints = JointMotion(after, batch.q[in_message], batch.v[in_message]) if sampled else None
-    return PreparedTrajectory(Piece(start, path), ramp, message, joints)
+        try:
+            samples = check(path)
+        except MasticatorError as error:
+            if not late:
+                raise
+            text = f'late by {late:.3g} s, and even in time it would have been refused: {error}'
+            raise type(error)(text) from None
+        if late > 0.0:
+            path, samples, at = join(
+                mechanism, path, samples, at_start, late, end, late_scale, check
+            )
+            left_out = int(np.searchsorted(points.times, at))
+    told = samples[samples.in_message]
+    after = told.times - told.times[0]
+    message = _message(mechanism, start, after, told)
+    joints = JointMotion(after, told.q, told.v) if sampled else None
+    return PreparedTrajectory(Piece(start, path), ramp, message, joints, late, left_out)
 
 
-def _evaluated(mechanism: Mechanism, path: MotionPath, times: FloatArray, **wanted: Any) -> Effort:
-    """Efforts along a path at times (N,), s; errors name the time."""
-    try:
-        return mechanism.feedforward_batch(*path.sample(times), **wanted)
-    except MasticatorError as error:
-        raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None
-
-
-def _message(
-    joints: Sequence[str], start: int, after: FloatArray, batch: Effort, in_message: IntArray
-) -> bytes:
-    """Serialised message of some rows of a batch, which begins at ``start`` (ns)."""
-    message = JointTrajectory(joint_names=list(joints))
+def _message(mechanism: Mechanism, start: int, after: FloatArray, samples: Samples) -> bytes:
+    """Serialised message of samples, the first of which is at ``start`` (ns)."""
+    message = JointTrajectory(joint_names=list(mechanism.actuated))
     message.header.stamp = Time(nanoseconds=start).to_msg()
+    actuated = mechanism.actuated_rows
     fields = ('positions', 'velocities', 'accelerations', 'effort')
-    rows = (batch.position, batch.velocity, batch.acceleration, batch.actuated)
-    for time, *values in zip(after, *(row[in_message] for row in rows), strict=True):
+    rows = (*(row[:, actuated] for row in (samples.q, samples.v, samples.a)), samples.effort)
+    for time, *values in zip(after, *rows, strict=True):
         begin = Duration(nanoseconds=round(time * 1e9)).to_msg()
         point = JointTrajectoryPoint(time_from_start=begin)
         for field, row in zip(fields, values, strict=True):
@@ -380,20 +356,4 @@ def check_start(stamp: int, now: int, horizon: float) -> None:
 
 def expected_duration(points: TrajectoryPoints) -> float:
     """Expected duration of a preparation, s; from measurements on a laptop."""
-    samples = points.times[-1] / _CHECK_STEP + 2.0 * len(points.times)
-    return 0.005 + 25e-6 * min(samples, 1e6)
-
-
-def _sample_times(path: MotionPath) -> tuple[FloatArray, IntArray]:
-    """Times of the checks, and which of them go into the message; knots are in both."""
-    if path.end == path.start:
-        return np.array([path.start]), np.array([0])
-    gaps = np.diff(path.knots)
-    coarse = np.maximum(np.ceil(gaps / _MESSAGE_STEP * (1.0 - 1e-9)), 1.0).astype(int)
-    finer = np.maximum(np.ceil(gaps / (coarse * _CHECK_STEP) * (1.0 - 1e-9)), 1.0).astype(int)
-    pieces = coarse * finer
-    segment = np.repeat(np.arange(len(gaps)), pieces)
-    within = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    times = path.knots[segment] + gaps[segment] * (within / pieces[segment])
-    in_message = np.flatnonzero(within % finer[segment] == 0)
-    return np.append(times, path.end), np.append(in_message, len(times))
+    return 0.005 + 25e-6 * min(expected_samples(points.times), 1e6)

@@ -23,6 +23,7 @@ from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIABLE
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
+from masticator_dynamics.ros.dynamics.late_joining import PastError
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
@@ -89,7 +90,7 @@ class TrajectoryInput:
     ----------
     node : LifecycleNode
     mechanism : Mechanism
-        Only its names and description are read.
+        Only its names are read.
     motion : ExecutedMotion
         Follows what passes the checks.
     settings : callable
@@ -98,6 +99,8 @@ class TrajectoryInput:
         The node's clock, ns.
     accepted : callable
         Gets every trajectory that will be followed.
+    preparer : Preparer
+        Checks them; closed with this.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class TrajectoryInput:
         settings: Callable[[], DynamicsSettings],
         now: Callable[[], int],
         accepted: Callable[[PreparedTrajectory], None],
+        preparer: Preparer,
     ):
         self.active = False
         self.rejections = Rejections(node.get_logger().error, _BURST)
@@ -116,7 +120,7 @@ class TrajectoryInput:
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
         self._node, self._independent, self.motion = node, mechanism.independent, motion
         self._settings, self.now, self._accepted = settings, now, accepted
-        self.preparer = Preparer(mechanism.description, settings(), node.get_logger().error)
+        self.preparer = preparer
         self._waiting: list[Request] = []
         self._changed, self._ended = threading.Condition(), False
         self._thread = threading.Thread(target=self._run, name='trajectories', daemon=True)
@@ -233,8 +237,9 @@ class TrajectoryInput:
 
     def _replace_motion(self, request: Request, reading: Reading) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
+        settings = self._settings()
         if request.content is not None:
-            check_start(reading.stamp, self.now(), self._settings().start_horizon)
+            check_start(reading.stamp, self.now(), settings.start_horizon)
         ahead = reading.expected
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule
@@ -245,12 +250,15 @@ class TrajectoryInput:
                 raise InputError(text)
             stop = request.content is None
             stamp = start if stop else reading.stamp or start
+            if stamp < schedule[0].start:
+                text = f'late by {(start - stamp) * 1e-9:.3g} s'
+                raise PastError(f'{text}: how the mechanism moved then is no longer known')
             states = [piece_at(schedule, at).state(at) for at in (start, stamp)]
             # What is needed to come to rest is appended to the point where the motion is.
             rest = TrajectoryPoints(self._independent, np.zeros(1), (states[0][0][None],))
             prepared = self.preparer.prepare(
                 reading.expected, rest if stop else None, *states, stamp, start,
-                self._settings().effort_limit_scale, request.reply is not None,
+                settings.effort_limit_scale, request.reply is not None, settings.late_scale,
             )  # fmt: skip
             now = self.now()
             if not self.active:
@@ -268,9 +276,13 @@ class TrajectoryInput:
         if request.content is None:
             logger.info(f'{source} accepted: at rest within {seconds}{self._log_limit.note()}')
             return
+        late = ''
+        if prepared.late > 0.0:
+            points = f'{prepared.left_out} of {reading.points} points left out'
+            late = f', late by {prepared.late:.3g} s: {points}'
         logger.info(
             f'{source} accepted: {reading.points} points, {seconds}, starts in '
-            f'{(piece.start - self.now()) * 1e-9:.3f} s{self._log_limit.note()}'
+            f'{(piece.start - self.now()) * 1e-9:.3f} s{late}{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:
             logger.warning(
