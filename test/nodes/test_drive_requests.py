@@ -218,9 +218,19 @@ def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask
         assert not any(answer.result().success for answer in refused)
         disable = ask('disable')
         wait_for(lambda: supervisor.report().phase is Phase.OFF, 'torque-free drives')
-        wait_for(disable.done, 'an answer')
-        assert disable.result().message == 'not carried out: 10 requests are waiting'
+        for count in range(12, 21):
+            waiting.append(ask('disable'))
+            wait_for(lambda count=count: len(requests._threads) == count, 'its arrival')
+        one_more = ask('disable')
+        wait_for(one_more.done, 'an answer')
+        assert not one_more.result().success
+        assert one_more.result().message.startswith('drives are being disabled')
+    waiting.append(disable)
     wait_for(lambda: all(answer.done() for answer in waiting), 'answers')
+    for answer in waiting:
+        success, message = answer.result().success, answer.result().message
+        assert success == (message == 'drives are torque-free'), message
+    assert disable.result().success and sum(answer.result().success for answer in waiting) == 10
 
 
 def test_what_lasts_by_itself_is_waited_for(served, monkeypatch):
