@@ -75,7 +75,8 @@ class DriveDiagnostics:
         self._statuses: list[Status] = []
         self._signature: tuple[object, ...] = ()
         self._made = self._logged = -10.0
-        self._text, self._limited = '', np.zeros(len(self._joints), dtype=np.int64)
+        self._news: tuple[object, ...] = ()
+        self._limited = np.zeros(len(self._joints), dtype=np.int64)
         self._refused = 0
         self._refused_at = -10.0
         self._keeping_up = KeepingUp(node.get_logger().warning)
@@ -98,11 +99,11 @@ class DriveDiagnostics:
     def _log(self, report: Report, now: float) -> None:
         logger = self._node.get_logger()
         self._look_who_stands_still(report)
-        if report.text != self._text:
-            before, self._text = self._text, report.text
-            if report.text:
+        if report.news != self._news:
+            self._news = report.news
+            if report.news:
                 logger.error(f'all drives {report.goal.value}: {report.text}')
-            elif before:
+            else:
                 logger.info('reset: nothing is latched any more')
         if report.refused != self._refused:
             self._refused, self._refused_at = report.refused, now
