@@ -74,7 +74,7 @@ def start_nodes(value: launching.Values) -> list:
         launching.robot_state_publisher(description, value),
         *control(description, value, simulate),
         *launching.dynamics_node(value, remappings=feedforward(value)),
-        launching.own_node('joint_state_completion', value, remappings=[MEASURED]),
+        launching.joint_state_completion(value, [MEASURED]),
     ]
     if hardware == 'topic':
         started += drives(value, simulate)

@@ -178,6 +178,20 @@ def test_what_nothing_goes_on_without_ends_the_launch():
 
 
 @needs_launch
+@pytest.mark.parametrize(('name', 'given'), [('robot', {}), ('bringup', {'measured': 'true'}),
+                                             ('view', {})])  # fmt: skip
+def test_a_completion_that_has_ended_is_started_again(name, given):
+    """Nothing else is: what moves the robot never begins again by itself."""
+    _, actions = executed(name, {'gui': 'false', **given})
+    again = [
+        action.node_executable
+        for action in actions
+        if getattr(action, '_ExecuteLocal__respawn', False)
+    ]
+    assert again == ['joint_state_completion_node']
+
+
+@needs_launch
 def test_servo_drives_that_ended_may_begin_anew_by_hand():
     lines = command_lines('robot', {'gui': 'false', 'simulate': 'true', 'on_exit': 'respawn'})
     again, first = (parameters(words, 'servo_drives') for name, words in lines
