@@ -136,6 +136,9 @@ class Report:
         Why the latest one was refused.
     silence : float
         Time since the latest command followed, s; 0 before.
+    off_desired : float array, optional
+        Desired minus measured position, rad or m, where efforts are followed; None where it is not
+        known what they are for.
     """
 
     phase: Phase
@@ -154,6 +157,7 @@ class Report:
     ignored: int
     refusal: str
     silence: float
+    off_desired: FloatArray | None = None
 
     @property
     def news(self) -> tuple[Finding | DriveGoal, ...]:
