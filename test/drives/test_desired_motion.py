@@ -69,7 +69,9 @@ def test_what_is_no_motion_changes_nothing(bench, number):
     desire(bench)
     for wrong in ({'velocity': array(3, number, 0.0)}, {'ahead': number}):
         desire(bench, **wrong)
-        assert (send(bench).velocity == TURNING).all() and np.isfinite(bench.report.off_desired).all()
+        assert (send(bench).velocity == TURNING).all() and np.isfinite(
+            bench.report.off_desired
+        ).all()
 
 
 def test_a_desired_velocity_beyond_the_limit_stops_all(bench):

@@ -191,7 +191,9 @@ class DriveDiagnostics:
                 'commands carry velocities'
             )
             return Status('desired motion', WARN if following else OK, message, values)
-        values |= {f'distance {name}': x for name, x in zip(self._joints, off.tolist(), strict=True)}
+        values |= {
+            f'distance {name}': x for name, x in zip(self._joints, off.tolist(), strict=True)
+        }
         worst = int(np.argmax(np.abs(off)))
         message = f'{self._joints[worst]} is {abs(off[worst]):.2g} from what its efforts are for'
         self._off = following and abs(off[worst]) > self.distance * (0.5 if before else 1.0)
