@@ -47,7 +47,7 @@ def start_nodes(value: launching.Values) -> list:
         launching.own_node('frame_path', value, {'frame': frame, **prefix}),
     ]
     if measured:
-        started.append(launching.own_node('joint_state_completion', value))
+        started.append(launching.joint_state_completion(value))
     if launching.is_true(value['record']):
         started += ['ros2bag', record(value)]
     if launching.is_true(value['use_fake_planner']):

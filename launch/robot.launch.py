@@ -1,6 +1,12 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The robot itself, or its twin: drives, ros2_control, feedforward, and its measured states."""
+"""The robot itself, or its twin: drives, ros2_control, feedforward, and its measured states.
+
+By default every host of the network may command it, in the same ROS domain: it says so when it
+starts, and docs/robot.md how to keep others out.
+"""
+
+import os
 
 from launch.actions import LogInfo, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
@@ -11,6 +17,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.robot.recording.nodes import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.ros import launching, ros2_control
+from masticator_dynamics.ros.middleware import who_may_command
 
 ARGUMENTS = (
     *launching.shared('mechanism'),
@@ -70,11 +77,14 @@ def start_nodes(value: launching.Values) -> list:
     if hardware == 'topic':
         ros2_control.require_mode(value['drives'], value['controller'])
         value['drives'] = drives_file(value['drives'], rate, simulate)
+    if value['controller'] == 'effort' and not (value['friction'] or value['params_file']):
+        value['friction'] = 'true'  # no position loop makes up for what efforts leave out
     started = [
+        LogInfo(msg=f'may command this robot: {who_may_command(os.environ)} (docs/robot.md)'),
         launching.robot_state_publisher(description, value),
         *control(description, value, simulate),
         *launching.dynamics_node(value, remappings=feedforward(value)),
-        launching.own_node('joint_state_completion', value, remappings=[MEASURED]),
+        launching.joint_state_completion(value, [MEASURED]),
     ]
     if hardware == 'topic':
         started += drives(value, simulate)

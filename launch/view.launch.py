@@ -26,7 +26,7 @@ def start_nodes(value: launching.Values) -> list:
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
     prefix = {'frame_prefix': value['frame_prefix']}
     nodes = [
-        launching.own_node('joint_state_completion', value),
+        launching.joint_state_completion(value),
         launching.own_node('frame_path', value, {'frame': frame, **prefix}),
         launching.robot_state_publisher(description, value),
     ]

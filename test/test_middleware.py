@@ -36,6 +36,35 @@ def test_settings(environment, wanted) -> None:
     assert middleware.settings(environment | wanted) == {} or not wanted
 
 
+LOCALLY = 'every program of this computer in ROS domain '
+
+
+@pytest.mark.parametrize(
+    ('environment', 'words'),
+    [
+        ({}, 'every host that this one reaches by network, in ROS domain 0; ROS_AUTOMATIC'),
+        ({'ROS_DOMAIN_ID': '7'}, 'every host that this one reaches by network, in ROS domain 7'),
+        ({middleware.RANGE: 'SUBNET'}, 'every host'),
+        ({middleware.RANGE: 'SYSTEM_DEFAULT'}, 'every host'),
+        ({'ROS_STATIC_PEERS': '10.0.0.1'}, 'every host'),
+        ({middleware.RANGE: 'localhost'}, f'{LOCALLY}0'),
+        ({'ROS_LOCALHOST_ONLY': '1', 'ROS_DOMAIN_ID': '3'}, f'{LOCALLY}3'),
+        (
+            {middleware.RANGE: 'LOCALHOST', 'ROS_STATIC_PEERS': '10.0.0.1'},
+            'every program of this computer and of 10.0.0.1 (ROS_STATIC_PEERS) in ROS domain 0',
+        ),
+        ({middleware.RANGE: 'OFF'}, 'nobody but its own process'),
+        ({'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Enforce'}, 'nodes with keys'),
+        # Nodes without keys are let in, too.
+        ({'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Permissive'}, 'every host'),
+    ],
+)
+def test_who_may_command(environment, words) -> None:
+    """The same once the settings for Fast DDS, which take the range's place, have been made."""
+    for given in (environment, environment | middleware.settings(environment)):
+        assert middleware.who_may_command(given).startswith(words)
+
+
 @pytest.mark.parametrize('name', ['fastdds.xml', 'fastdds_localhost.xml'])
 def test_profiles_name_udp_and_nothing_else(name: str) -> None:
     spaces = {'d': 'http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles'}

@@ -61,7 +61,7 @@ _OF_NODES = {
         execute=('follow_joint_trajectory',),
     ),
     'servo_drives': Access(
-        ('~/command', '~/emergency_stop', 'external_effort'),
+        ('~/command', '~/emergency_stop', 'external_effort', 'feedforward_state'),
         ('~/state',),
         tuple(f'~/{service}' for service in _DRIVES),
     ),

@@ -52,13 +52,14 @@ _TYPES = {
 class GroupBus(can.BusABC):
     """A bus within this machine; as with CAN hardware, one's own frames do not come back.
 
-    Packets are those of python-can's ``udp_multicast``. They are read without first polling for
-    them, which would double the cost.
+    Packets are those of python-can's ``udp_multicast``, on the loopback interface alone: nobody
+    else on the network can command simulated drives, or hear them. They are read without first
+    polling for them, which would double the cost.
 
     Parameters
     ----------
     group : str
-        Multicast address.
+        Multicast address of IPv4.
     port : int
 
     Attributes
@@ -145,25 +146,29 @@ def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message 
 
 
 def _sockets(group: str, port: int) -> tuple[socket.socket, socket.socket]:
-    """A receiving socket, bound to the group's address and not to any, and one to send from."""
-    ((family, *_),) = {info[:1] for info in socket.getaddrinfo(group, port, type=socket.SOCK_DGRAM)}
-    sender, receiver = (socket.socket(family, socket.SOCK_DGRAM) for _ in range(2))
+    """A receiving socket, bound to the group's address and not to any, and one to send from.
+
+    Both are bound to the loopback interface: a group joined there is not enough, since Linux hands
+    packets of a group that any process has joined elsewhere to all of its sockets.
+    """
+    sender, receiver = _loopback_socket(), _loopback_socket()
     for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT, _SO_TIMESTAMPNS):
         receiver.setsockopt(socket.SOL_SOCKET, option, 1)
-    address = socket.inet_pton(family, group)
-    # Frames do not leave the machine: zero hops.
-    if family == socket.AF_INET:
-        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
-        request = address + socket.inet_aton('0.0.0.0')
-        joining = socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request
-    else:
-        sender.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 0)
-        joining = socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, address + bytes(4)
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
     sender.bind(('', 0))
     _leave_out(receiver, sender.getsockname()[1])
     receiver.bind((group, port))
-    receiver.setsockopt(*joining)
+    # struct ip_mreqn
+    request = struct.pack('=4s4si', socket.inet_aton(group), bytes(4), socket.if_nametoindex('lo'))
+    receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
     return receiver, sender
+
+
+def _loopback_socket() -> socket.socket:
+    """A datagram socket that neither reaches nor hears another machine."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b'lo')
+    return bound
 
 
 def _leave_out(sock: socket.socket, port: int) -> None:
@@ -198,12 +203,12 @@ def open_bus(bus: Bus) -> can.BusABC:
     AbsentError
         The device does not exist, or is down.
     DriveError
-        The kernel has no SocketCAN, no multicast route, or the bus cannot be opened.
+        The kernel has no SocketCAN, the loopback interface is down, or the bus cannot be opened.
     """
     if bus.interface == 'socketcan':
         _check_device(bus)
     elif bus.interface == 'udp_multicast':
-        _check_route(bus)
+        _check_group(bus)
     try:
         if bus.interface == 'udp_multicast':
             return GroupBus(bus.channel, bus.port)
@@ -265,23 +270,24 @@ def _check_device(bus: Bus) -> None:
         )
 
 
-def _check_route(bus: Bus) -> None:
-    """Check the route: joining a group succeeds without one, and each frame sent would fail."""
+def _check_group(bus: Bus) -> None:
+    """Check group and interface: joining succeeds while lo is down, and each frame would fail."""
     try:
         group = ipaddress.ip_address(bus.channel)
     except ValueError:
         group = None
     if group is None or not group.is_multicast:
         raise DriveError(bus_title(bus), f'{bus.channel} is no multicast address (239.0.0.0/8)')
-    family = socket.AF_INET if group.version == 4 else socket.AF_INET6
+    if group.version != 4:
+        reason = 'the loopback interface carries no IPv6 groups: use one of 239.0.0.0/8'
+        raise DriveError(bus_title(bus), reason)
     try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        with _loopback_socket() as probe:
             probe.connect((bus.channel, bus.port))
     except OSError as error:
+        remedy = 'is it down? (ip link set lo up)'
         raise DriveError(
-            bus_title(bus),
-            f'no route for multicast ({error.strerror}); within this machine: '
-            f'ip link set lo multicast on; ip route add {bus.channel} dev lo',
+            bus_title(bus), f'cannot use the loopback interface ({error.strerror}); {remedy}'
         ) from error
 
 

@@ -118,7 +118,7 @@ class Report:
     causes : tuple of Finding
         Latched; the first is the cause of the others.
     text : str
-        The causes in one line.
+        The causes in one line; further consequences are only counted.
     feedback : Feedback or None
         The newest; None before the first cycle.
     following_error : float array
@@ -136,6 +136,9 @@ class Report:
         Why the latest one was refused.
     silence : float
         Time since the latest command followed, s; 0 before.
+    off_desired : float array, optional
+        Desired minus measured position, rad or m, where efforts are followed; None where it is not
+        known what they are for.
     """
 
     phase: Phase
@@ -154,6 +157,12 @@ class Report:
     ignored: int
     refusal: str
     silence: float
+    off_desired: FloatArray | None = None
+
+    @property
+    def news(self) -> tuple[Finding | DriveGoal, ...]:
+        """What is worth a line in the log when it changes: not the number of consequences."""
+        return (self.goal, *self.causes[: 1 + _SHOWN]) if self.causes else ()
 
 
 _BUS = 'bus'

@@ -16,6 +16,7 @@ import numpy as np
 
 from masticator_dynamics.drives.command import Command, Trend
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.joint_limits import DriveJointLimits
@@ -145,6 +146,8 @@ class Following:
         Of the motion that the efforts are for, rad/s; None where no such efforts were commanded.
     extra : float array (n,)
         Added to commanded efforts, N m.
+    desired : DesiredMotion, optional
+        What commands that carry efforts alone are for.
     clamped, held_back : int arrays (n,)
         Cycles in which an effort was beyond its bound, or changed faster than its rate.
     accepted, refused : int
@@ -166,6 +169,7 @@ class Following:
         self.clamped, self.held_back = none.astype(np.int64), none.astype(np.int64)
         self.accepted = self.refused = 0
         self.refusal = ''
+        self.desired: DesiredMotion | None = None
         self.begin(none)
 
     def begin(self, position: FloatArray) -> None:
@@ -245,9 +249,23 @@ class Following:
         self.accepted += 1
         self.joins, self._held = self._begins(now), False
         self.sent, self._followed = sent, followed
-        self.velocity = None if command.effort is None else followed.velocity
+        self.velocity = None if command.effort is None else self._velocity(followed, now)
         self._wanted = self._led_effort(followed, now)
         return found
+
+    def motion(self, now: float) -> DesiredMotion | None:
+        """The desired motion, unless it is not known, or too old to count."""
+        desired = self.desired
+        if desired is None or now - desired.time > self._drives.command_timeout:
+            return None
+        return desired
+
+    def _velocity(self, followed: _Followed, now: float) -> FloatArray:
+        """Velocities (n,) of the motion that the efforts are for, rad/s."""
+        command, desired = followed.command, self.motion(now)
+        if desired is None or command.velocity is not None or command.position is not None:
+            return followed.velocity
+        return desired.velocity
 
     def _next(self, command: Command, now: float) -> _Followed:
         """A command, with the rates that the one before it tells."""

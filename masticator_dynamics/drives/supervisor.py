@@ -15,6 +15,7 @@ import numpy as np
 
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
+from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import (
     MOVING,
@@ -279,6 +280,12 @@ class Supervisor:
         with self._lock:
             self._following.extra = extra if np.isfinite(extra).all() else np.zeros_like(extra)
 
+    def desire(self, motion: DesiredMotion) -> None:
+        """Take the motion that efforts are for from now on; not unless all of it is finite."""
+        if np.isfinite(motion.position).all() and np.isfinite(motion.velocity).all():
+            with self._lock:
+                self._following.desired = motion
+
     # Requests
 
     def enable(self) -> Outcome:
@@ -479,7 +486,14 @@ class Supervisor:
                 self._ignored,
                 following.refusal,
                 0.0 if feedback is None else following.silence(feedback.time),
+                self._off_desired(feedback),
             )
+
+    def _off_desired(self, feedback: Feedback | None) -> FloatArray | None:
+        motion = None if feedback is None else self._following.motion(feedback.time)
+        if feedback is None or motion is None:
+            return None
+        return motion.distance(feedback.position, feedback.time)
 
     def _why_not(self) -> str:
         """What prevents enabling right now; empty if nothing does."""

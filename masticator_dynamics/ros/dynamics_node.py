@@ -41,6 +41,7 @@ class SupervisedRuntime(DynamicsRuntime):
     def __init__(self, node: ManagedNode, settings: DynamicsSettings):
         super().__init__(node, settings)
         self._efforts_logged = -10.0
+        self._publishing = 0  # nodes that publish joint_states
         self._timing: dict[str, object] = {}
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
@@ -75,6 +76,7 @@ class SupervisedRuntime(DynamicsRuntime):
             self._wrench('bite force', self.bite_input),
             self._wrench('external wrench', self.external_input),
             self._efforts(),
+            self._joint_states(),
         ]
 
     def _cycle(self) -> Status:
@@ -133,6 +135,20 @@ class SupervisedRuntime(DynamicsRuntime):
         if self._effort_news:
             return Status('effort', WARN, self._effort_news, values)
         return Status('effort', OK, 'within limits', values)
+
+    def _joint_states(self) -> Status:
+        """Whether anybody says where all joints are: RViz, planners and goals need it."""
+        own = self._settings.publish_joint_states
+        topic = self._node.resolve_topic_name('joint_states')
+        count = self._node.count_publishers(topic)
+        before, self._publishing = self._publishing, count
+        values: dict[str, object] = {'publishers': count, 'published here': own}
+        if own or count:
+            return Status('joint states', OK, 'published', values)
+        if before:
+            self._node.get_logger().warning(f'nobody publishes {topic} any more')
+        message = f'nobody publishes {topic}; on a robot joint_state_completion does'
+        return Status('joint states', WARN, message, values)
 
     def _log_clamped(self) -> list[str]:
         """Log a line per second for all motors, so that none hides another; return it in short."""

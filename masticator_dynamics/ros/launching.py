@@ -58,6 +58,7 @@ CHOICES = {
     'gui': ('auto', 'true', 'false'),
     'on_exit': ('shutdown', 'respawn'),
 }
+_PAUSE = 1.0  # s until a process that has ended is started again
 _SHARED = read_mapping(share_directory() / 'config' / 'launch_arguments.yaml')
 
 
@@ -252,6 +253,15 @@ def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> 
             given[switch] = is_true(value[switch])
     node = own_node('dynamics', value, given, value['params_file'], remappings)
     return needs(node, 'dynamics')
+
+
+def joint_state_completion(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> Node:
+    """Complete joint states; started again when it ends, since it holds nothing and moves nothing.
+
+    Without it nobody sees where the robot is; meanwhile node dynamics warns.
+    """
+    name = 'joint_state_completion'
+    return own_node(name, value, remappings=remappings, respawn=True, respawn_delay=_PAUSE)
 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:

@@ -57,6 +57,34 @@ def prepare() -> None:
     os.environ.update(settings(os.environ))
 
 
+def who_may_command(environment: Mapping[str, str]) -> str:
+    """Who reaches the topics and services of nodes that are started in an environment, in a line.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        With or without :func:`settings`, which say the same in another way.
+    """
+    domain = environment.get('ROS_DOMAIN_ID') or '0'
+    peers = environment.get('ROS_STATIC_PEERS')
+    reach = environment.get(RANGE, '').upper() or 'SUBNET'
+    profile = pathlib.Path(environment.get(PROFILES, '')).name
+    if environment.get('ROS_LOCALHOST_ONLY') == '1' or profile == 'fastdds_localhost.xml':
+        reach = 'LOCALHOST'
+    if environment.get('ROS_SECURITY_ENABLE', '').lower() == 'true':
+        if environment.get('ROS_SECURITY_STRATEGY', '') == 'Enforce':
+            return 'nodes with keys of your keystore alone (SROS 2)'
+    if reach == 'OFF':
+        return 'nobody but its own process (ROS_AUTOMATIC_DISCOVERY_RANGE=OFF)'
+    if reach == 'LOCALHOST':
+        hosts = f'this computer and of {peers} (ROS_STATIC_PEERS)' if peers else 'this computer'
+        return f'every program of {hosts} in ROS domain {domain}'
+    return (
+        f'every host that this one reaches by network, in ROS domain {domain}; '
+        f'{RANGE}=LOCALHOST keeps to this computer, SROS 2 to those with a key'
+    )
+
+
 _SO_ATTACH_FILTER = 26  # of Linux's asm-generic/socket.h
 _UDP_HEADER, _RTPS_HEADER = 8, 20  # bytes; then come submessages
 _PIECE, _PIECE_OF_MANY = 0x16, 0x17  # DATA_FRAG and the obsolete NOKEY_DATA_FRAG

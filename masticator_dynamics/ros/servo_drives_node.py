@@ -61,6 +61,14 @@ class ServoDrivesSettings(NodeSettings):
         interval=(0.01, 10.0),
         read_only=False,
     )
+    desired_distance: float = parameter(
+        0.1,
+        'Mode effort, which holds no position: distance of a joint from the motion that its '
+        'efforts are for, rad or m, beyond which diagnostics warn.',
+        interval=(1e-6, 10.0),
+        read_only=False,
+        name='desired_motion.distance',
+    )
     loop_check_rate: float = parameter(
         20.0,
         'How often the measured positions of enabled drives are checked to close the loops, Hz; '

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buses on real sockets."""
 
+import contextlib
+import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import msgpack
 import pytest
 from can.interfaces.udp_multicast.utils import pack_message
 
+from drives.loopback import datagrams, python_can
 from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame, open_bus
 from masticator_dynamics.drives.configuration import Bus
 from masticator_dynamics.errors import DriveError
@@ -72,7 +76,7 @@ def test_a_frame_that_is_sent_needs_little_memory(multicast):
 
 
 def test_frames_are_those_of_python_can(multicast):
-    theirs = can.Bus('239.74.163.2', interface='udp_multicast', port=multicast.port, hop_limit=0)
+    theirs = python_can(multicast.channel, multicast.port)
     with open_bus(multicast) as here, theirs:
         message = can.Message(arbitration_id=0x181, data=bytes(range(8)), is_extended_id=False)
         here.send(message)
@@ -91,8 +95,7 @@ def test_another_port_is_another_bus(multicast):
 
 def test_what_is_no_frame_is_ignored_and_counted(multicast):
     with open_bus(multicast) as here, open_bus(multicast) as there:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        with datagrams() as stranger:
             for garbage in (b'', b'garbage', bytes(range(256)), b'\xc1' * 1400):
                 stranger.sendto(garbage, (multicast.channel, multicast.port))
         send(there, 0x181, b'\x01')
@@ -125,8 +128,7 @@ PLAIN = {
 def test_a_packet_whose_numbers_are_of_another_type_is_no_frame(multicast, change):
     with open_bus(multicast) as here, open_bus(multicast) as there:
         tracemalloc.start()
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        with datagrams() as stranger:
             packet = msgpack.packb(PLAIN | change)
             stranger.sendto(packet, (multicast.channel, multicast.port))
         send(there, 0x182, b'')
@@ -158,8 +160,7 @@ def test_packets_for_one_machine_alone_are_no_frames(multicast):
 def test_a_flood_of_what_is_no_frame_holds_nobody_up(multicast):
     """A wait for a frame without time limit returns from time to time."""
     with open_bus(multicast) as here:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        with datagrams() as stranger:
             for _ in range(120):
                 stranger.sendto(b'garbage', (multicast.channel, multicast.port))
         assert here.recv(None) is None
@@ -184,20 +185,65 @@ def test_a_bus_that_is_closed_while_somebody_waits(multicast):
         send(bus, 1, b'')
 
 
-@pytest.mark.parametrize(
-    ('channel', 'level', 'option'),
-    [
-        ('239.74.163.2', socket.IPPROTO_IP, socket.IP_MULTICAST_TTL),
-        ('ff15::4a:a302', socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS),
-    ],
-)
-def test_frames_do_not_leave_the_machine(free_port, channel, level, option):
-    try:
-        bus = open_bus(Bus(interface='udp_multicast', channel=channel, port=free_port))
-    except DriveError as error:
-        pytest.skip(f'this machine has no IPv6: {error}')
-    with bus:
-        assert bus._sender.getsockopt(level, option) == 0
+def test_frames_do_not_leave_the_machine(multicast):
+    with open_bus(multicast) as bus:
+        assert bus._sender.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 0
+
+
+def interfaces_of(group):
+    """Interfaces on which this machine has joined a group, as the kernel lists them."""
+    number = f'{int.from_bytes(socket.inet_aton(group), sys.byteorder):08X}'
+    joined, interface = set(), ''
+    for line in pathlib.Path('/proc/self/net/igmp').read_text(encoding='ascii').splitlines()[1:]:
+        fields = line.split()
+        if line[0] != '\t':
+            interface = fields[1]
+        elif fields[0] == number:
+            joined.add(interface)
+    return joined
+
+
+def test_a_group_is_joined_on_the_loopback_interface_alone(free_port):
+    group = f'239.75.{free_port >> 8}.{free_port & 255}'  # nobody else's
+    with open_bus(Bus(interface='udp_multicast', channel=group, port=free_port)) as bus:
+        assert interfaces_of(group) == {'lo'}
+        for each in (bus._receiver, bus._sender):
+            option = each.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+            assert option.rstrip(b'\0') == b'lo'
+
+
+def test_what_comes_from_another_interface_is_not_heard(multicast):
+    """Another process has joined the group there, and hears it; Linux would let all hear it."""
+    packet = pack_message(can.Message(arbitration_id=0x000, data=b'\x02\x00'))  # NMT: stop all
+    where = multicast.channel, multicast.port
+    with open_bus(multicast) as here, open_bus(multicast) as near, contextlib.ExitStack() as opened:
+        theirs, stranger = (
+            opened.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2)
+        )
+        stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        theirs.bind(where)
+        request = socket.inet_aton(multicast.channel) + bytes(4)
+        try:
+            theirs.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+        except OSError as error:
+            pytest.skip(f'this machine has no other interface: {error}')
+        if interfaces_of(multicast.channel) == {'lo'}:
+            pytest.skip('this machine leads groups to the loopback interface')
+        theirs.settimeout(PATIENCE)
+        for _ in range(20):
+            stranger.sendto(packet, where)
+            assert theirs.recv(4096) == packet
+        send(near, 0x181, b'\x01')
+        assert receive(here, 0x181) == b'\x01'  # whatever was sent before it would have come first
+        assert here.recv(0.0) is None and here.ignored == 0
+
+
+def test_ipv6_groups_are_refused():
+    bus = Bus(interface='udp_multicast', channel='ff15::4a:a302')
+    with pytest.raises(DriveError, match='carries no IPv6 groups'):
+        open_bus(bus)
 
 
 @pytest.mark.parametrize('channel', ['can0', '127.0.0.1', ''])
@@ -206,22 +252,37 @@ def test_no_multicast_address(channel):
         open_bus(Bus(interface='udp_multicast', channel=channel))
 
 
-def test_no_multicast_route():
-    program = (
-        'from masticator_dynamics.drives.can_bus import open_bus\n'
-        'from masticator_dynamics.drives.configuration import Bus\n'
-        "open_bus(Bus(interface='udp_multicast', channel='239.74.163.2'))"
-    )
+ONE_FRAME = """
+from masticator_dynamics.drives.can_bus import data_frame, open_bus
+from masticator_dynamics.drives.configuration import Bus
+bus = Bus(interface='udp_multicast', channel='239.74.163.2')
+with open_bus(bus) as here, open_bus(bus) as there:
+    here.send(data_frame(0x181))
+    print(there.recv(30.0).arbitration_id)
+"""
+
+
+def in_a_network_of_its_own(*before):
+    """A process that opens the bus where there are neither routes nor interfaces but lo, down."""
     isolated = ['unshare', '--net', '--map-root-user']
     if subprocess.run([*isolated, 'true'], capture_output=True).returncode:
         pytest.skip('this machine lets nobody make a network without routes (unshare --net)')
-    ended = subprocess.run(
-        [*isolated, sys.executable, '-c', program], capture_output=True, text=True
-    )
+    program = [*isolated, 'sh', '-c', '; '.join([*before, 'exec "$0" -c "$1"'])]
+    return subprocess.run([*program, sys.executable, ONE_FRAME], capture_output=True, text=True)
+
+
+def test_a_loopback_interface_that_is_down():
+    ended = in_a_network_of_its_own()
     assert ended.returncode == 1
     last = ended.stderr.splitlines()[-1]
-    assert 'DriveError: bus udp_multicast 239.74.163.2 port 43113: no route for multicast' in last
-    assert 'ip route add' in last
+    assert 'DriveError: bus udp_multicast 239.74.163.2 port 43113: cannot use the loopback' in last
+    assert 'ip link set lo up' in last
+
+
+@pytest.mark.skipif(shutil.which('ip') is None, reason='iproute2 is not installed')
+def test_no_route_is_needed():
+    ended = in_a_network_of_its_own('ip link set lo up')
+    assert (ended.returncode, ended.stdout) == (0, '385\n'), ended.stderr
 
 
 def test_a_port_that_somebody_has_for_himself(free_port):

@@ -28,6 +28,7 @@ from drives.cia_client import (
     SYNC,
     Client,
 )
+from drives.loopback import python_can
 from drives.test_can_bus import has_socketcan
 
 pytestmark = by_the_clock
@@ -80,8 +81,10 @@ class Process:
 
 
 @contextlib.contextmanager
-def simulator_on(folder, bus, **options):
-    with can.Bus(interface=bus['interface'], channel=bus['channel'], **options) as listener:
+def simulator_on(folder, bus):
+    on_lo = bus['interface'] == 'udp_multicast'
+    listening = python_can(bus['channel'], bus['port']) if on_lo else can.Bus(**bus)
+    with listening as listener:
         process = Process(folder, bus)
         try:
             yield process, Client(listener)
@@ -96,11 +99,10 @@ def started(request, tmp_path_factory, unused_port):
     if request.param == 'socketcan':
         if reason := vcan_missing():
             pytest.skip(reason)
-        bus, options = {'interface': 'socketcan', 'channel': VCAN}, {}
+        bus = {'interface': 'socketcan', 'channel': VCAN}
     else:
         bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': unused_port}
-        options = {'port': unused_port, 'hop_limit': 0}
-    with simulator_on(tmp_path_factory.mktemp('drives'), bus, **options) as found:
+    with simulator_on(tmp_path_factory.mktemp('drives'), bus) as found:
         assert found[0].line().startswith('ready: 6 drives on bus')
         wait_for_boot(found[1])
         yield found
@@ -231,7 +233,7 @@ def test_lines_that_make_no_sense_change_nothing(running):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_in_good_order(tmp_path, free_port, number):
     bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': free_port}
-    with simulator_on(tmp_path, bus, port=free_port, hop_limit=0) as (process, client):
+    with simulator_on(tmp_path, bus) as (process, client):
         process.line()
         process.process.stdin.close()  # nobody has to talk to it
         assert client.state(1) == 'switch on disabled'

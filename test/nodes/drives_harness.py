@@ -15,6 +15,7 @@ import time
 import can
 import numpy as np
 import yaml
+from drives.loopback import python_can
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -114,9 +115,7 @@ class BusTrace:
 
     def __init__(self, file):
         bus = yaml.safe_load(file.read_text(encoding='utf-8'))['bus']
-        self._bus = can.Bus(
-            interface='udp_multicast', channel=bus['channel'], port=bus['port'], hop_limit=0
-        )
+        self._bus = python_can(bus['channel'], bus['port'])
         self.frames = []  # time, id, data
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -3,6 +3,7 @@
 """Nodes `joint_state_completion`, `inertia_coupling` and `frame_path` as processes."""
 
 import math
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker
 
 from nodes.harness import (
+    Client,
     NodeProcess,
     Sender,
     nanoseconds,
@@ -299,3 +301,24 @@ def test_qualities_of_service_and_descriptions(completion, coupling):
         assert publishers
         for info in publishers:
             assert info.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+
+
+def test_dynamics_warns_when_the_completion_has_died(ros_domain):
+    """As robot.launch.py starts it: joint_states are those that are measured."""
+    given = {'namespace': 'left', 'wait': False}
+    completion = NodeProcess('joint_state_completion', **given)
+    dynamics = NodeProcess('dynamics', publish_joint_states=False, rate=100.0, **given)
+    peer = Client(namespace='left')
+    try:
+        for process in (completion, dynamics):
+            process.wait_until_ready()
+        peer.wait_for_status('joint states', 'OK', 'published')
+        completion.end(signal.SIGKILL)
+        peer.wait_for_status('joint states', 'WARN', 'nobody publishes /left/joint_states')
+        dynamics.wait_for_line('nobody publishes /left/joint_states any more')
+        completion = NodeProcess('joint_state_completion', **given)
+        peer.wait_for_status('joint states', 'OK', 'published')
+    finally:
+        peer.close()
+        assert completion.end() == dynamics.end() == 0
+    assert not dynamics.log('Traceback')

@@ -20,6 +20,7 @@ from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.drive_cycle import DriveGoal  # noqa: E402
 from masticator_dynamics.drives.drive_faults import Finding, Phase  # noqa: E402
+from masticator_dynamics.drives.real_time import Longest  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.ros.common.guard import GuardedExecutor  # noqa: E402
 from masticator_dynamics.ros.servo_drives import drive_requests  # noqa: E402
@@ -218,9 +219,19 @@ def test_only_so_many_requests_wait_and_disabling_works_all_the_same(served, ask
         assert not any(answer.result().success for answer in refused)
         disable = ask('disable')
         wait_for(lambda: supervisor.report().phase is Phase.OFF, 'torque-free drives')
-        wait_for(disable.done, 'an answer')
-        assert disable.result().message == 'not carried out: 10 requests are waiting'
+        for count in range(12, 21):
+            waiting.append(ask('disable'))
+            wait_for(lambda count=count: len(requests._threads) == count, 'its arrival')
+        one_more = ask('disable')
+        wait_for(one_more.done, 'an answer')
+        assert not one_more.result().success
+        assert one_more.result().message.startswith('drives are being disabled')
+    waiting.append(disable)
     wait_for(lambda: all(answer.done() for answer in waiting), 'answers')
+    for answer in waiting:
+        success, message = answer.result().success, answer.result().message
+        assert success == (message == 'drives are torque-free'), message
+    assert disable.result().success and sum(answer.result().success for answer in waiting) == 10
 
 
 def test_what_lasts_by_itself_is_waited_for(served, monkeypatch):
@@ -346,5 +357,30 @@ def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive
         assert told(2.0) == (
             DiagnosticStatus.WARN, 'not active; stopped until reset: operator: emergency stop',
         )  # fmt: skip
+    finally:
+        diagnostics.reporter.destroy()
+
+
+def test_the_log_tells_a_stop_and_not_each_of_its_many_consequences(ros_node, served, capfd):
+    _, supervisor, exchange = served
+    exchange.late = exchange.held_back = Longest()
+    requests = types.SimpleNamespace(active=True, latest='')
+    diagnostics = DriveDiagnostics(
+        ros_node, 'robot', load_drives('drives.yaml'), exchange, None, supervisor.report,
+        requests, memory_locked=False,
+    )  # fmt: skip
+
+    def logged(*findings):
+        for kind, goal in findings:
+            supervisor.stop(Finding('crank_1', kind, kind, goal))
+            diagnostics._log(supervisor.report(), time.monotonic())
+        return capfd.readouterr().err.count('all drives')
+
+    try:
+        kinds = [f'kind {k}' for k in range(12)]
+        assert logged(*((kind, DriveGoal.STOPPED) for kind in kinds)) == 4
+        assert supervisor.report().text.endswith('kind 3 and 8 more)')
+        assert logged(('worse', DriveGoal.TORQUE_FREE)) == 1  # another reaction is news
+        assert logged(*((f'late {k}', DriveGoal.TORQUE_FREE) for k in range(5))) == 0
     finally:
         diagnostics.reporter.destroy()

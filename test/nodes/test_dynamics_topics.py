@@ -279,7 +279,8 @@ def test_diagnostics_tell_of_everything(at_home, mechanism):
     at_home.wait_for_status('trajectory', 'ERROR')
     status = {s.name: s for s in at_home.reports()[-1].status}
     names = (
-        'cycle', 'trajectory', 'bite force', 'external wrench', 'effort', 'messages', 'connections',
+        'cycle', 'trajectory', 'bite force', 'external wrench', 'effort', 'joint states',
+        'messages', 'connections',
     )  # fmt: skip
     assert set(status) == {f'dynamics: {name}' for name in names}
     assert {s.hardware_id for s in status.values()} == {'masticator'}

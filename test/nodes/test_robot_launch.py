@@ -7,6 +7,7 @@ import pytest
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.robot.recording.nodes import at_rate
+from masticator_dynamics.ros.middleware import HEEDED, PROFILES, RANGE
 from nodes.launch_files import (
     PACKAGES,
     as_text,
@@ -50,6 +51,35 @@ def test_one_controller_gets_the_feedforward(given, controller, feedforward, act
     claimed = ['position'] if given.get('hardware') == 'canopen' else ['position', 'effort']
     trajectory = parameters(manager, 'joint_trajectory_controller')
     assert trajectory['command_interfaces'] == claimed
+
+
+@needs_launch
+@pytest.mark.parametrize(
+    ('given', 'friction'),
+    [
+        ({'hardware': 'mock'}, None),
+        ({'hardware': 'mock', 'controller': 'effort'}, True),
+        ({'hardware': 'mock', 'controller': 'effort', 'friction': 'false'}, False),
+        ({'hardware': 'mock', 'friction': 'true'}, True),
+    ],
+)
+def test_efforts_without_a_position_loop_overcome_friction(given, friction):
+    words = only(command_lines('robot', given | {'gui': 'false'}), 'dynamics_node')
+    told = parameters(words, 'dynamics')
+    assert told['friction'] is (friction is True)
+
+
+@needs_launch
+@pytest.mark.parametrize('name', ['robot', 'twin'])
+@pytest.mark.parametrize(('reach', 'words'), [('LOCALHOST', 'this computer'), ('', 'every host')])
+def test_it_says_who_may_command(monkeypatch, name, reach, words):
+    for variable in (PROFILES, HEEDED, 'ROS_SECURITY_ENABLE'):
+        monkeypatch.setenv(variable, '')  # and set as before at the end
+    monkeypatch.setenv(RANGE, reach)
+    _, actions = executed(name, {'gui': 'false'})
+    lines = [as_text(action.msg) for action in actions if type(action).__name__ == 'LogInfo']
+    (line,) = [line for line in lines if 'may command this robot' in line]
+    assert words in line
 
 
 @needs_launch
@@ -175,6 +205,20 @@ def test_what_nothing_goes_on_without_ends_the_launch():
     assert ends_all('twin') == robot | {'twin'}
     assert ends_all('twin', on_exit='respawn') == robot - {'servo_drives'} | {'twin'}
     assert ends_all('view') == set()
+
+
+@needs_launch
+@pytest.mark.parametrize(('name', 'given'), [('robot', {}), ('bringup', {'measured': 'true'}),
+                                             ('view', {})])  # fmt: skip
+def test_a_completion_that_has_ended_is_started_again(name, given):
+    """Nothing else is: what moves the robot never begins again by itself."""
+    _, actions = executed(name, {'gui': 'false', **given})
+    again = [
+        action.node_executable
+        for action in actions
+        if getattr(action, '_ExecuteLocal__respawn', False)
+    ]
+    assert again == ['joint_state_completion_node']
 
 
 @needs_launch

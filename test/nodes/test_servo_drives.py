@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `servo_drives` as a process, with simulated drives in another, observed on their bus."""
 
-import socket
 import time
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
+from drives.loopback import datagrams
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.configuration import bus_load, load_drives
@@ -201,8 +201,7 @@ def test_packets_that_are_no_frames_are_counted_and_stop_nothing(robot):
         return int(peer.status('bus')[2]['packets that were no frames'])
 
     before = counted()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-        stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+    with datagrams() as stranger:
         for garbage in (b'', b'garbage', bytes(range(256))):
             stranger.sendto(garbage, (bus.channel, bus.port))
     wait_for(lambda: counted() == before + 3, 'all of them', LONG)

@@ -75,9 +75,12 @@ class DriveDiagnostics:
         self._statuses: list[Status] = []
         self._signature: tuple[object, ...] = ()
         self._made = self._logged = -10.0
-        self._text, self._limited = '', np.zeros(len(self._joints), dtype=np.int64)
+        self._news: tuple[object, ...] = ()
+        self._limited = np.zeros(len(self._joints), dtype=np.int64)
         self._refused = 0
         self._refused_at = -10.0
+        self.distance = np.inf  # rad or m from the desired motion, beyond which it warns
+        self._off = False
         self._keeping_up = KeepingUp(node.get_logger().warning)
         self.reporter = StatusReporter(node, name, self._collect)
 
@@ -90,6 +93,8 @@ class DriveDiagnostics:
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
+            if self._drives.mode == 'effort':
+                each.append(self._desired(report))
             self._statuses = [
                 self._supervision(report), self._command(report, now), self._bus(report), *each
             ]  # fmt: skip
@@ -98,11 +103,11 @@ class DriveDiagnostics:
     def _log(self, report: Report, now: float) -> None:
         logger = self._node.get_logger()
         self._look_who_stands_still(report)
-        if report.text != self._text:
-            before, self._text = self._text, report.text
-            if report.text:
+        if report.news != self._news:
+            self._news = report.news
+            if report.news:
                 logger.error(f'all drives {report.goal.value}: {report.text}')
-            elif before:
+            else:
                 logger.info('reset: nothing is latched any more')
         if report.refused != self._refused:
             self._refused, self._refused_at = report.refused, now
@@ -173,6 +178,28 @@ class DriveDiagnostics:
         if report.refused and now - self._refused_at < 2.0:
             level, message = ERROR, f'refused: {report.refusal}'
         return self._rejections.status('command', level, message, values, 'refused')
+
+    def _desired(self, report: Report) -> Status:
+        """How far the joints are from what their efforts are for: no loop brings them there."""
+        off, following = report.off_desired, report.phase is Phase.FOLLOWING
+        before, self._off = self._off, False
+        values: dict[str, object] = {'warned of beyond (rad or m)': self.distance}
+        if off is None:
+            message = (
+                'nothing comes on feedforward_state: how far the robot is from what efforts are '
+                'for is not known, and friction of motors and gears is not compensated unless '
+                'commands carry velocities'
+            )
+            return Status('desired motion', WARN if following else OK, message, values)
+        values |= {
+            f'distance {name}': x for name, x in zip(self._joints, off.tolist(), strict=True)
+        }
+        worst = int(np.argmax(np.abs(off)))
+        message = f'{self._joints[worst]} is {abs(off[worst]):.2g} from what its efforts are for'
+        self._off = following and abs(off[worst]) > self.distance * (0.5 if before else 1.0)
+        if self._off and not before:
+            self._node.get_logger().warning(f'{message}: mode effort holds no position')
+        return Status('desired motion', WARN if self._off else OK, message, values)
 
     def _bus(self, report: Report) -> Status:
         drives, statistics = self._drives, self._exchange.statistics

@@ -38,6 +38,8 @@ _MOVED = 1e-3  # rad or m
 _INACTIVE = Outcome(False, 'the node is not active')
 _WITHDRAWN = Outcome(False, 'not carried out: the drives were disabled or stopped meanwhile')
 _TOO_MANY = Outcome(False, f'not carried out: {_MOST_WAITING} requests are waiting')
+# Disabling has been begun by then; True would say that drives are torque-free.
+_DISABLING = Outcome(False, 'drives are being disabled, but too many requests wait to tell the end')
 
 Request = Callable[[], Outcome]
 
@@ -305,8 +307,11 @@ class DriveRequests:
         async def answer(_: Any, response: Any) -> Any:
             ends = self._at_once(name)
             self._note(name)
-            if sum(thread.is_alive() for thread in self._threads) >= _MOST_WAITING:
-                return self._fill(name, response, _TOO_MANY)
+            waiting = sum(thread.is_alive() for thread in self._threads)
+            # Whoever disables is told how that ended, although others wait.
+            if waiting >= _MOST_WAITING * (2 if name == 'disable' else 1):
+                refusal = _DISABLING if name == 'disable' else _TOO_MANY
+                return self._fill(name, response, refusal)
             done = Future()
             self.start(name, functools.partial(self._work, request, ends, done))
             outcome = await done

@@ -90,6 +90,7 @@ class DriveRuntime(Runtime):
             node, mechanism.name, drives, self._exchange, self._topics.rejections,
             self._report, self._requests, memory_locked=real_time.lock_memory(),
         )  # fmt: skip
+        self._diagnostics.distance = settings.desired_distance
         self._watched = True  # the drives watch this side's heartbeat
 
     def _connect(self) -> None:
@@ -157,6 +158,7 @@ class DriveRuntime(Runtime):
         """Apply the parameters that may change."""
         self._settings = settings
         self._requests.approach_velocity = settings.approach_velocity
+        self._diagnostics.distance = settings.desired_distance
         self._zeros.settings = settings
         if self._topics.added is not None:
             self._topics.added.timeout = settings.added_effort_timeout

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError, Trend
+from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import Feedback
 from masticator_dynamics.drives.state_machine import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -75,6 +76,8 @@ _LARGEST = 8192  # bytes; a command for six joints has 400; converting 8192 take
 class DriveTopics:
     """Topics of the cycle: ``~/command``, ``~/emergency_stop``, ``external_effort``, ``~/state``.
 
+    In mode effort also ``feedforward_state``, which tells what the efforts are for.
+
     Parameters
     ----------
     node : LifecycleNode
@@ -114,11 +117,15 @@ class DriveTopics:
         if added is not None:
             topic = 'external_effort'
             self._external = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
+        self._desired: DirectSubscription | None = None
+        if mode == 'effort':
+            topic = 'feedforward_state'
+            self._desired = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
 
     def destroy(self) -> None:
         """Destroy the topics."""
         self._state.destroy()
-        for topic in (self._commands, *self._stops, self._external):
+        for topic in (self._commands, *self._stops, self._external, self._desired):
             if topic is not None:
                 topic.destroy()
 
@@ -128,6 +135,9 @@ class DriveTopics:
             for message, _ in stops.take():
                 if message.data:
                     self._supervisor.emergency_stop()
+        if self._desired is not None:
+            for message, received in self._desired.take():
+                self._desire(message, max(time.time_ns() - received, 0))
         for message, received in self._commands.take():
             self._take(message, max(time.time_ns() - received, 0))
         if self.added is not None and self._external is not None:
@@ -152,6 +162,13 @@ class DriveTopics:
         now, steady = both_clocks(self._now)
         stamp = max(now - round((steady - feedback.time) * 1e9), 0)
         self._state.publish(stamp, feedback.position, feedback.velocity, feedback.effort)
+
+    def _desire(self, message: JointState, waited: int) -> None:
+        """Take what efforts are for, from a message that has waited for some ns."""
+        rows = np.array(message.position), np.array(message.velocity)
+        if message.name == self._joints and all(len(row) == len(self._joints) for row in rows):
+            now = time.monotonic() - waited * 1e-9
+            self._supervisor.desire(DesiredMotion(now, *rows))
 
     def _take(self, message: JointState, waited: int) -> None:
         """Pass on a message that has waited for some ns."""

@@ -1,0 +1,33 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The motion that efforts are for, where commands carry efforts alone."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from masticator_dynamics.engine.arrays import FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class DesiredMotion:
+    """What all joints are meant to do, in actuated order, (n,).
+
+    Motors and gears need it: a torque that overcomes friction has the sign of the intended
+    velocity, which an effort does not tell.
+
+    Attributes
+    ----------
+    time : float
+        When it was desired, s of ``time.monotonic()``.
+    position, velocity : float arrays
+        rad and rad/s, or m and m/s.
+    """
+
+    time: float
+    position: FloatArray
+    velocity: FloatArray
+
+    def distance(self, measured: FloatArray, now: float) -> FloatArray:
+        """Desired minus measured positions (n,) at a time near its own, s."""
+        return self.position + (now - self.time) * self.velocity - measured
