@@ -22,7 +22,9 @@ from masticator_dynamics.interchange.urdf_file import read_urdf
 
 _Reader = Callable[[pathlib.Path, Unread, Collection[str], Mapping[str, str] | None], RobotModel]
 _READERS: dict[str, _Reader] = {
-    'robot': lambda path, unread, _, arguments: read_urdf(path, unread, arguments),
+    'robot': lambda path, unread, wanted, arguments: read_urdf(
+        path, unread, arguments, wanted=wanted
+    ),
     'mujoco': lambda path, unread, _, __: read_mjcf(path, unread),
     'sdf': read_sdf,
 }

@@ -144,9 +144,12 @@ def _holders(kinematics: LoopKinematics, moved: set[int]) -> set[int]:
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
     """Joints, one per degree of freedom, that determine all others.
 
-    Joints with motors are preferred; where the file names none, those near the base.
+    Joints with motors are preferred; where the file names none, those that it marks as independent,
+    or those near the base.
     """
-    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    model = kinematics.model
+    preferred = [*model.motors] or [k for k in model.independent if k in kinematics.names]
+    driven = [kinematics.names.index(name) for name in preferred]
     driven = driven or _near_base(kinematics, motions)
     chosen = _pivots(motions, driven)
     rest = motions @ scipy.linalg.null_space(motions[chosen], rcond=1e-3) if chosen else motions
