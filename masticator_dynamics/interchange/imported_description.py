@@ -233,7 +233,7 @@ def _closed(model: RobotModel) -> dict[str, float]:
     kinematics = LoopKinematics(model)
     q, gap = closed_pose(kinematics)
     if gap > ROUNDING:
-        gaps = {loop.name: np.abs(kinematics.gaps(q, loop).values).max() for loop in model.loops}
+        gaps = {loop.name: kinematics.gap(q, loop) for loop in model.loops}
         still = ', '.join(f'{n} by {g:.3g}' for n, g in gaps.items() if g > ROUNDING)
         raise DescriptionError(
             model.file, 'loops', f'no pose was found that closes all; open stay (m or rad) {still}'

@@ -39,7 +39,7 @@ HINGES = {
     ),
     'as the library writes it': CONSTRAINT.format('revolute_joint', '', '', PARENT.format('0 0 1')),
     'opposite axes': CONSTRAINT.format(
-        'revolute', '', '', PARENT.format('0 0 1') + CHILD.format('0 0 -1')
+        'revolute', '', '', PARENT.format('0 0 1') + CHILD.format('0 1e-6 -1')
     ),
     'one axis': CONSTRAINT.format('revolute', '', '', '<axis xyz="0 0 1"/>'),
     'limits': CONSTRAINT.format(
