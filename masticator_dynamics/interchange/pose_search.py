@@ -8,10 +8,10 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.engine.descent import joined_joints
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
 from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Loop, RobotModel
 
@@ -205,17 +205,15 @@ def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
 
 def _searched(kinematics: LoopKinematics, q: Array) -> Joints:
     """Joints (n,) of loops that are open or out of range, and of loops that share joints."""
-    ties = kinematics.ties()
-    joined = DisjointSet(range(len(q)))
-    for _, joints in ties:
-        for joint in joints:
-            joined.merge(next(iter(joints)), joint)
     outside = (q < kinematics.lower) | (q > kinematics.upper)
-    searched = np.zeros(len(q), dtype=bool)
-    for tie, joints in ties:
-        if kinematics.gap(q, tie) > CLOSED or outside[list(joints)].any():
-            searched[list(joined.subset(next(iter(joints))) if joints else ())] = True
-    return searched
+    return joined_joints(
+        len(q),
+        (joints for _, joints in kinematics.ties()),
+        (
+            kinematics.gap(q, tie) > CLOSED or bool(outside[list(joints)].any())
+            for tie, joints in kinematics.ties()
+        ),
+    )
 
 
 def _into_ranges(
