@@ -141,7 +141,8 @@ def _doubts(description: MechanismDescription, found: ClosedPose) -> Iterator[st
 def _why(description: MechanismDescription, found: ClosedPose, held: Collection[str]) -> str:
     """Which closures remain open, and by how much."""
     open_by = {name: size for name, size in found.gaps.items() if size > 1e-6}
-    parts = ', '.join(f'{name} by {size:.6g} m or rad' for name, size in open_by.items())
+    units = found.units
+    parts = ', '.join(f'{name} by {size:.6g} {units[name]}' for name, size in open_by.items())
     return (
         f'{description.file}: no closed pose from {found.starts} starts; at the nearest, open stay '
         f'{parts}; try --from with positions nearer to a closed one, '

@@ -84,6 +84,14 @@ class LoopKinematics:
         gaps = self._coupling(q, tie) if coupled else self._loop(self.tree.poses(q), tie)
         return float(np.abs(gaps.values).max())
 
+    def gap_text(self, q: Array, tie: Loop | JointCoupling) -> str:
+        """Largest gap of a loop or coupling, with its unit."""
+        if isinstance(tie, JointCoupling):
+            return f'{self.gap(q, tie):.3g} {self.tree.joints[self.names.index(tie.joint)].unit}'
+        values = np.abs(self._loop(self.tree.poses(q), tie).values)
+        lengths = {'distance': 1, 'cylindrical': 2, 'slider': 2}.get(tie.type, 3)
+        return f'{values.max():.3g} {"m" if values.argmax() < lengths else "rad"}'
+
     def twist_rates(self, q: Array, link: str) -> Array:
         """Twist (6, joints) of a link's origin per joint velocity: linear over angular."""
         poses, frame = self.tree.poses(q), self.tree.frames[link]

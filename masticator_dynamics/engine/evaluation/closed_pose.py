@@ -39,6 +39,8 @@ class ClosedPose:
         whose largest gap is smallest.
     gaps : dict of str to float
         Gap there of each closure and contact, m or rad.
+    units : dict of str to str
+        Which of the two each gap has.
     starts : int
         Number of starts tried.
     outside : dict of str to float
@@ -53,6 +55,7 @@ class ClosedPose:
     starts: int
     outside: dict[str, float]
     branches: int = 0
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def closed(self) -> bool:
@@ -146,6 +149,16 @@ class _ClosureSearch:
                 found[closure.name] = np.pi
         return found
 
+    def units(self, q: FloatArray) -> dict[str, str]:
+        """Unit of the largest gap of each closure and contact."""
+        poses = self.tree.poses(q)
+        largest = sorted(self.loops.constraints, key=lambda constraint: gap(poses, constraint))
+        units = {constraint.name: constraint.unit_name(self.tree) for constraint in largest}
+        opposed = {
+            c.name: 'rad' for c in self._description.closures if opposed_axis(c, self.tree, poses)
+        }
+        return {**units, **opposed}
+
     def merit(self, q: FloatArray) -> tuple[bool, float, bool, float]:
         """Sort key, best pose first: open, by how much, singular, outside ranges."""
         open_by = max(self.gaps(q).values(), default=0.0)
@@ -222,5 +235,7 @@ def closed_pose(
             break
     best = np.where(search.looped, best, first)
     home = {name: float(value) for name, value in zip(names, best, strict=True)}
-    pose = ClosedPose(home, search.gaps(best), attempt + 1, search.outside(best))
+    pose = ClosedPose(
+        home, search.gaps(best), attempt + 1, search.outside(best), units=search.units(best)
+    )
     return dataclasses.replace(pose, branches=search.branches(best)) if pose.closed else pose
