@@ -481,6 +481,9 @@ SDF = {
     'drake:joint flat': '<link name="bob"/><drake:joint name="flat" type="planar"><drake:parent>'
     'rod_1</drake:parent><drake:child>bob</drake:child></drake:joint>',
     'plugin loop': PLUGIN.format(*CLOSED_LOOP, named(parent='rod_1', child='rod_2')),
+    'plugin push': PLUGIN.format(
+        'push', 'gz-sim-joint-controller', named(joint_name='motor_3')
+    ),
     'plugin tie': '<model name="leg"><link name="l"/><link name="k"/><joint name="lk" '
     'type="fixed"><parent>l</parent><child>k</child></joint>'
     + PLUGIN.format('tie', 'x.so', named(a='l', b='k')) + '</model><joint name="j" type="fixed">'
