@@ -11,7 +11,9 @@ def meant(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str:
     """``"; is 'known' meant?"`` for a name that does not exist; empty if none is similar enough."""
     import difflib  # here: only a misspelt name needs it
 
-    near = difflib.get_close_matches(wrong, list(known), 1, similarity)
+    names = list(known)
+    near = [name for name in names if name.casefold() == wrong.casefold()]
+    near = near or difflib.get_close_matches(wrong, names, 1, similarity)
     return f'; is {near[0]!r} meant?' if near else ''
 
 

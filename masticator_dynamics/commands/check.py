@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import click
 import numpy as np
 
+from masticator_dynamics.analysis.singularity import SingularityMeasures
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.terminal import Row, section, warn
 from masticator_dynamics.description.data import Closure, Contact
@@ -19,6 +20,7 @@ from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import gap
+from masticator_dynamics.engine.constraint import unit_names
 from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.mechanism import Mechanism
@@ -86,8 +88,10 @@ def _at_home(mechanism: Mechanism) -> Iterator[Row]:
         ),
     )
     yield 'actuation rank', _actuation(mechanism)
-    yield 'condition number of loops', f'{home.condition_number_loops:.4g}'
-    yield 'condition number of actuation', f'{home.condition_number_actuation:.4g}'
+    # As `masticator workspace` says them: rad and m compared by a length.
+    measures, poses = SingularityMeasures(mechanism), mechanism.solve_batch(home.y[None])
+    yield 'condition number of loops', f'{measures.loops(poses).condition[0]:.4g}'
+    yield 'condition number of actuation', f'{measures.actuation(poses).condition[0]:.4g}'
 
 
 def _actuation(mechanism: Mechanism) -> str:
@@ -141,7 +145,8 @@ def _redundant(mechanism: Mechanism) -> Iterator[Row]:
         found = left_out.get(name)
         if found is not None:
             kept = f'{found.equations - found.independent} of {found.equations}'
-            yield name, kept, f'open by {found.gap:.1e} m or rad nearby'
+            unit = unit_names(structure.tree, structure.described, name)
+            yield name, kept, f'open by {found.gap:.1e} {unit} nearby'
         elif name in structure.shared:
             yield name, '0', 'shares its force with others'
 

@@ -23,7 +23,11 @@ from masticator_dynamics.description import (
     shipped_mechanisms,
 )
 from masticator_dynamics.description.urdf import FARTHEST
-from masticator_dynamics.engine.evaluation.closed_pose import ClosedPose, closed_pose
+from masticator_dynamics.engine.evaluation.closed_pose import (
+    BRANCH_STARTS,
+    ClosedPose,
+    closed_pose,
+)
 from masticator_dynamics.errors import (
     ClosureError,
     DescriptionError,
@@ -66,8 +70,9 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
     """Find a closed pose of a description and print it as its home.
 
     Searches from home as it stands (or from 0), with the positions of --from, then from many
-    starts around it. All joints move, also those of --from; those of --hold stay. Where no start
-    leads to a closed pose, the closures that stay open are named.
+    starts around it. All joints of open loops move, also those of --from; those of --hold stay.
+    Where no start leads to a closed pose, the closures that stay open are named. Says how many
+    other branches it saw: other ways in which the loops close at the same independent joints.
     """
     both = sorted({*guess, *held} - ({*guess} ^ {*held}))
     if both:
@@ -85,6 +90,7 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
         warn(doubt)
     if moved := _moved(description, found, {**description.home, **guess, **held}):
         warn(f'free joints moved: {", ".join(moved)}; --hold JOINT=VALUE keeps one where it was')
+    click.echo(_branches(found.branches), err=True)
     if write:
         write_home(description.file, text)
         click.echo(f'wrote home of {len(_home(found))} joints to {description.file}', err=True)
@@ -95,6 +101,13 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
 def _home(found: ClosedPose) -> dict[str, float]:
     """Joints that are not at 0, apart from rounding."""
     return {joint: value for joint, value in found.home.items() if abs(value) > _ZERO}
+
+
+def _branches(others: int) -> str:
+    """How many other branches there are."""
+    many = {0: 'no other branch', 1: 'another branch'}.get(others, f'{others} other branches')
+    elsewhere = '; --from positions near to another one leads there' if others else ''
+    return f'{many} seen from {BRANCH_STARTS} starts{elsewhere}'
 
 
 def _moved(
@@ -128,7 +141,8 @@ def _doubts(description: MechanismDescription, found: ClosedPose) -> Iterator[st
 def _why(description: MechanismDescription, found: ClosedPose, held: Collection[str]) -> str:
     """Which closures remain open, and by how much."""
     open_by = {name: size for name, size in found.gaps.items() if size > 1e-6}
-    parts = ', '.join(f'{name} by {size:.6g} m or rad' for name, size in open_by.items())
+    units = found.units
+    parts = ', '.join(f'{name} by {size:.6g} {units[name]}' for name, size in open_by.items())
     return (
         f'{description.file}: no closed pose from {found.starts} starts; at the nearest, open stay '
         f'{parts}; try --from with positions nearer to a closed one, '

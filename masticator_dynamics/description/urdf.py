@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.description.likely_units import not_in_metres
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
 
@@ -122,9 +123,6 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
-_FAR = 20.0  # m between joints, which few machines have
-
-
 def parse(text: str, file: pathlib.Path) -> Tree:
     """Kinematic tree of a URDF text.
 
@@ -200,15 +198,23 @@ def _empty_limits(tree: Tree) -> Iterator[str]:
 
 
 def _other_units(tree: Tree) -> Iterator[str]:
-    """Numbers that look like millimetres, and limits like degrees: whole numbers of some turns."""
+    """Limits that look like degrees, whole numbers of some turns; places that look like mm."""
     for joint in tree.joints:
-        low, high, away = joint.lower, joint.upper, float(np.linalg.norm(joint.position))
+        low, high = joint.lower, joint.upper
         far, whole = max(-low, high), not (low % 1.0 or high % 1.0)
         # 100 is what some write for no limit.
         if joint.type == 'revolute' and 10.0 < far <= 360.0 and whole and far != 100.0:
             yield f'<limit> of joint {joint.name} is {low:g} to {high:g} rad: not in degrees?'
-        if away > _FAR:
-            yield f'joint {joint.name} is {away:.4g} m from its parent link: not in mm?'
+    yield from not_in_metres(
+        {joint.name: float(np.linalg.norm(joint.position)) for joint in tree.joints},
+        {name: _size(body) for name, body in tree.links.items() if body.mass > 0.0},
+    )
+
+
+def _size(body: Inertia) -> tuple[float, float]:
+    """Distance of the centre of mass from the link's frame, and largest radius of gyration, m."""
+    moment = max(float(np.linalg.eigvalsh(body.about_center)[-1]), 0.0)
+    return float(np.linalg.norm(body.center_of_mass)), math.sqrt(moment / body.mass)
 
 
 def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:

@@ -25,6 +25,7 @@ from masticator_dynamics.engine.constraint import (
     moving_joints,
     residual,
     supporting_joints,
+    unit_names,
 )
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundant_equations import Independent, without_redundancy
@@ -62,11 +63,12 @@ def analyse(description: MechanismDescription) -> Structure:
     home = _refined_home(description, tree, constraints, dependent, home)
     for left_out in found.redundant:
         if left_out.gap > _EXACT:
+            unit = unit_names(tree, constraints, left_out.name)
             warnings.warn(
                 f'{description.file}: {left_out.name}: '
                 f'{left_out.equations - left_out.independent} of {left_out.equations} equations '
                 'follow from others but for rounding: '
-                f'{left_out.gap:.2g} m or rad stay open nearby',
+                f'{left_out.gap:.2g} {unit} stay open nearby',
                 DescriptionWarning,
                 stacklevel=2,
             )

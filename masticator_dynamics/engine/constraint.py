@@ -29,6 +29,7 @@ first joint; multipliers are in N, N m and in the unit of that joint's effort.
 """
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -74,12 +75,24 @@ class Constraint:
             return extent if tree.joints[self.terms[0][0]].type == 'prismatic' else 1.0
         return 1.0 if self.kind == 'turn' else extent
 
+    def unit_name(self, tree: SpanningTree) -> str:
+        """Name of the unit of a gap: m or rad."""
+        if self.kind == 'coupling':
+            return tree.joints[self.terms[0][0]].unit
+        return 'rad' if self.kind == 'turn' else 'm'
+
     def moved(self, new: dict[int, int]) -> 'Constraint':
         """The same constraint with its bodies and joints renumbered."""
         return dataclasses.replace(
             self, body_a=new[self.body_a], body_b=new[self.body_b],
             terms=tuple((new[joint], coefficients) for joint, coefficients in self.terms),
         )  # fmt: skip
+
+
+def unit_names(tree: SpanningTree, constraints: Iterable[Constraint], name: str) -> str:
+    """Unit of the gaps of a closure or contact; of both kinds if it has both: m or rad."""
+    units = {c.unit_name(tree): None for c in constraints if c.name == name}
+    return ' or '.join(sorted(units))
 
 
 def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float]:

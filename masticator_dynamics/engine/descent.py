@@ -6,8 +6,11 @@ It is used while a mechanism is built: to explore its neighbourhood, and to find
 """
 
 import dataclasses
+from collections.abc import Collection, Iterable
 
 import numpy as np
+import numpy.typing as npt
+from scipy.cluster.hierarchy import DisjointSet
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
@@ -84,6 +87,23 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         q += joint_units * step * min(1.0, LARGEST_STEP / longest)
         gap = loops.gaps(q) / units
     return q
+
+
+def joined_joints(
+    count: int, groups: Iterable[Collection[int]], chosen: Iterable[bool]
+) -> npt.NDArray[np.bool_]:
+    """Joints (count,) of chosen groups, and of all groups that share joints with them, in chains.
+
+    Loops that share no joint with an open one stay closed whatever moves there.
+    """
+    joined, seeds = DisjointSet(range(count)), list[int]()
+    for group, wanted in zip(groups, chosen, strict=True):
+        for joint in group:
+            joined.merge(next(iter(group)), joint)
+        if group and wanted:
+            seeds.append(next(iter(group)))
+    reached = set[int]().union(*(joined.subset(seed) for seed in seeds))
+    return np.isin(np.arange(count), list(reached))
 
 
 def _stacked(parts: list[FloatArray]) -> FloatArray:

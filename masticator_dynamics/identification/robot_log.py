@@ -194,9 +194,11 @@ def _units(mechanism: Mechanism) -> FloatArray:
 def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:
     moved = np.ptp(log.position, axis=0)
     if (moved < _STILL * _units(mechanism)).all():
-        raise InputError(
-            f'{log.source}: at rest: no motor moves by more than {moved.max():.3g} rad or m'
+        units = [mechanism.structure.tree.joints[k].unit for k in mechanism.actuated_rows]
+        by = ', '.join(
+            f'{moved[[u == unit for u in units]].max():.3g} {unit}' for unit in dict.fromkeys(units)
         )
+        raise InputError(f'{log.source}: at rest: no motor moves by more than {by}')
     constant = np.ptp(log.effort, axis=0) == 0.0
     if constant.any():
         name = mechanism.actuated[int(np.argmax(constant))]

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.robot_model import (
     Frame,
     JointCoupling,
@@ -122,7 +122,10 @@ def read_plugins(
         elif coupling is not None:
             reason = f'joint {coupling.joint} is to follow {next(iter(coupling.of))}'
             unread.refuse('plugin', name, f'{reason}, and not both are moving joints', PLUGINS)
-        elif held is not None and set(held) <= set(model.links):
+        elif held is not None and (missing := [k for k in held if k not in model.links]):
+            near = meant(missing[0], model.links)
+            unread.refuse('plugin', name, f'there is no link {missing[0]!r}{near}', PLUGINS)
+        elif held is not None:
             model.loops.append(Loop(f'{held[0]}_{held[1]}_held', 'weld', *weld(*held)))
             model.notes.append(f'plugin {name}: {held[0]} and {held[1]} are welded as they stand')
         else:

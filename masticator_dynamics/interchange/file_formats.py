@@ -11,7 +11,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files.text_file import NOT_XML
+from masticator_dynamics.files.text_file import (
+    LARGEST_DESCRIPTION,
+    NOT_XML,
+    read_bytes,
+    root_element,
+)
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.interchange.gepetto import read_gepetto
 from masticator_dynamics.interchange.mjcf import read_mjcf
@@ -22,7 +27,9 @@ from masticator_dynamics.interchange.urdf_file import read_urdf
 
 _Reader = Callable[[pathlib.Path, Unread, Collection[str], Mapping[str, str] | None], RobotModel]
 _READERS: dict[str, _Reader] = {
-    'robot': lambda path, unread, _, arguments: read_urdf(path, unread, arguments),
+    'robot': lambda path, unread, wanted, arguments: read_urdf(
+        path, unread, arguments, wanted=wanted
+    ),
     'mujoco': lambda path, unread, _, __: read_mjcf(path, unread),
     'sdf': read_sdf,
 }
@@ -93,7 +100,7 @@ def _read(
 
 
 def _root_element(path: pathlib.Path) -> str:
-    """Tag of an XML file's first element."""
+    """Tag of an XML file's first element; MuJoCo, too, reads blanks before the declaration."""
     if path.suffix != '.xml':
         raise DescriptionError(path, '', 'is no URDF, xacro, MJCF, SDF or YAML file by its name')
     try:
@@ -101,6 +108,6 @@ def _root_element(path: pathlib.Path) -> str:
             return str(element.tag)
     except OSError as error:
         raise DescriptionError(path, '', error.strerror or 'cannot be read') from error
-    except NOT_XML as error:
-        raise DescriptionError(path, '', f'not XML: {error}') from error
+    except NOT_XML:
+        return str(root_element(read_bytes(path, LARGEST_DESCRIPTION), path, 'MJCF or SDF').tag)
     raise DescriptionError(path, '', 'is empty')

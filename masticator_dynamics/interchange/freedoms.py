@@ -16,7 +16,7 @@ import scipy.linalg
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.pose_search import LoopKinematics, close
-from masticator_dynamics.interchange.robot_model import ImportedMotor, RobotModel
+from masticator_dynamics.interchange.robot_model import ImportedMotor, Loop, RobotModel
 
 _RANK = 1e-4  # relative; what CAD rounding leaves of a redundant equation is smaller
 _STILL = 1e-6  # relative; of a motion that a motor or the platform takes part in
@@ -33,11 +33,11 @@ def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
     Poses near ``q`` are compared: if ``q`` itself is singular, one of them is used.
     """
     rng = np.random.default_rng(2)
-    here = _null_space(kinematics, q)
+    here, tied = _null_space(kinematics, q), kinematics.tied()
     candidates = [(here, q)]
     for _ in range(_NEIGHBOURS if kinematics.model.loops else 0):
         moved = here @ rng.uniform(-0.15, 0.15, here.shape[1])
-        near, gap = close(kinematics, q + moved)
+        near, gap = close(kinematics, q + moved * tied)
         if gap < 1e-4 and np.abs(near - q).max() < 1.0:
             candidates.append((_null_space(kinematics, near), near))
     return min(candidates, key=lambda found: found[0].shape[1])
@@ -76,22 +76,13 @@ def idle_joints(kinematics: LoopKinematics, q: Array, motions: Array, platform: 
     # something was left out, that may hold it.
     trusted = bool(driven) and not kinematics.model.untied
     # An arm with parallel axes that no motors are named for can move so, too: it has no loops.
-    in_loops = _in_loops(kinematics)
+    in_loops = set[int]().union(*(on for tie, on in kinematics.ties() if isinstance(tie, Loop)))
     return [
         kinematics.names[j]
         for j, motion in zip(joints, separate.T, strict=True)
         if (driven or in_loops.intersection(np.flatnonzero(np.abs(motion) > _STILL)))
         and _is_idle(kinematics, q, motion, trusted)
     ]
-
-
-def _in_loops(kinematics: LoopKinematics) -> set[int]:
-    """Joints between the two ends of a loop."""
-    tree, found = kinematics.tree, set[int]()
-    for loop in kinematics.model.loops:
-        ends = (tree.supports(tree.frames[end.link].body) for end in (loop.first, loop.second))
-        found |= set.symmetric_difference(*ends)
-    return found
 
 
 def _is_idle(kinematics: LoopKinematics, q: Array, motion: Array, trusted: bool) -> bool:
@@ -144,9 +135,12 @@ def _holders(kinematics: LoopKinematics, moved: set[int]) -> set[int]:
 def coordinates(kinematics: LoopKinematics, motions: Array) -> list[str]:
     """Joints, one per degree of freedom, that determine all others.
 
-    Joints with motors are preferred; where the file names none, those near the base.
+    Joints with motors are preferred; where the file names none, those that it marks as independent,
+    or those near the base.
     """
-    driven = [kinematics.names.index(name) for name in kinematics.model.motors]
+    model = kinematics.model
+    preferred = [*model.motors] or [k for k in model.independent if k in kinematics.names]
+    driven = [kinematics.names.index(name) for name in preferred]
     driven = driven or _near_base(kinematics, motions)
     chosen = _pivots(motions, driven)
     rest = motions @ scipy.linalg.null_space(motions[chosen], rcond=1e-3) if chosen else motions

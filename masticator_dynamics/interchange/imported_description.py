@@ -233,11 +233,13 @@ def _closed(model: RobotModel) -> dict[str, float]:
     kinematics = LoopKinematics(model)
     q, gap = closed_pose(kinematics)
     if gap > ROUNDING:
-        gaps = {loop.name: np.abs(kinematics.gaps(q, loop).values).max() for loop in model.loops}
-        still = ', '.join(f'{n} by {g:.3g}' for n, g in gaps.items() if g > ROUNDING)
-        raise DescriptionError(
-            model.file, 'loops', f'no pose was found that closes all; open stay (m or rad) {still}'
+        still = ', '.join(
+            f'{tie.name} by {kinematics.gap_text(q, tie)}'
+            for tie, _ in kinematics.ties()
+            if kinematics.gap(q, tie) > ROUNDING
         )
+        reason = f'no pose was found that closes all; open stay {still}'
+        raise DescriptionError(model.file, 'loops', reason)
     return dict(zip(kinematics.names, q.tolist(), strict=True))
 
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.urdf import Array
+from masticator_dynamics.engine.descent import joined_joints
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
 from masticator_dynamics.interchange.robot_model import Frame, JointCoupling, Loop, RobotModel
 
+Joints = npt.NDArray[np.bool_]  # which joints (n,)
 CLOSED = 1e-10  # m and rad
 ROUNDING = 2e-5  # m and rad: what CAD drawings and their export leave open across a planar loop
 STARTS = 16
 _ITERATIONS = 120
-_RANGES_TRIED = 4  # starts, before a pose outside a range is accepted
+_TRIED = 4  # starts, before a closed pose that is far away or outside a range is accepted
+_FAR = 0.5 * np.pi  # rad; a joint that turns by more may have folded its loop over
 _RETURNS = 4  # from outside the ranges of the joints, for each start
 _ROOM = 0.1  # of a range, that is left at each of its ends on the return
 
@@ -45,16 +49,48 @@ class LoopKinematics:
         """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""
         return self.tree.start(self.model.guess)
 
-    def gaps(self, q: Array, loop: Loop | None = None) -> Gaps:
-        """Gaps of all loops and couplings, or of one loop."""
+    def gaps(self, q: Array) -> Gaps:
+        """Gaps of all loops and couplings."""
         poses = self.tree.poses(q)
-        loops = self.model.loops if loop is None else [loop]
-        parts = [self._loop(poses, each) for each in loops]
-        if loop is None:
-            parts += [self._coupling(q, coupling) for coupling in self.model.couplings]
+        parts = [self._loop(poses, loop) for loop in self.model.loops]
+        parts += [self._coupling(q, coupling) for coupling in self.model.couplings]
         if not parts:
             return Gaps(np.zeros(0), np.zeros((0, len(q))))
         return Gaps(np.hstack([p.values for p in parts]), np.vstack([p.rates for p in parts]))
+
+    def ties(self) -> list[tuple[Loop | JointCoupling, set[int]]]:
+        """All loops and couplings, each with the joints that change its gap."""
+        supports = self.tree.supports
+        looped = [
+            (loop, set.symmetric_difference(*(
+                supports(self.tree.frames[end.link].body) for end in (loop.first, loop.second)
+            )))
+            for loop in self.model.loops
+        ]  # fmt: skip
+        coupled = [
+            (coupling, {self.names.index(name) for name in (coupling.joint, *coupling.of)})
+            for coupling in self.model.couplings
+        ]
+        return [*looped, *coupled]
+
+    def tied(self) -> Joints:
+        """Which joints (n,) are part of a loop or coupling; all others change no gap."""
+        joints = set[int]().union(*(joints for _, joints in self.ties()))
+        return np.isin(np.arange(len(self.names)), list(joints))
+
+    def gap(self, q: Array, tie: Loop | JointCoupling) -> float:
+        """Largest gap of a loop or coupling, m or rad."""
+        coupled = isinstance(tie, JointCoupling)
+        gaps = self._coupling(q, tie) if coupled else self._loop(self.tree.poses(q), tie)
+        return float(np.abs(gaps.values).max())
+
+    def gap_text(self, q: Array, tie: Loop | JointCoupling) -> str:
+        """Largest gap of a loop or coupling, with its unit."""
+        if isinstance(tie, JointCoupling):
+            return f'{self.gap(q, tie):.3g} {self.tree.joints[self.names.index(tie.joint)].unit}'
+        values = np.abs(self._loop(self.tree.poses(q), tie).values)
+        lengths = {'distance': 1, 'cylindrical': 2, 'slider': 2}.get(tie.type, 3)
+        return f'{values.max():.3g} {"m" if values.argmax() < lengths else "rad"}'
 
     def twist_rates(self, q: Array, link: str) -> Array:
         """Twist (6, joints) of a link's origin per joint velocity: linear over angular."""
@@ -123,16 +159,18 @@ class LoopKinematics:
 def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
     """Closed pose nearest to a start, or the least open one; and its largest gap, m or rad.
 
-    Levenberg-Marquardt; near a solution its steps are Newton steps of least norm.
+    Levenberg-Marquardt; near a solution its steps are Newton steps of least norm. What carries
+    both ends of a loop stays where it is: it turns the gap and does not close it.
     """
-    q, damping = start.copy(), 1e-2
+    q, damping, tied = start.copy(), 1e-2, kinematics.tied()
     gaps = kinematics.gaps(q)
     for _ in range(_ITERATIONS):
         if not gaps.values.size or np.abs(gaps.values).max() < CLOSED:
             break
-        normal = gaps.rates @ gaps.rates.T
+        rates = gaps.rates * tied
+        normal = rates @ rates.T
         weight = damping * max(float(np.trace(normal)) / len(normal), 1e-12)
-        step = gaps.rates.T @ np.linalg.solve(normal + weight * np.eye(len(normal)), gaps.values)
+        step = rates.T @ np.linalg.solve(normal + weight * np.eye(len(normal)), gaps.values)
         step *= min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
         tried = kinematics.gaps(q - step)
         before, after = gaps.values @ gaps.values, tried.values @ tried.values
@@ -150,46 +188,66 @@ def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
 
 
 def closed_pose(kinematics: LoopKinematics) -> tuple[Array, float]:
-    """A closed pose (joints,), the first found from the guess and then from random starts.
+    """A closed pose (joints,) that the guess leads to, or random starts around it; and its gap.
 
-    Poses within the joints' ranges are preferred. If none closes: the least open one.
+    Poses within the joints' ranges are preferred, and among them near ones. If none closes: the
+    least open one. Joints move only where a loop is open, or one of its joints out of its range.
     """
     rng = np.random.default_rng(1)
     start = kinematics.guess()
-    best, least, worst = start, np.inf, np.inf
+    searched = _searched(kinematics, start)
+    best, least, merit = start, np.inf, (True, len(start) + 1, np.inf)
     for attempt in range(STARTS):
         spread = 0.0 if attempt == 0 else 1.5 * attempt / STARTS + 0.2
-        noise = rng.uniform(-spread, spread, len(start))
+        noise = rng.uniform(-spread, spread, len(start)) * searched
         q, gap = close(kinematics, start + np.where(kinematics.slides, 0.1 * noise, noise))
-        q, gap, outside = _into_ranges(kinematics, q, gap)
-        if gap <= ROUNDING and (outside == 0.0 or attempt >= _RANGES_TRIED):
-            return (q, gap) if outside <= worst else (best, least)
-        if (gap > ROUNDING, outside, gap) < (least > ROUNDING, worst, least):
-            best, least, worst = q, gap, outside
+        q, gap, outside = _into_ranges(kinematics, q, gap, searched)
+        is_open, far = gap > ROUNDING, float(np.abs(q - start)[~kinematics.slides].max(initial=0.0))
+        order = is_open, len(outside), gap if is_open else far
+        if order < merit:
+            best, least, merit = q, gap, order
+        if not merit[0] and (attempt >= _TRIED or (merit[1] == 0 and merit[2] < _FAR)):
+            break
     return best, least
 
 
-def _into_ranges(kinematics: LoopKinematics, q: Array, gap: float) -> tuple[Array, float, float]:
-    """A closed pose within the joints' ranges from one outside of them, if that is near enough.
+def _searched(kinematics: LoopKinematics, q: Array) -> Joints:
+    """Joints (n,) of loops that are open or out of range, and of loops that share joints."""
+    outside = (q < kinematics.lower) | (q > kinematics.upper)
+    return joined_joints(
+        len(q),
+        (joints for _, joints in kinematics.ties()),
+        (
+            kinematics.gap(q, tie) > CLOSED or bool(outside[list(joints)].any())
+            for tie, joints in kinematics.ties()
+        ),
+    )
 
-    Returns the pose with its gap, and by how much it is outside, m or rad; where that leads
-    nowhere, the pose as it was.
+
+def _into_ranges(
+    kinematics: LoopKinematics, q: Array, gap: float, searched: Joints
+) -> tuple[Array, float, frozenset[int]]:
+    """A closed pose with fewer joints outside of their ranges than one, if that is near enough.
+
+    Returns the pose with its gap, and the joints outside; where that leads nowhere, the pose as it
+    was: what comes as near to an end as it can is stretched.
     """
     room = np.nan_to_num(_ROOM * (kinematics.upper - kinematics.lower), posinf=0.0)
     low, high = kinematics.lower + room, kinematics.upper - room
-    q = np.where(kinematics.slides, q, wrapped(q, kinematics))
-    best = (q, gap, _outside(kinematics, q))
+    q = np.where(kinematics.slides | ~searched, q, wrapped(q, kinematics))
+    best = (q, gap, _outside(kinematics, q, searched))
     for _ in range(_RETURNS):
-        if best[2] == 0.0 or gap > ROUNDING:
+        if not best[2] or gap > ROUNDING:
             break
-        q, gap = close(kinematics, np.clip(q, low, high))
-        if gap <= ROUNDING and _outside(kinematics, q) < best[2]:
-            best = (q, gap, _outside(kinematics, q))
+        q, gap = close(kinematics, np.where(searched, np.clip(q, low, high), q))
+        if gap <= ROUNDING and (outside := _outside(kinematics, q, searched)) < best[2]:
+            best = (q, gap, outside)
     return best
 
 
-def _outside(kinematics: LoopKinematics, q: Array) -> float:
-    return float(np.maximum(kinematics.lower - q, q - kinematics.upper).max(initial=0.0))
+def _outside(kinematics: LoopKinematics, q: Array, searched: Joints) -> frozenset[int]:
+    far = (q < kinematics.lower) | (q > kinematics.upper)
+    return frozenset(np.flatnonzero(far & searched).tolist())
 
 
 def wrapped(q: Array, kinematics: LoopKinematics) -> Array:

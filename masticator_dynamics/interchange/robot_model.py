@@ -158,7 +158,8 @@ class RobotModel:
     By joint: ``damping``, N m s/rad or N s/m; ``dry`` friction, N m or N; ``armature``, kg m^2
     or kg; ``guess``, rad or m, where the search for a closed pose starts. ``shapes`` are the
     elements of each link that only RViz reads. ``untied`` are elements that tie links or joints and
-    are not in the model, ``held`` the positions of joints that were made fixed.
+    are not in the model, ``held`` the positions of joints that were made fixed, ``independent`` the
+    joints that the file would choose as coordinates.
     """
 
     file: pathlib.Path
@@ -184,6 +185,7 @@ class RobotModel:
     added: set[str] = dataclasses.field(default_factory=set)
     untied: list[str] = dataclasses.field(default_factory=list)
     held: dict[str, float] = dataclasses.field(default_factory=dict)
+    independent: list[str] = dataclasses.field(default_factory=list)
 
     def tree(self) -> Tree:
         """The open tree, parents before children."""

@@ -46,7 +46,7 @@ from masticator_dynamics.interchange.sdf_frames import (
     refuse_changes,
 )
 from masticator_dynamics.interchange.sdf_joints import TYPES, Edge, SdfJoints, spanning
-from masticator_dynamics.interchange.transmissions import rotor_inertia
+from masticator_dynamics.interchange.transmissions import moves, rotor_inertia
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
 READ = {
@@ -206,7 +206,7 @@ class _SdfReader:
                 f'angles up to {self.frames.straightened:.2g} rad off a multiple of 45 degrees are '
                 'taken for it: planar loops need axes that are parallel'
             )
-        driven = dict.fromkeys(self._driven())
+        driven = dict(self._driven())
         self._grow(edges, wanted.union(driven, followers))
         moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
         for coupling in joints.couplings(edges, moving):
@@ -216,9 +216,9 @@ class _SdfReader:
         }
         self._ties(joints.names | others - {self.model.name}, unread)
         self._refuse_untied()
-        self.model.motors = {
-            name: ImportedMotor() for name in driven if self.model.has_moving(name)
-        }
+        for name, plugin in driven.items():
+            if moves(name, ('plugin', plugin), self.model, unread):
+                self.model.motors[name] = ImportedMotor()
 
     def _number(self, element: ElementTree.Element, path: str, default: float, place: str) -> float:
         text = element.findtext(path)
@@ -293,13 +293,15 @@ class _SdfReader:
         if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
             self.model.notes.append('left out: shapes and sensors of links')
 
-    def _driven(self) -> Iterator[str]:
-        """Joints that plugins drive: all that name one, apart from those that publish states."""
+    def _driven(self) -> Iterator[tuple[str, str]]:
+        """Joints that plugins drive, and the plugin: all but those that publish states."""
         for name, model in self.frames.of('model'):
             for plugin in model.element.findall('plugin'):
-                if 'publisher' not in f'{plugin.get("name")} {plugin.get("filename")}'.lower():
+                called = plugin.get('name') or plugin.get('filename') or ''
+                if 'publisher' not in f'{called} {plugin.get("filename")}'.lower():
                     for joint in plugin.findall('joint_name'):
-                        yield self.frames.scopes[name].absolute((joint.text or '').strip())
+                        absolute = self.frames.scopes[name].absolute((joint.text or '').strip())
+                        yield absolute, called
 
     def _held(self) -> Iterator[Edge]:
         """Links of static models in the model, as joints with the world."""

@@ -8,6 +8,7 @@ import dataclasses
 import pathlib
 from xml.etree import ElementTree
 
+from masticator_dynamics.errors import meant
 from masticator_dynamics.interchange.robot_model import (
     ImportedMotor,
     JointCoupling,
@@ -22,6 +23,56 @@ _READ = (
 )
 
 _REDUCTIONS = ('mechanicalReduction', 'mechanical_reduction')
+_JOINTS = 'Read are motors of hinges and slides that close no loop'
+
+
+def named_by_motors(root: ElementTree.Element) -> set[str]:
+    """Joints for which ``<ros2_control>`` or a transmission says anything."""
+    named = {str(joint.get('name')) for joint in root.findall('ros2_control/joint')}
+    for transmission in root.iterfind('.//transmission'):
+        named |= set(_joints_of(transmission))
+    return named
+
+
+def _joints_of(transmission: ElementTree.Element) -> list[str]:
+    """Joints that a transmission names: ``<joint name="...">``, ``<gap_joint>`` and their like."""
+    parts = (part for part in transmission if str(part.tag).endswith('joint'))
+    return [part.get('name') or (part.text or '').strip() for part in parts]
+
+
+def moves(name: str, label: tuple[str, str], model: RobotModel, unread: Unread) -> bool:
+    """Whether a joint that something drives can move; refuse names that are none, note others.
+
+    Parameters
+    ----------
+    name : str
+        Of the joint, as the file has it.
+    label : (str, str)
+        Type and name of the element that names it.
+    model : RobotModel
+        Its joints and loops are read.
+    unread : Unread
+        Refuses the element, unless it is to be left out.
+
+    Raises
+    ------
+    DescriptionError
+        If nothing is called so, or a loop.
+    """
+    if model.has_moving(name):
+        return True
+    joints = [joint.name for joint in model.joints]
+    if any(loop.name == name for loop in model.loops):
+        reason = f'joint {name} closes a loop, and is no joint of the tree'
+        unread.refuse(*label, reason, _JOINTS)
+    elif name not in joints:
+        near = meant(name, filter(model.has_moving, joints))
+        unread.refuse(*label, f'there is no joint {name}{near}', _JOINTS)
+    elif name in model.held:
+        model.notes.append(f'{" ".join(label)}: joint {name} is held, and has no motor')
+    else:
+        model.warn(f'{" ".join(label)}: joint {name} does not move, and has no motor')
+    return False
 
 
 def read_motors(
@@ -39,8 +90,13 @@ def read_motors(
     """
     for joint in root.findall('ros2_control/joint'):
         name = str(joint.get('name'))
-        follows = _mimic(joint, name, model, unread)
-        if joint.find('command_interface') is not None and not follows and model.has_moving(name):
+        label = ('ros2_control joint', name)
+        if _mimic(joint, name, model, unread):
+            continue
+        if joint.find('command_interface') is None:
+            if all(name != other.name for other in model.joints):
+                model.notes.append(f'{" ".join(label)}: it is not in the tree, and only measured')
+        elif moves(name, label, model, unread):
             model.motors[name] = ImportedMotor()
     if not transmissions:
         return
@@ -79,6 +135,8 @@ def _transmission(
 ) -> None:
     """Give the joint of a transmission its reduction, and a motor if the element says so."""
     name = str(element.get('name') or '')
+    if not all([moves(j, ('transmission', name), model, unread) for j in _joints_of(element)]):
+        return
     moving = {joint.name for joint in model.joints if model.has_moving(joint.name)}
     joints = list(dict.fromkeys(joint for part in element for joint in names_in(part, moving)))
     if len(joints) > 1:
@@ -102,6 +160,8 @@ def _transmission(
             model.warn(f'joint {joints[0]} follows another and has a motor of its own')
         if inertia:
             model.armature[joints[0]] = model.armature.get(joints[0], 0.0) + inertia
+    elif not joints:
+        model.warn(f'transmission {name} names no joint')
 
 
 def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float:

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads URDF with ``<mimic>`` and the elements that other tools add to close loops.
 
-Loops: ``<constraint>`` (urdfdom pull request 264), ``<loop_joint>`` (Isaac), ``<gazebo><joint>``,
-``<drake:ball_constraint>``, plugins, and the frames ``closing_*`` of onshape-to-robot.
+Loops: ``<constraint>``, ``<loop_joint>`` and ``<loop>`` (``urdf_constraints.py``), joints that form
+no tree (``urdf_cuts.py``), ``<gazebo><joint>``, ``<drake:ball_constraint>``, plugins, and frames
+``closing_*`` of onshape-to-robot.
 """
 
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -18,8 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
 from masticator_dynamics.description.foreign import KNOWN
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array
-from masticator_dynamics.engine.tree import rotation_to
+from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
@@ -34,25 +34,27 @@ from masticator_dynamics.interchange.robot_model import (
     Loop,
     RobotModel,
     Spring,
-    axis_in,
     is_true,
     numbers_in,
 )
 from masticator_dynamics.interchange.sdf_frames import SdfFrames
 from masticator_dynamics.interchange.sdf_joints import SdfJoints
-from masticator_dynamics.interchange.transmissions import read_motors
+from masticator_dynamics.interchange.transmissions import named_by_motors, read_motors
 from masticator_dynamics.interchange.unread import Unread, tag_of
+from masticator_dynamics.interchange.urdf_constraints import (
+    LOOPS,
+    read_couplings,
+    take_loops,
+    turn_opposite_axes,
+)
+from masticator_dynamics.interchange.urdf_cuts import cut_into_tree
 
-_TYPES = {
-    'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
-    'continuous': 'hinge', 'hinge': 'hinge', 'fixed': 'weld', 'weld': 'weld',
-    'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
-}  # fmt: skip
-_TWO_ENDED = ('constraint', 'loop_joint')
-_READ_APART = (*_TWO_ENDED, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame')
+_READ_APART = (
+    *LOOPS, 'coupling', 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame',
+)  # fmt: skip
 _READ = (
-    'Read are <mimic>, <constraint>, <loop_joint>, <gazebo><joint>, drake:ball_constraint and '
-    'frames closing_NAME_1 and _2'
+    'Read are <mimic>, <constraint>, <loop_joint>, <loop>, <coupling>, <gazebo><joint>, '
+    'drake:ball_constraint and frames closing_NAME_1 and _2'
 )
 _OF_GAZEBO = ('springStiffness', 'springReference', 'gravity', 'turnGravityOff')
 # Sections of MuJoCo's extension that tie and drive nothing.
@@ -69,7 +71,7 @@ class _Held(NamedTuple):
 
 def read_urdf(
     file: pathlib.Path, unread: Unread | None = None, arguments: Mapping[str, str] | None = None,
-    transmissions: bool = True,
+    transmissions: bool = True, wanted: Collection[str] = (),
 ) -> RobotModel:  # fmt: skip
     """Model of a URDF or xacro file.
 
@@ -83,6 +85,8 @@ def read_urdf(
         Values of the xacro file's arguments.
     transmissions : bool
         Whether to read transmissions; another file may name the joints with motors.
+    wanted : collection of str
+        Joints at which loops are not to be cut if they can be cut elsewhere.
 
     Raises
     ------
@@ -97,13 +101,16 @@ def read_urdf(
     for joint in floating:
         joint.set('type', 'fixed')
     held = list(_mimics_of_fixed_joints(root, unread))
-    loops = list(_loops(root, unread))
+    loops, left_out = take_loops(root, unread)
+    cuts = cut_into_tree(root, {*wanted, *named_by_motors(root)}, unread)
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints),
-        loops,
+        [*loops, *cuts.loops, *_balls(root, unread)], added=set(cuts.added),
     )  # fmt: skip
-    model.notes += tree.warnings
+    model.notes += [*tree.warnings, *cuts.notes]
+    for sentence in (*left_out, *cuts.warnings):
+        model.warn(sentence)
     for name in (str(joint.get('name')) for joint in floating):
         model.change(name, type='floating')
         model.floating[name] = f'joint {name}'
@@ -124,11 +131,15 @@ def read_urdf(
     for loop in model.loops:
         for frame in (loop.first, loop.second):
             if frame.link not in model.links:
-                reason = f'link {frame.link!r} does not exist in the URDF'
+                near = meant(frame.link, model.links)
+                reason = f'link {frame.link!r} does not exist in the URDF{near}'
                 raise DescriptionError(file, loop.name, reason)
+    turn_opposite_axes(model, {loop.name for loop in loops})
+    read_couplings(root, model, unread)
     moving = [joint for joint in tree.joints if joint.type in MOVING_TYPES]
     model.damping = {joint.name: joint.damping for joint in moving if joint.damping}
     model.dry = {joint.name: joint.friction for joint in moving if joint.friction}
+    _read_independent(root, model)
     read_motors(root, model, unread, transmissions)
     return model
 
@@ -179,20 +190,25 @@ def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
             unread.refuse_ties(element, names, DRAKE if tag.startswith('drake:') else _READ)
 
 
-def _loops(root: ElementTree.Element, unread: Unread) -> Iterator[Loop]:
-    """Remove elements that close loops from the robot, and yield the loops."""
+def _balls(root: ElementTree.Element, unread: Unread) -> Iterator[Loop]:
+    """Remove Drake's balls from the robot, and yield the loops that they close."""
     for element in list(root):
-        if element.tag in _TWO_ENDED:
-            root.remove(element)
-            if element.get('type') in _TYPES:
-                yield _two_ended(element, unread.file)
-            else:
-                reason = f'its type is {element.get("type")!r}'
-                read = f'Read are the types {", ".join(_TYPES)}'
-                unread.refuse(str(element.tag), element.get('name') or '', reason, read)
-        elif tag_of(element) == 'drake:ball_constraint':
+        if tag_of(element) == 'drake:ball_constraint':
             root.remove(element)
             yield ball_constraint(element, unread)
+
+
+def _read_independent(root: ElementTree.Element, model: RobotModel) -> None:
+    """Which joints are coordinates, as URDF+ marks them; tell marks that nothing explains."""
+    marks = {str(joint.get('name')): joint.get('independent') for joint in root.findall('joint')}
+    if not any(marks.values()):
+        return
+    free = [name for name, mark in marks.items() if str(mark).lower() not in ('false', '0')]
+    model.independent = [name for name in free if model.has_moving(name)]
+    if not model.loops and not model.couplings:
+        named = ', '.join(name for name in marks if name not in free and model.has_moving(name))
+        if named:
+            model.warn(f'joints {named} are marked as dependent, and nothing says on what')
 
 
 def _read_gazebo(
@@ -233,8 +249,11 @@ def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
     for tag in {part.tag for part in gazebo if isinstance(part.tag, str)} - {*_OF_GAZEBO}:
         if near := meant(tag, _OF_GAZEBO, 0.85):
             raise DescriptionError(model.file, place, f'unknown element <{tag}>{near}')
-    if name and name not in {*model.links, *(joint.name for joint in model.joints)}:
-        model.notes.append(f'{place}: there is no such link or joint')
+    known = {*model.links, *(joint.name for joint in model.joints)}
+    if name and name not in known:
+        note = f'{place}: there is no such link or joint{meant(name, known)}'
+        read = any(part.tag in _OF_GAZEBO for part in gazebo)
+        (model.warn if read else model.notes.append)(note)
     on, off = gazebo.findtext('gravity') or 'true', gazebo.findtext('turnGravityOff')
     if not is_true(on, model.file, place) or is_true(off, model.file, place):
         model.warn_of_weight(name)
@@ -276,37 +295,3 @@ def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
         loop = Loop(stem, 'point', Frame.of(first), Frame.of(second))
         if bodies(loop) not in told:
             model.loops.append(loop)
-
-
-def _two_ended(element: ElementTree.Element, file: pathlib.Path) -> Loop:
-    """``<loop_joint>`` or ``<constraint>``: two links, each with an origin and perhaps an axis."""
-    place = f'{element.tag} {element.get("name")}'
-    ends = [end for end in element if end.tag in ('link1', 'link2', 'parent', 'child')]
-    if len(ends) != 2 or not all(end.get('link') for end in ends):
-        raise DescriptionError(file, place, 'does not name two links')
-    places = {f'{end.tag}_{part}' for end in ends for part in ('origin', 'axis')}
-    for part in (*(inner for end in ends for inner in end), *element):
-        if part.tag in ('origin', 'pose') or (
-            part.tag.endswith(('_origin', '_axis')) and part.tag not in places
-        ):
-            reason = f'<{part.tag}> is not read: say {" and ".join(sorted(places))}'
-            raise DescriptionError(file, place, reason)
-    frames = []
-    for end in ends:
-        origin, axis = (element.find(f'{end.tag}_{part}') for part in ('origin', 'axis'))
-        axis = element.find('axis') if axis is None else axis
-        position, rotation = _placement(end if origin is None else origin, file, place)
-        if axis is not None:
-            rotation = rotation @ rotation_to(axis_in(axis.get('xyz', '0 0 1'), file, place))
-        frames.append(Frame(str(end.get('link')), position, rotation))
-    return Loop(str(element.get('name') or element.tag), _TYPES[str(element.get('type'))], *frames)
-
-
-def _placement(
-    origin: ElementTree.Element | None, file: pathlib.Path, place: str
-) -> tuple[Array, Array]:
-    if origin is None:
-        return np.zeros(3), np.eye(3)
-    position = np.array(numbers_in(origin.get('xyz', '0 0 0'), 3, file, f'{place} xyz'))
-    angles = numbers_in(origin.get('rpy', '0 0 0'), 3, file, f'{place} rpy')
-    return position, Rotation.from_euler('xyz', angles).as_matrix()

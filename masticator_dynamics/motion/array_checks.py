@@ -11,7 +11,6 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
 MOST = 1e100  # in any unit; beyond, quotients and squares overflow
-_UNIT = {'position': 'm or rad', 'velocity': 'm/s or rad/s', 'acceleration': 'm/s^2 or rad/s^2'}
 
 
 def shown(array: FloatArray) -> str:
@@ -64,7 +63,7 @@ def checked_rows(
     for k, i in np.argwhere(~(np.abs(r) <= MOST)):
         name = names[i] if names else f'coordinate {i}'
         finite = np.isfinite(r[k, i])
-        why = ', too large to compute with' if finite else f' (expected {_UNIT[what]})'
+        why = ', too large to compute with' if finite else ', no finite number'
         raise InputError(f'{what} of {name} at {times[k]:.9g} s is {r[k, i]}{why}')
     return r
 

@@ -10,6 +10,8 @@ import linkages
 import pytest
 from linkages import Part, frame
 
+from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis.workspace_map import WorkspaceSurveyor
 from masticator_dynamics.files.share import share_directory
 
 
@@ -47,6 +49,19 @@ def test_the_masticator(run) -> None:
     numbers = [line.split()[-1] for line in found if line.startswith('condition number')]
     assert len(numbers) == 2
     assert min(map(float, numbers)) >= 1.0
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rcid', 'trimule'])
+def test_conditioning_is_that_of_the_workspace(run, name) -> None:
+    """One number under one name, though coordinates turn and slide."""
+    mechanism = Mechanism.load(name)
+    survey = WorkspaceSurveyor(mechanism).survey(mechanism.home.y[None])
+    found = lines(run('check', name))
+    for what, value in (
+        ('actuation', survey.condition_actuation),
+        ('loops', survey.condition_loops),
+    ):
+        assert f'condition number of {what} {value[0]:.4g}' in found
 
 
 @pytest.mark.parametrize('name', ['rss6', 'rcid'])

@@ -142,6 +142,58 @@ def test_limits_in_degrees_and_places_in_millimetres_are_told() -> None:
     )
 
 
+def test_places_in_millimetres_are_told_once() -> None:
+    """All joints in one sentence."""
+    first = LADDER.replace(TILT_AXIS, f'{TILT_AXIS}<origin xyz="0 300 400"/>')
+    both = first.replace(SLIDE_AXIS, f'{SLIDE_AXIS}<origin xyz="0 0 40"/>')
+    assert urdf.parse(both, FILE).warnings == (
+        'joints slide and tilt are up to 500 m from their parent links: not in mm?',
+    )
+
+
+ROD = (
+    '<robot name="rod"><link name="base"/><link name="rod"><inertial><origin xyz="{} 0 0"/><mass '
+    'value="0.3"/><inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '</link>'
+    '<joint name="turn" type="continuous"><parent link="base"/><child link="rod"/><origin xyz="0 0 '
+    '{}"/></joint></robot>'
+)
+UNITS = {
+    'in SI units': (0.1, 4e-3, 0.2, ''),
+    'a centre in mm': (
+        100.0, 4e-3, 0.2, 'link rod: its centre of mass is 100 m from its frame, where joints are '
+        'within 0.2 m of each other: not in mm?',
+    ),
+    'a small centre in mm': (
+        5.0, 1e-5, 0.2, 'link rod: its centre of mass is 5 m from its frame, where joints are '
+        'within 0.2 m of each other: not in mm?',
+    ),
+    'an inertia in kg mm^2': (
+        0.1, 4e3, 0.2, 'link rod: its radius of gyration is 115.5 m, where joints are within 0.2 m '
+        'of each other: not in kg mm^2?',
+    ),
+    'an inertia in g cm^2': (
+        0.1, 4e4, 0.2, 'link rod: its radius of gyration is 365.1 m, where joints are within 0.2 m '
+        'of each other: not in kg mm^2?',
+    ),
+    'a single joint': (100.0, 4e-3, 0.0, 'link rod: its centre of mass is 100 m from its frame: '
+                       'not in mm?'),
+    'all in mm but the joint': (100.0, 4e3, 0.2, 'link rod: its centre of mass is 100 m from its '
+                                'frame, where joints are within 0.2 m of each other: not in mm?'),
+    'a boom': (4.0, 1.6, 0.05, ''),
+    'a gyroscope': (0.0, 0.02, 0.0, ''),
+    'a large pendulum': (9.0, 0.0, 0.0, ''),
+    'no moment': (0.1, 0.0, 0.2, ''),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('what', UNITS)
+def test_bodies_that_are_too_large_for_their_robot(what: str) -> None:
+    center, moment, height, told = UNITS[what]
+    warnings = urdf.parse(ROD.format(center, height, i=moment), FILE).warnings
+    assert warnings[:1] == ((told,) if told else ())
+
+
 def test_a_limit_without_bounds_is_unlimited_with_a_warning() -> None:
     tree = urdf.parse(LADDER.replace('lower="0.1" upper="1.5" ', ''), FILE)
     assert (tree.joints[1].lower, tree.joints[1].upper) == (-np.inf, np.inf)

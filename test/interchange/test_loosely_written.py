@@ -226,6 +226,14 @@ def test_what_is_no_xml_and_read_all_the_same(write: Write) -> None:
         import_robot(write('c.sdf', loose.replace('</link>', '')), 'c')
 
 
+@pytest.mark.parametrize('before', ['\n', '  \n\t'])
+def test_mjcf_with_blanks_before_its_declaration(write: Write, before: str) -> None:
+    """MuJoCo reads them, though they are no XML."""
+    pytest.importorskip('mujoco', reason='reading MJCF needs MuJoCo')
+    text = f'{before}<?xml version="1.0"?>\n{five_bars.mjcf()}'
+    assert import_description(write('a.xml', text)).actuated == ('motor_1', 'motor_2')
+
+
 def test_rounding_of_a_moment_of_inertia(write: Write) -> None:
     text = five_bars.urdf(LOOP)
     old = text[text.index('<inertia ', text.index('"effector"')) :].partition('/>')[0]

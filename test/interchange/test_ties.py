@@ -412,6 +412,19 @@ URDF = {  # by the label of the error
         f'<transmission name="r"><plugin>{TYPE.format("Differential")}</plugin>{both(*MOTORS)}'
         '</transmission>'
     ),
+    'ros2_control joint motor_3': R2.format('<joint name="motor_3"><command_interface/></joint>'),
+    'ros2_control joint loop_': five_bars.DIALECTS['urdfdom'].replace('"loop"', '"loop_"')
+    + R2.format('<joint name="loop_"><command_interface name="effort"/></joint>'),
+    'transmission lost': '<transmission name="lost"><joint name="Motor_1"/></transmission>',
+    'transmission half': f'<transmission name="half"><type>{TYPE.format("Differential")}</type>'
+    f'{both("motor_1", "motor_")}<actuator name="a"/><actuator name="b"/></transmission>',
+    'transmission own': R2.format(
+        '<joint name="motor_1"><command_interface/></joint><transmission name="own"><joint '
+        'name="motor_l"/></transmission>'
+    ),
+    'plugin hold': '<gazebo>'
+    + PLUGIN.format('hold', 'detachable-joint', named(parent_link='rod_1', child_link='rod_9'))
+    + '</gazebo>',
     'ros2_control mimic motor_1': R2.format(
         '<joint name="motor_1"><param name="mimic">motor_9</param></joint>'
     ),
@@ -428,6 +441,23 @@ def test_what_urdf_does_not_say_to_us(write: Write, label: str) -> None:
     ignore = name if kind else label
     if label != 'drake:joint ball':  # without which its link hangs on nothing
         assert f'{label} is left out, as asked' in import_robot(path, 'a', ignore=[ignore]).notes
+
+
+def test_motors_that_are_left_out_are_told(write: Write) -> None:
+    """Joints that are fixed, names that are only measured, springs on nothing."""
+    commanded = '<command_interface name="effort"/>'
+    more = (
+        R2.format(f'<joint name="effector_fix">{commanded}</joint><joint name="gripper"/>')
+        + '<transmission name="none"/><gazebo reference="elbow"><springStiffness>1'
+        '</springStiffness>'
+    )
+    made = import_robot(write('a.urdf', five_bars.urdf(f'{LOOP}{more}</gazebo>')), 'a')
+    assert made.warnings == (
+        "gazebo elbow: there is no such link or joint; is 'elbow_2' meant?",
+        'ros2_control joint effector_fix: joint effector_fix does not move, and has no motor',
+        'transmission none names no joint',
+    )
+    assert 'ros2_control joint gripper: it is not in the tree, and only measured' in made.notes
 
 
 def sdf_with(more: str, pin: str = 'revolute') -> str:
@@ -451,6 +481,9 @@ SDF = {
     'drake:joint flat': '<link name="bob"/><drake:joint name="flat" type="planar"><drake:parent>'
     'rod_1</drake:parent><drake:child>bob</drake:child></drake:joint>',
     'plugin loop': PLUGIN.format(*CLOSED_LOOP, named(parent='rod_1', child='rod_2')),
+    'plugin push': PLUGIN.format(
+        'push', 'gz-sim-joint-controller', named(joint_name='motor_3')
+    ),
     'plugin tie': '<model name="leg"><link name="l"/><link name="k"/><joint name="lk" '
     'type="fixed"><parent>l</parent><child>k</child></joint>'
     + PLUGIN.format('tie', 'x.so', named(a='l', b='k')) + '</model><joint name="j" type="fixed">'
@@ -506,15 +539,6 @@ def test_what_names_parts_and_ties_none(write: Write) -> None:
     assert_the_same(write('a.urdf', five_bars.urdf(LOOP + filters)))
     gripper = '<gripper name="g"><gripper_link>rod_1</gripper_link><palm_link>rod_2</palm_link>'
     assert_the_same(write('a.sdf', sdf_with(f'{HARMLESS}{gripper}</gripper>')))
-
-
-def test_loops_that_close_at_a_second_parent(write: Write) -> None:
-    """URDF has none: the error names the joint and the remedy."""
-    second = (
-        '<joint name="pin" type="revolute"><parent link="rod_2"/><child link="effector"/></joint>'
-    )
-    with pytest.raises(DescriptionError, match='joint .*: its child link has another .*closure'):
-        import_robot(write('a.urdf', five_bars.urdf(second)), 'a')
 
 
 def test_links_may_be_called_by_numbers(write: Write) -> None:

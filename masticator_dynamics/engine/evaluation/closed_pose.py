@@ -8,19 +8,23 @@ import dataclasses
 from collections.abc import Mapping, Set
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.analysis import ROUNDED_HOME
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import all_constraints, extent, gap, opposed_axis
 from masticator_dynamics.engine.constraint import moving_joints
-from masticator_dynamics.engine.descent import Loops, descend
+from masticator_dynamics.engine.descent import Loops, descend, joined_joints
 from masticator_dynamics.engine.redundant_equations import ROUNDING
 from masticator_dynamics.engine.tree import spanning_tree
 from masticator_dynamics.errors import InputError
 
 STARTS = 40
 _ITERATIONS = 80
+_CLOSED = 1e-10  # m or rad
+BRANCH_STARTS = 20
+_APART = 1e-3  # of the mechanism's size, between places of a link in two branches
 _CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is accepted
 
 
@@ -35,16 +39,23 @@ class ClosedPose:
         whose largest gap is smallest.
     gaps : dict of str to float
         Gap there of each closure and contact, m or rad.
+    units : dict of str to str
+        Which of the two each gap has.
     starts : int
         Number of starts tried.
     outside : dict of str to float
         Joints outside their ranges, and by how much.
+    branches : int
+        Other ways in which the loops close at the same independent joints, as far as starts led
+        to them.
     """
 
     home: dict[str, float]
     gaps: dict[str, float]
     starts: int
     outside: dict[str, float]
+    branches: int = 0
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def closed(self) -> bool:
@@ -63,12 +74,58 @@ class _ClosureSearch:
         self._search = dataclasses.replace(self.loops, held=frozenset(held))
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
-        looped = {joint for c in constraints for joint in moving_joints(self.tree, c)}
-        self.looped = np.array([i in looped for i in range(len(self.tree.joints))], dtype=bool)
+        self._groups = [[*moving_joints(self.tree, c)] for c in constraints]
+        self._count = len(self.tree.joints)
+        every = [True] * len(constraints)
+        self.looped = joined_joints(self._count, self._groups, every)
         independent = description.independent
         self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
         free = [j.type != 'prismatic' and j.name not in held for j in self.tree.joints]
         self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
+
+    def open_joints(self, q: FloatArray) -> npt.NDArray[np.bool_]:
+        """Joints (n,) of loops that are open or out of range, and of loops that share joints.
+
+        All that are in loops, where none is open: it may be singular.
+        """
+        gaps, outside = self.gaps(q), self._outside(q) > 0.0
+        wanted = [
+            gaps[constraint.name] > _CLOSED or bool(outside[group].any())
+            for constraint, group in zip(self.loops.constraints, self._groups, strict=True)
+        ]
+        return joined_joints(self._count, self._groups, wanted) if any(wanted) else self.looped
+
+    def hold(self, free: npt.NDArray[np.bool_]) -> None:
+        """Let the search move no other joints than some (n,)."""
+        held = {
+            joint.name for joint, moves in zip(self.tree.joints, free, strict=True) if not moves
+        }
+        self._search = dataclasses.replace(self._search, held=frozenset(held))
+        self._turning &= free
+
+    def branches(self, q: FloatArray) -> int:
+        """Other closed poses with the same independent joints, as far as starts lead to them.
+
+        Poses are the same where all links have their origins in the same places: a universal joint
+        reaches each direction of its rod by two pairs of angles.
+        """
+        dependent = np.isin(np.arange(self._count), self._dependent) & self.looped
+        self.hold(dependent)
+        rng, far = np.random.default_rng(2), np.where(self._turning, 1.0, 0.3) * dependent
+        seen = [self._origins(q)]
+        for _ in range(BRANCH_STARTS):
+            away = rng.uniform(-np.pi, np.pi, self._count) * self.loops.joint_units
+            other = self.settle(q + far * away)
+            if max(self.gaps(other).values(), default=0.0) <= ROUNDED_HOME:
+                origins = self._origins(other)
+                if all(np.abs(origins - o).max() > _APART * self.loops.extent for o in seen):
+                    seen.append(origins)
+        return len(seen) - 1
+
+    def _origins(self, q: FloatArray) -> FloatArray:
+        """Origins (links, 3) of all links in the base, m."""
+        poses = self.tree.poses(q)
+        return np.array([poses.point(f.body, f.position) for f in self.tree.frames.values()])
 
     def settle(self, q: FloatArray) -> FloatArray:
         """Pose where the descent from a start ends, angles wrapped into their ranges."""
@@ -91,6 +148,16 @@ class _ClosureSearch:
             if opposed_axis(closure, self.tree, poses):
                 found[closure.name] = np.pi
         return found
+
+    def units(self, q: FloatArray) -> dict[str, str]:
+        """Unit of the largest gap of each closure and contact."""
+        poses = self.tree.poses(q)
+        largest = sorted(self.loops.constraints, key=lambda constraint: gap(poses, constraint))
+        units = {constraint.name: constraint.unit_name(self.tree) for constraint in largest}
+        opposed = {
+            c.name: 'rad' for c in self._description.closures if opposed_axis(c, self.tree, poses)
+        }
+        return {**units, **opposed}
 
     def merit(self, q: FloatArray) -> tuple[bool, float, bool, float]:
         """Sort key, best pose first: open, by how much, singular, outside ranges."""
@@ -128,7 +195,8 @@ def closed_pose(
 ) -> ClosedPose:
     """Search for a closed pose from home as described, or a guess, and then farther around it.
 
-    All joints of the tree may move, whether independent, driven or neither.
+    All joints of open loops may move, whether independent, driven or neither, and of loops that
+    share joints with these.
     Poses that are not singular are preferred, and among them those within the joints' ranges.
 
     Parameters
@@ -151,7 +219,8 @@ def closed_pose(
             raise InputError(f'no moving joint {name!r}; there are: {", ".join(names)}')
     first = search.tree.start({**description.home, **guess})
     likely = np.array([name in guess for name in names], dtype=bool)
-    free = search.looped & np.array([name not in held for name in names], dtype=bool)
+    free = search.open_joints(first) & np.array([name not in held for name in names], dtype=bool)
+    search.hold(free)
     rng = np.random.default_rng(0)
     best, least = first, (True, np.inf, True, np.inf)
     for attempt in range(STARTS):
@@ -166,4 +235,7 @@ def closed_pose(
             break
     best = np.where(search.looped, best, first)
     home = {name: float(value) for name, value in zip(names, best, strict=True)}
-    return ClosedPose(home, search.gaps(best), attempt + 1, search.outside(best))
+    pose = ClosedPose(
+        home, search.gaps(best), attempt + 1, search.outside(best), units=search.units(best)
+    )
+    return dataclasses.replace(pose, branches=search.branches(best)) if pose.closed else pose

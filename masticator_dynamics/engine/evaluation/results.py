@@ -213,12 +213,18 @@ class Motion(_Answer):
 
     @functools.cached_property
     def condition_number_loops(self) -> float:
-        """Condition number of the constraints over the dependent joints (rad and m mixed)."""
+        """Condition number of the constraints over the dependent joints (rad and m mixed).
+
+        ``masticator check`` and ``workspace`` scale the columns of each block to unit length first.
+        """
         return self.mechanism.condition_number_loops(self)
 
     @functools.cached_property
     def condition_number_actuation(self) -> float:
-        """Condition number of the map from independent to actuated velocities."""
+        """Condition number of the map from independent to actuated velocities.
+
+        As it stands, in rad and m; ``masticator check`` and ``workspace`` scale lengths first.
+        """
         return float(np.linalg.cond(self.mechanism.jacobian_actuated_from_independent(self)))
 
 
