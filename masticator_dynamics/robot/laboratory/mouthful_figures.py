@@ -157,8 +157,13 @@ def strokes(
     felt = force if felt is None else felt
     return tuple(
         _stroke(
-            time[a : b + 1], gap[a : b + 1], force[a : b + 1], felt[a : b + 1],
-            touch, touch if pull is None else pull, drop,
+            time[a : b + 1],
+            gap[a : b + 1],
+            force[a : b + 1],
+            felt[a : b + 1],
+            touch,
+            touch if pull is None else pull,
+            drop,
         )
         for a, b in zip(cuts, ends, strict=True)
     )
@@ -279,7 +284,9 @@ def _stroke(
         nan = math.nan
         return Stroke(*nothing, 0.0, 0, *5 * (nan,), adhesion, *3 * (nan,), 0.0)
     first = int(np.argmax(touched))
-    breaks = [k for k in _fractures(time, gap, force, drop) if k >= first]  # not of spikes in the air
+    breaks = [
+        k for k in _fractures(time, gap, force, drop) if k >= first
+    ]  # not of spikes in the air
     rise_end = breaks[0] if breaks else int(np.argmax(force))
     height = float(gap[first])
     return Stroke(
@@ -302,7 +309,10 @@ def _stroke(
 
 
 def _times(
-    time: FloatArray, force: FloatArray, touched: npt.NDArray[np.bool_], pulled: npt.NDArray[np.bool_]
+    time: FloatArray,
+    force: FloatArray,
+    touched: npt.NDArray[np.bool_],
+    pulled: npt.NDArray[np.bool_],
 ) -> tuple[float, float, float, float]:
     """Time from first touch to peak (s); impulses (N s) up to the peak, after it, and pulling."""
     first, top, end = int(np.argmax(touched)), int(np.argmax(force)), len(force) - 1

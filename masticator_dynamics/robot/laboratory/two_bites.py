@@ -7,18 +7,15 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.ndimage import median_filter
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.laboratory.baseline import Baseline, baseline, noise
+from masticator_dynamics.robot.laboratory.baseline import Baseline, baseline, quieter
 from masticator_dynamics.robot.laboratory.curves import Curve
 from masticator_dynamics.robot.laboratory.mouthful_figures import Stroke, figures, strokes
 
 _CLEAR_OF_NOISE = 5.0  # standard deviations of a reading that count as a touch
 _OF_PEAK = 0.005  # and at least this share of the peak
 _OF_TOUCH = 2.0  # touches by which the force must drop at a fracture
-_SMOOTHED = 0.01  # share of a way whose median counts as a touch
 _ROUNDING = 0.05  # of the work put in, by which more may come back
 
 
@@ -60,22 +57,24 @@ def judge(curve: Curve, touch: float | None = None) -> JudgedCurve:
     """
     gap = curve.displacement.max() - curve.displacement
     zero = baseline(curve.time, curve.displacement, curve.force)
-    quiet = _quieter(curve.force, gap) if zero.free.any() else curve.force
-    scatter = noise(quiet, zero)
+    quiet = quieter(curve.force, gap)
+    unsure = _CLEAR_OF_NOISE * zero.quiet_noise
     force, felt = curve.force - zero.force, quiet - zero.force
     if touch is None:
-        touch = max(_CLEAR_OF_NOISE * scatter, _OF_PEAK * float(force.max()))
-    pull = max(_CLEAR_OF_NOISE * scatter, zero.bend) if zero.free.any() else touch
+        touch = max(unsure, _OF_PEAK * float(force.max()))
+    pull = max(unsure, zero.bend) if zero.free.any() else touch
     every = strokes(curve.time, gap, force, touch, min(pull, touch), _OF_TOUCH * touch, felt)
     bites = tuple(stroke for stroke in every if stroke.contact_time)
     if len(bites) > 1:
-        later = [stroke.height for stroke in strokes(curve.time, gap, force, 2.0 * touch, felt=felt)]
+        later = [
+            stroke.height for stroke in strokes(curve.time, gap, force, 2.0 * touch, felt=felt)
+        ]
         soft = [
             stroke.height - height
             for stroke, height in zip(every, later, strict=True)
             if stroke in bites[:2] and height < stroke.height
         ]
-        error = 2.0 * float(np.abs(np.diff(gap)).max()) + max(soft, default=0.0)
+        error = 2.0 * float(np.abs(np.diff(gap)).max()) + min(soft, default=0.0)
         _check_possible(bites[0], bites[1], error, touch, bites[0].height == gap[0])
     begins = int(np.searchsorted(curve.time, bites[0].start)) if bites else 0
     numbers = {
@@ -83,16 +82,9 @@ def judge(curve: Curve, touch: float | None = None) -> JudgedCurve:
         'touch': touch,
         'baseline': float(zero.force[begins]),
         'drift': zero.drift,
-        'noise': noise(curve.force, zero),
+        'noise': zero.noise,
     }
     return JudgedCurve(numbers, len(bites), _reading(zero, numbers))
-
-
-def _quieter(force: FloatArray, gap: FloatArray) -> FloatArray:
-    """The force (N,) as running median over a short part of a way, in which spikes do not count."""
-    step = float(np.median(np.abs(np.diff(gap))[np.diff(gap) != 0.0]))
-    half = int(0.5 * _SMOOTHED * np.ptp(gap) / step)
-    return median_filter(force, 2 * half + 1, mode='mirror')
 
 
 def _reading(zero: Baseline, numbers: dict[str, float]) -> str:
