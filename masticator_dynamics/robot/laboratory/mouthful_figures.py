@@ -141,7 +141,7 @@ def strokes(
     drop : float
         N, least drop of the force at a fracture.
     felt : array, shape (N,), optional
-        N, the force with less noise, for whether there is contact or adhesion; by default the force.
+        N, the force with less noise, which tells contact and adhesion; by default the force.
 
     Raises
     ------
