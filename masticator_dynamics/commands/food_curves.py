@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -45,12 +46,16 @@ def units_by_quantity(
     return found
 
 
-def size_of(quantity: str, example: str) -> Callable[[click.Context, click.Parameter, str], float]:
+def size_of(
+    quantity: str, example: str
+) -> Callable[[click.Context, click.Parameter, str | None], float | None]:
     """A callback for click that reads a size such as the example, in SI units without a unit."""
 
-    def callback(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    def callback(
+        context: click.Context, parameter: click.Parameter, value: str | None
+    ) -> float | None:
         try:
-            return size(value, quantity)
+            return None if value is None else size(value, quantity)
         except ValueError:
             raise click.BadParameter(f'{value!r} is no size such as {example}') from None
 
@@ -148,31 +153,67 @@ def fit_food(
 @click.argument('curves', metavar='CURVE...', nargs=-1, required=True)
 @file_option("Table (CSV); '-': standard output.")
 @click.option(
-    '--touch', default='0.1N', show_default=True, callback=size_of('force', '0.1N or 0.1'),
-    help='Force above which the plunger touches the sample.',
+    '--touch', callback=size_of('force', '0.1N or 0.1'),
+    help='Force above which the plunger touches the sample. Default: from noise and peak.',
 )  # fmt: skip
 @columns_option
 @units_option
 def texture(
     curves: tuple[str, ...],
     output_file: str,
-    touch: float,
+    touch: float | None,
     columns: dict[str, str],
     units: dict[str, str],
-) -> None:
+) -> int:
     """Two-bite profile of every CURVE, a file of a texture analyser or a folder of them.
 
     A file has time, displacement and force in any of the usual forms; units are read from its
-    header. The table has one row per file, in SI units, with the figures by work and deformation
-    and, behind analyser_, those that instruments print. Their means and standard deviations are
-    shown with their units.
+    header. Offset and drift of the force are taken off: they are read where the plunger is free.
+    The table has one row per file, in SI units, with the figures by work and deformation and,
+    behind analyser_, those that instruments print. Their means and standard deviations are shown
+    with their units.
+
+    A file without figures is named with the reason; all others are in the table, and the status
+    is 1.
     """
     import numpy as np
 
     from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_table
     from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
-    from masticator_dynamics.robot.laboratory.mouthful_figures import figures, strokes
+    from masticator_dynamics.robot.laboratory.two_bites import judge
+
+    if touch is not None and not 0.0 < touch < math.inf:
+        raise InputError(f'--touch is {touch:g} N, expected a positive number')
+    files = curve_files(curves)
+    check_writable(output_file, *files)
+    rows, refused = [], []
+    for file in files:
+        try:
+            curve = read_curve(file, columns, units, timed=True)
+            judged = judge(curve, touch)
+        except InputError as error:
+            text = str(error)
+            refused.append(text if text.startswith(file) else f'{file}: {text}')
+            continue
+        rows.append({'curve': file, **judged.figures})
+        bites = '' if judged.bites == 2 else f'; bites: {judged.bites}, not two'
+        click.echo(f'{curve.reading}; {judged.reading}{bites}', err=True)
+    if rows:
+        cells = np.array([list(row.values()) for row in rows], dtype=object)
+        write_table(output_file, list(rows[0]), cells)
+        _show_means(rows)
+    for text in refused:
+        click.echo(f'refused: {" ".join(text.split())}', err=True)
+    if refused:
+        click.echo(f'{len(refused)} of {len(files)} files have no figures', err=True)
+    return 1 if refused else 0
+
+
+def _show_means(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Means and standard deviations of the main figures, with their units."""
+    import numpy as np
+
     from masticator_dynamics.robot.laboratory.units import (
         SHOWN,
         decimals_for,
@@ -180,25 +221,6 @@ def texture(
         named_figure,
     )
 
-    if not 0.0 < touch < math.inf:
-        raise InputError(f'--touch is {touch:g} N, expected a positive number')
-    files = curve_files(curves)
-    check_writable(output_file, *files)
-    rows, readings = [], []
-    for file in files:
-        curve = read_curve(file, columns, units, timed=True)
-        gap = curve.displacement.max() - curve.displacement
-        try:
-            found = strokes(curve.time, gap, curve.force, touch)
-        except InputError as error:
-            raise InputError(f'{file}: {error}') from error
-        bites = tuple(stroke for stroke in found if stroke.contact_time)
-        rows.append({'curve': file, **figures(bites)})
-        told = '' if len(bites) == 2 else f'; bites above {touch:g} N: {len(bites)}, not two'
-        readings.append(curve.reading + told)
-    names = list(rows[0])
-    write_table(output_file, names, np.array([list(row.values()) for row in rows], dtype=object))
-    click.echo('\n'.join(readings), err=True)
     for figure in SHOWN:
         values = np.array([row.get(figure, math.nan) for row in rows], dtype=float)
         values = values[np.isfinite(values)] * SHOWN[figure][1]

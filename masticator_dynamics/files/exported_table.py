@@ -28,6 +28,10 @@ Line = tuple[int, list[str]]  # number in the file, from 1, and cells
 Chooser = Callable[[Sequence[str]], 'Sequence[int] | None']
 
 
+class NoHeaderError(InputError):
+    """No line of a table names all that is wanted."""
+
+
 @dataclasses.dataclass(frozen=True)
 class ExportedTable:
     """Wanted columns of an exported table.
@@ -62,8 +66,10 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
 
     Raises
     ------
+    NoHeaderError
+        When no line is such a header.
     InputError
-        When the file cannot be read, no line is such a header, or a cell is no finite number; the
+        When the file cannot be read, or a cell is no finite number; the
         message names line and column.
     """
     source, content = read_input(source)
@@ -82,7 +88,9 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
                 return _read(source, lines, k, chosen, separator)
     if first is not None:  # says what is wrong with it
         return _read(source, *first)
-    raise InputError(refusal or f'{source}: no line names {wanted}; {_beginning(text)}')
+    if refusal:
+        raise InputError(refusal)
+    raise NoHeaderError(f'{source}: no line names {wanted}; {_beginning(text)}')
 
 
 def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Sequence[int]]:

@@ -9,6 +9,7 @@ given; it is never guessed.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import pathlib
 import re
 import unicodedata
@@ -19,7 +20,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.exported_table import ExportedTable, read_exported
+from masticator_dynamics.files.exported_table import ExportedTable, NoHeaderError, read_exported
 from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
@@ -27,6 +28,7 @@ from masticator_dynamics.robot.twin.food import Food
 
 SUFFIXES = ('.csv', '.txt', '.tsv', '.tab', '.dat', '.asc')  # of curves in a folder
 _ENDS = {kind: tuple(words.split()) for kind, words in CURVES['words'].items()}
+_SIMILAR = 0.7  # of a misspelt word, by difflib; 'froce' and 'force' are 0.8 alike
 _BRACKETED = re.compile(r'[(\[{<]([^)\]}>]*)[)\]}>]')
 _BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
 
@@ -86,7 +88,16 @@ def read_curve(
     kinds = ['displacement', 'force', *(['time'] if timed else [])]
     given = dict(columns or {})
     wanted = ', '.join(repr(given[kind]) if kind in given else kind for kind in kinds)
-    table = read_exported(source, lambda cells: _chosen(cells, kinds, given), wanted)
+    near: list[str] = []
+
+    def chosen(cells: Sequence[str]) -> list[int] | None:
+        near.extend([] if near else _meant(cells, kinds, given))
+        return _chosen(cells, kinds, given)
+
+    try:
+        table = read_exported(source, chosen, wanted)
+    except NoHeaderError as error:
+        raise InputError(f'{error}{"".join(near)}') from None
     values, told = {}, []
     for k, kind in enumerate(kinds):
         unit = _unit(source, table, k, kind, (units or {}).get(kind))
@@ -143,6 +154,22 @@ def _chosen(
     return found
 
 
+def _meant(cells: Sequence[str], kinds: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """For a line that names some of the kinds: which of its other cells nearly name the rest."""
+    lacking = [kind for kind in kinds if not _candidates(cells, kind, given.get(kind))]
+    if len(lacking) in (0, len(kinds)):
+        return []
+    hints = []
+    for kind in lacking:
+        for cell in cells:
+            words = _words(cell) if kind not in given else [cell.casefold()]
+            names = _ENDS[kind] if kind not in given else [given[kind].casefold()]
+            if any(difflib.get_close_matches(word, names, 1, _SIMILAR) for word in words):
+                hints.append(f"; is {cell!r} meant? --columns {kind}='{cell}'")
+                break
+    return hints
+
+
 def _candidates(cells: Sequence[str], kind: str, name: str | None) -> list[int]:
     if name is not None:
         fits = [c for c, cell in enumerate(cells) if cell.casefold() == name.strip().casefold()]
@@ -157,10 +184,14 @@ def _candidates(cells: Sequence[str], kind: str, name: str | None) -> list[int]:
 
 def _kind(name: str) -> str | None:
     """Quantity of a column, by the last of its words that names one."""
-    plain = unicodedata.normalize('NFKD', _BRACKETED.sub(' ', name).casefold())
-    words = re.findall(r'[a-z]+', ''.join(c for c in plain if not unicodedata.combining(c)))
-    kinds = [kind for word in words for kind, ends in _ENDS.items() if word.endswith(ends)]
+    kinds = [kind for word in _words(name) for kind, ends in _ENDS.items() if word.endswith(ends)]
     return kinds[-1] if kinds else None
+
+
+def _words(name: str) -> list[str]:
+    """Words of a name, without accents and what is in brackets."""
+    plain = unicodedata.normalize('NFKD', _BRACKETED.sub(' ', name).casefold())
+    return re.findall(r'[a-z]+', ''.join(c for c in plain if not unicodedata.combining(c)))
 
 
 def _unit_of_name(name: str) -> str:

@@ -5,6 +5,11 @@
 Sums of squares are of type II: each effect is tested after all others that do not contain it, which
 holds for unbalanced tables too. Effect sizes have intervals by the noncentral F distribution
 (Steiger 2004), level comparisons those of Tukey and Kramer on estimated marginal means.
+
+All this pools the variances of the conditions. Where these differ (:mod:`.spread`), logarithms are
+analysed if theirs do not, and otherwise each condition keeps its own variance: F then has the
+degrees of freedom of Box (1954), as in Brunner, Dette and Munk (1997), and levels are compared as
+by Games and Howell (1976).
 """
 
 from __future__ import annotations
@@ -19,7 +24,14 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.robot.laboratory.spread import (
+    Spread,
+    box_test,
+    compare_spreads,
+    conditions_of,
+    variances_within,
+)
 
 CONFIDENCE = 0.95
 _SAME = 1e-12  # of the largest value, or of the whole sum of squares: rounding
@@ -45,6 +57,8 @@ class Effect:
         Effect over effect and error, and its 95 % interval.
     note : str
         What was not done, and why.
+    method : str
+        Of the test: :attr:`.spread.Spread.method`.
     """
 
     term: str
@@ -59,6 +73,7 @@ class Effect:
     low: float = math.nan
     high: float = math.nan
     note: str = ''
+    method: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +81,9 @@ class Comparison:
     """Two levels of a factor, averaged over the levels of the others.
 
     ``difference`` is second less first, with its simultaneous 95 % interval and p by Tukey and
-    Kramer; ``d`` is the difference over the standard deviation within conditions.
+    Kramer, or Games and Howell; ``d`` is the difference over the standard deviation within
+    conditions. Where logarithms were analysed there is no difference but a ``ratio``, second over
+    first, with its interval, and d is that of the logarithms.
     """
 
     factor: str
@@ -77,6 +94,10 @@ class Comparison:
     high: float
     p: float
     d: float
+    ratio: float = math.nan
+    ratio_low: float = math.nan
+    ratio_high: float = math.nan
+    method: str = ''
 
 
 def analyse(
@@ -110,7 +131,9 @@ def analyse(
     note = _reason(values, random)
     if not varied or note.startswith('all'):
         return [*single, *(Effect(name, count, note=note) for name in varied)], []
-    model = _Model(varied, table, values)
+    cells = conditions_of([table[name] for name in varied])
+    spread = compare_spreads(values, cells)
+    model = _Model(varied, table, values, cells, spread)
     fit, dropped = model.fit(terms)
     if fit is None:
         reason = 'the levels that occur together do not tell the factors apart'
@@ -152,14 +175,23 @@ def _terms(varied: Sequence[str], table: dict[str, Any]) -> tuple[list[str], lis
 class _Model:
     """Least squares of a figure on factors, whose names a formula could not take."""
 
-    def __init__(self, varied: Sequence[str], table: dict[str, Any], values: FloatArray):
+    def __init__(
+        self,
+        varied: Sequence[str],
+        table: dict[str, Any],
+        values: FloatArray,
+        cells: IntArray,
+        spread: Spread,
+    ):
         import pandas
 
         self._alias = {name: f'f{k}' for k, name in enumerate(varied)}
         self._levels = {name: sorted(set(table[name])) for name in varied}
         columns = {self._alias[name]: table[name] for name in varied}
-        self._frame = pandas.DataFrame({**columns, 'value': values / np.abs(values).max()})
-        self._unit = float(np.abs(values).max())
+        self._unit = 1.0 if spread.logarithms else float(np.abs(values).max())
+        scaled = np.log(values) if spread.logarithms else values / self._unit
+        self._frame = pandas.DataFrame({**columns, 'value': scaled})
+        self._cells, self._spread = cells, spread
 
     def fit(self, terms: Sequence[str]) -> tuple[Any, list[str]]:
         """The fit, and interactions of highest order that were dropped to leave freedoms for error.
@@ -186,44 +218,82 @@ class _Model:
 
         with np.errstate(divide='ignore', invalid='ignore'):
             found = anova_lm(fit, typ=2)
-        rows = [found.loc[self._formula(term)] for term in terms]
-        corrected = multipletests([row['PR(>F)'] for row in rows], method='holm')[1]
         effects = []
-        for term, row, holm in zip(terms, rows, corrected.tolist(), strict=True):
-            sizes = {'df': float(row['df']), 'df_error': float(fit.df_resid)}
+        for term in terms:
+            row = found.loc[self._formula(term)]
             share = float(row['sum_sq'] / fit.centered_tss)
-            effect = Effect(term, len(self._frame), **sizes, eta_squared=share, note=note)
+            f, df, df_error = float(row['F']), float(row['df']), float(fit.df_resid)
+            effect = Effect(term, len(self._frame), df, df_error, eta_squared=share, note=note)
             if not note:
-                f = float(row['F'])
-                partial = float(row['sum_sq'] / (row['sum_sq'] + fit.ssr))
-                low, high = _effect_interval(f, *sizes.values())
+                if self._spread.separate:
+                    hypothesis = self._projection(fit, term)
+                    f, df, df_error = box_test(hypothesis, fit.model.endog, self._cells)
+                low, high = _effect_interval(f, df, df_error)
                 effect = dataclasses.replace(
-                    effect, f=f, p=float(row['PR(>F)']), p_holm=holm,
-                    partial_eta_squared=partial, low=low, high=high,
+                    effect, df=df, df_error=df_error, f=f, p=float(stats.f.sf(f, df, df_error)),
+                    partial_eta_squared=f * df / (f * df + df_error), low=low, high=high,
+                    method=self._spread.method,
                 )  # fmt: skip
             effects.append(effect)
-        return effects
+        corrected = multipletests([effect.p for effect in effects], method='holm')[1].tolist()
+        return [
+            dataclasses.replace(effect, p_holm=math.nan if note else p)
+            for effect, p in zip(effects, corrected, strict=True)
+        ]
+
+    def _projection(self, fit: Any, term: str) -> FloatArray:
+        """Matrix (N, N) whose quadratic form of the values is the term's sum of squares, type II.
+
+        What the term adds to all terms that do not contain it.
+        """
+        design, factors = fit.model.exog, set(term.split(':'))
+        alias = {short: name for name, short in self._alias.items()}
+        others, with_term = [], []
+        for other, columns in fit.model.data.design_info.term_slices.items():
+            names = {alias[factor.code[2:-1]] for factor in other.factors}
+            if not factors <= names:
+                others.append(design[:, columns])
+            elif factors == names:
+                with_term.append(design[:, columns])
+        small, large = np.hstack(others), np.hstack([*others, *with_term])
+        (a, _), (b, _) = np.linalg.qr(large), np.linalg.qr(small)
+        return np.asarray(a @ a.T - b @ b.T)
 
     def compared(self, fit: Any, factor: str) -> list[Comparison]:
         """All pairs of levels of a factor."""
         means = {level: self._marginal(fit, factor, level) for level in self._levels[factor]}
-        spread, count = math.sqrt(fit.mse_resid), len(means)
-        found = []
+        count, found = len(means), []
+        inverse = np.linalg.pinv(fit.model.exog)
         for (first, a), (second, b) in itertools.combinations(means.items(), 2):
-            test = fit.t_test(b - a)
-            difference, error = float(test.effect[0]), float(test.sd[0, 0])
-            p = stats.studentized_range.sf(
-                math.sqrt(2.0) * abs(difference) / error, count, fit.df_resid
-            )
-            reach = _reach(count, float(fit.df_resid))
-            low, high = (self._unit * (difference + side * reach * error) for side in (-1.0, 1.0))
+            weights = (b - a) @ inverse  # of the values
+            difference = float(weights @ fit.model.endog)
+            error, df, deviation = self._error(fit, weights)
+            t = abs(difference) / error
+            p, reach = _tail(t, count, df), _reach(count, df) * error
+            sizes = [self._unit * (difference + side * reach) for side in (0.0, -1.0, 1.0)]
+            none = 3 * [math.nan]
+            # Of logarithms only the ratio means something.
+            apart = none if self._spread.logarithms else sizes
+            ratios = np.exp(sizes).tolist() if self._spread.logarithms else none
             found.append(
                 Comparison(
-                    factor, first, second, self._unit * difference, low, high, float(p),
-                    difference / spread,
+                    factor, first, second, *apart, p, difference / deviation, *ratios,
+                    self._spread.method,
                 )
             )  # fmt: skip
         return found
+
+    def _error(self, fit: Any, weights: FloatArray) -> tuple[float, float, float]:
+        """Standard error of a weighted sum, its degrees of freedom, and the deviation of values."""
+        if not self._spread.separate:
+            deviation = math.sqrt(fit.mse_resid)
+            return deviation * float(np.linalg.norm(weights)), float(fit.df_resid), deviation
+        variances, freedoms = variances_within(fit.model.endog, self._cells)
+        squares = np.bincount(self._cells, weights**2, len(variances))
+        parts = squares * variances
+        df = float(parts.sum() ** 2 / np.sum(parts**2 / freedoms))
+        mean = float(squares @ variances / squares.sum())
+        return math.sqrt(parts.sum()), df, math.sqrt(mean)
 
     def _marginal(self, fit: Any, factor: str, level: str) -> FloatArray:
         """Row of the design matrix for a level, averaged over all combinations of the others."""
@@ -239,9 +309,18 @@ class _Model:
         return ':'.join(f'C({self._alias[name]})' for name in term.split(':'))
 
 
+def _tail(t: float, levels: int, df_error: float) -> float:
+    """Chance of a larger difference, in standard errors, of some levels; of two, Student's."""
+    if levels == 2:
+        return float(2.0 * stats.t.sf(t, df_error))
+    return float(stats.studentized_range.sf(math.sqrt(2.0) * t, levels, df_error))
+
+
 @functools.lru_cache
 def _reach(levels: int, df_error: float) -> float:
     """Half a simultaneous interval over the standard error of a difference; slow to compute."""
+    if levels == 2:
+        return float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, df_error))
     return float(stats.studentized_range.ppf(CONFIDENCE, levels, df_error)) / math.sqrt(2.0)
 
 

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy.integrate import trapezoid
 from scipy.signal import find_peaks
 
@@ -26,7 +27,7 @@ from masticator_dynamics.errors import InputError
 
 TOUCH = 0.5  # N, above which a force counts as contact
 _OPEN = 0.25  # share of the widest opening by which the mouth must close and open between strokes
-_DROP, _LEAST_DROP = 0.1, 1.0  # of a fracture: share of the stroke's peak, and N
+_DROP, LEAST_DROP = 0.1, 1.0  # of a fracture: share of the stroke's peak, and N
 _WITHIN = 0.02  # s, within which the force drops at a fracture
 _SLOPE = (0.2, 0.8)  # shares of the first peak between which stiffness is taken
 
@@ -115,7 +116,13 @@ class TextureProfile:
 
 
 def strokes(
-    time: FloatArray, gap: FloatArray, force: FloatArray, touch: float = TOUCH
+    time: FloatArray,
+    gap: FloatArray,
+    force: FloatArray,
+    touch: float = TOUCH,
+    pull: float | None = None,
+    drop: float = LEAST_DROP,
+    felt: FloatArray | None = None,
 ) -> tuple[Stroke, ...]:
     """Figures of every stroke.
 
@@ -128,7 +135,13 @@ def strokes(
     force : array, shape (N,)
         N, of the food pushing the teeth apart; negative where it holds them together.
     touch : float
-        N, above which a force counts as contact, and below its negative as adhesion.
+        N, above which a force counts as contact.
+    pull : float, optional
+        N, below whose negative a force counts as adhesion; by default that of a touch.
+    drop : float
+        N, least drop of the force at a fracture.
+    felt : array, shape (N,), optional
+        N, the force with less noise, which tells contact and adhesion; by default the force.
 
     Raises
     ------
@@ -141,8 +154,17 @@ def strokes(
     if not len(cuts):
         raise InputError('the mouth does not open and close again: there is no stroke')
     ends = [*cuts[1:], len(time) - 1]
+    felt = force if felt is None else felt
     return tuple(
-        _stroke(time[a : b + 1], gap[a : b + 1], force[a : b + 1], touch)
+        _stroke(
+            time[a : b + 1],
+            gap[a : b + 1],
+            force[a : b + 1],
+            felt[a : b + 1],
+            touch,
+            touch if pull is None else pull,
+            drop,
+        )
         for a, b in zip(cuts, ends, strict=True)
     )
 
@@ -241,20 +263,30 @@ def _ratio(a: float, b: float) -> float:
     return a / b if b > 0.0 else math.nan
 
 
-def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) -> Stroke:
-    touched = force > touch
+def _stroke(
+    time: FloatArray,
+    gap: FloatArray,
+    force: FloatArray,
+    felt: FloatArray,
+    touch: float,
+    pull: float,
+    drop: float,
+) -> Stroke:
+    touched, pulled = felt > touch, felt < -pull
     step = -np.diff(gap)
     mean = 0.5 * (force[1:] + force[:-1])
     work = float(np.sum(np.maximum(mean, 0.0) * step))
     loading = float(np.sum(np.maximum(mean, 0.0) * np.maximum(step, 0.0)))
-    adhesion = float(np.sum(_holding(mean, touch) * np.maximum(-step, 0.0)))
+    adhesion = float(np.sum(_holding(mean, pulled[1:] | pulled[:-1]) * np.maximum(-step, 0.0)))
     seconds = np.diff(time)
     nothing = (float(time[0]), float(time[-1]), float(force.max(initial=0.0)), 0.0, work, loading)
     if not touched.any():
         nan = math.nan
         return Stroke(*nothing, 0.0, 0, *5 * (nan,), adhesion, *3 * (nan,), 0.0)
     first = int(np.argmax(touched))
-    breaks = [k for k in _fractures(time, gap, force) if k >= first]  # not of spikes in the air
+    breaks = [
+        k for k in _fractures(time, gap, force, drop) if k >= first
+    ]  # not of spikes in the air
     rise_end = breaks[0] if breaks else int(np.argmax(force))
     height = float(gap[first])
     return Stroke(
@@ -272,32 +304,37 @@ def _stroke(time: FloatArray, gap: FloatArray, force: FloatArray, touch: float) 
         height - float(gap[touched].min()),
         height,
         adhesion,
-        *_times(time, force, touch),
+        *_times(time, force, touched, pulled),
     )
 
 
-def _times(time: FloatArray, force: FloatArray, touch: float) -> tuple[float, float, float, float]:
+def _times(
+    time: FloatArray,
+    force: FloatArray,
+    touched: npt.NDArray[np.bool_],
+    pulled: npt.NDArray[np.bool_],
+) -> tuple[float, float, float, float]:
     """Time from first touch to peak (s); impulses (N s) up to the peak, after it, and pulling."""
-    first, top, end = int(np.argmax(force > touch)), int(np.argmax(force)), len(force) - 1
-    ceased = np.flatnonzero(force[top:] <= touch)
+    first, top, end = int(np.argmax(touched)), int(np.argmax(force)), len(force) - 1
+    ceased = np.flatnonzero(~touched[top:])
     let_go = top + int(ceased[0]) if len(ceased) else end
 
     def area(of: FloatArray, a: int, b: int) -> float:
         return float(trapezoid(of[a : b + 1], time[a : b + 1]))
 
-    push, pull = np.maximum(force, 0.0), _holding(force, touch)
+    push, pulling = np.maximum(force, 0.0), _holding(force, pulled)
     rise_time = float(time[top] - time[first])
-    return rise_time, area(push, first, top), area(push, top, let_go), area(pull, top, end)
+    return rise_time, area(push, first, top), area(push, top, let_go), area(pulling, top, end)
 
 
-def _holding(force: FloatArray, touch: float) -> FloatArray:
-    """Forces (N) that hold the teeth together, positive; those within the touch are noise."""
-    return np.where(force < -touch, -force, 0.0)
+def _holding(force: FloatArray, pulled: npt.NDArray[np.bool_]) -> FloatArray:
+    """Forces (N) that hold the teeth together, positive, where they do."""
+    return np.where(pulled, np.maximum(-force, 0.0), 0.0)
 
 
-def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray) -> list[int]:
+def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray, drop: float) -> list[int]:
     """Where drops of the force begin while the teeth close."""
-    least = max(_DROP * float(force.max()), _LEAST_DROP)
+    least = max(_DROP * float(force.max()), drop)
     found, k = [], 0
     while k < len(force) - 1:
         if not (force[k + 1] < force[k] and gap[k + 1] <= gap[k]):

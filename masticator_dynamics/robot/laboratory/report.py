@@ -8,6 +8,7 @@ On the twin it also says what of a figure was put in with the food, and what was
 from __future__ import annotations
 
 import base64
+import dataclasses
 import html
 import io
 import math
@@ -29,6 +30,7 @@ from masticator_dynamics.robot.laboratory.report_parts import (
     figures_figure,
     force_figure,
     methods,
+    residuals_figure,
     write_curves,
     write_tables,
 )
@@ -63,7 +65,7 @@ def remarks(source: str | pathlib.Path) -> str:
 
 
 REPORT, FIGURES = 'report.html', 'figures'
-TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons')
+TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons', 'variances')
 
 
 def write_report(experiment: Experiment, formats: Formats | None = None) -> list[pathlib.Path]:
@@ -82,9 +84,10 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     tables = (
         result_tables.strokes_table(results),
         result_tables.mouthfuls_table(results),
-        result_tables.conditions_table(results, experiment.random),
+        result_tables.conditions_table(results, experiment.random, found),
         result_tables.analyses_table(found, Effect),
         result_tables.analyses_table(found, Comparison),
+        result_tables.spreads_table(found),
     )
     written = write_tables(
         experiment.folder, dict(zip(TABLES, tables, strict=True)), formats
@@ -93,8 +96,10 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     if results:
         drawn = {
             'force': force_figure(experiment),
-            'texture': figures_figure(results, experiment.random),
+            'texture': figures_figure(results, experiment.random, found),
         }
+        if any(part.spread for part in found):
+            drawn['residuals'] = residuals_figure(found)
         folder = experiment.folder / FIGURES
         folder.mkdir(exist_ok=True)
         for name, figure in drawn.items():
@@ -143,40 +148,47 @@ def _page(
         parts += ['<h2>Texture</h2>', _said('texture_note')]
         parts += [_image(pictures, 'texture')]
         parts += [
-            _conditions(experiment, results),
+            _conditions(experiment, results, found),
             '<h2>Effects of the factors</h2>',
             effects_on_page(experiment, found),
+            *variances_on_page(found, pictures),
             '<h2>What is put in, and what is computed</h2>',
             _sources(experiment),
             '<h2>Methods</h2>',
-            f'<p>{html.escape(methods(experiment))}</p>',
+            f'<p>{html.escape(methods(experiment, found))}</p>',
             f'<p>To cite: {html.escape(citation(experiment))}</p>',
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
     return page(experiment.protocol.title, parts)
 
 
-def _conditions(experiment: Experiment, results: Sequence[Result]) -> str:
+def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Analyses) -> str:
     """Means and confidence intervals, one column per condition."""
-    columns, rows = result_tables.conditions_table(results, experiment.random)
+    columns, rows = result_tables.conditions_table(results, experiment.random, analyses)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
     found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
     labels = [condition(list(zip(columns[:count], name, strict=True))) for name in names]
-    header = ['mean ± SD (95 % confidence interval of the mean)', *labels]
+    header = ['mean ± SD (95 % confidence interval)', *labels]
     body = []
     for figure in SHOWN:
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
-            body.append([named_figure(figure), *cells])
-    return _html_table((header, body))
+            body.append([_on_its_scale(figure, analyses), *cells])
+    return _html_table((header, body)) + _said('scales')
+
+
+def _on_its_scale(figure: str, analyses: Analyses) -> str:
+    """Name of a figure, with a mark if logarithms were analysed."""
+    logarithms = any(a.spread and a.spread.logarithms for a in analyses if a.figure == figure)
+    return named_figure(figure) + (' (log)' if logarithms else '')
 
 
 def _interval(row: Sequence[Any] | None, scale: float) -> str:
     """Two lines: mean and deviation, and the interval of the mean."""
     if row is None or not row[0]:
         return ''
-    _, mean, sd, _, low, high = (scale * value for value in row)
+    mean, sd, low, high = (scale * row[k] for k in (1, 2, 4, 5))
     decimals = decimals_for(0.5 * (high - low), sd, mean)
     text = mean_and_deviation(mean, sd, decimals)
     return f'{text}\n({interval(low, high, decimals)})' if math.isfinite(low) else text
@@ -195,41 +207,22 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
         return _said('not_random')
     tests, pairs = [], []
     notes: dict[tuple[str, str], list[str]] = {}
-    for figure, effects, comparisons in found:
+    for figure, effects, comparisons, *_ in found:
         if figure not in SHOWN:
             continue
-        scale, name = SHOWN[figure][1], named_figure(figure)
+        name = _on_its_scale(figure, found)
         for e in effects:
             if math.isfinite(e.p):
-                size = f'{e.partial_eta_squared:.2f} ({interval(e.low, e.high, 2)})'
-                f = f'{plain(e.f)} ({e.df:g}, {e.df_error:g})'
-                tests.append(
-                    [
-                        name,
-                        named_term(e.term),
-                        e.n,
-                        f,
-                        probability(e.p),
-                        probability(e.p_holm),
-                        size,
-                    ]
-                )
+                tests.append([name, *_tested(e)])
             elif e.note:
                 notes.setdefault((e.term, e.note), []).append(name)
-        for c in comparisons:
-            low, difference, high = (scale * v for v in (c.low, c.difference, c.high))
-            decimals = decimals_for(0.5 * (high - low), math.nan, difference)
-            reach = f'{fixed(difference, decimals)} ({interval(low, high, decimals)})'
-            levels = f'{level(c.factor, c.second)} − {level(c.factor, c.first)}'
-            pairs.append(
-                [name, named_term(c.factor), levels, reach, probability(c.p), fixed(c.d, 2)]
-            )
+        pairs += [[name, *_apart(c, SHOWN[figure][1])] for c in comparisons]
     parts = [_said('tests') if experiment.where == ROBOT else _said('tests', 'variation')]
     if tests:
         head = ['figure', 'effect', 'n', 'F (df)', 'p', 'p, Holm', 'partial η² (95 %)']
         parts.append(_html_table((head, tests)))
     if pairs:
-        head = ['figure', 'factor', 'levels', 'difference (95 %)', 'p, Tukey', 'd']
+        head = ['figure', 'factor', 'levels', 'difference or ratio (95 %)', 'p', 'd']
         parts.append(_html_table((head, pairs)))
     parts += [
         f'<p>Not tested: {html.escape(named_term(term))} ({html.escape(note)}): '
@@ -237,6 +230,48 @@ def effects_on_page(experiment: Experiment, found: Analyses) -> str:
         for (term, note), names in notes.items()
     ]
     return '\n'.join(parts)
+
+
+def _tested(e: Effect) -> list[Any]:
+    """Cells of an effect."""
+    size = f'{e.partial_eta_squared:.2f} ({interval(e.low, e.high, 2)})'
+    f = f'{plain(e.f)} ({_freedoms(e.df)}, {_freedoms(e.df_error)})'
+    return [named_term(e.term), e.n, f, probability(e.p), probability(e.p_holm), size]
+
+
+def _freedoms(df: float) -> str:
+    return f'{df:.0f}' if abs(df - round(df)) < 1e-9 else f'{df:.2f}'
+
+
+def _apart(c: Comparison, scale: float) -> list[str]:
+    """Cells of a comparison: a difference in the unit shown, or a ratio."""
+    between, numbers = '−', [scale * v for v in (c.difference, c.low, c.high)]
+    if math.isfinite(c.ratio):
+        between, numbers = '/', [c.ratio, c.ratio_low, c.ratio_high]
+    value, low, high = numbers
+    decimals = decimals_for(0.5 * (high - low), math.nan, value)
+    reach = f'{fixed(value, decimals)} ({interval(low, high, decimals)})'
+    levels = f'{level(c.factor, c.second)} {between} {level(c.factor, c.first)}'
+    return [named_term(c.factor), levels, reach, probability(c.p), fixed(c.d, 2)]
+
+
+def variances_on_page(found: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
+    """Whether conditions vary equally, what follows, and the residuals; nothing without tests."""
+    tested = [part for part in found if part.spread and part.figure in SHOWN]
+    if not tested:
+        return []
+    head = ['figure', 'SD, largest / smallest', 'p, Levene', 'p, Bartlett']
+    head += ['of logarithms', 'p, Levene', 'p, Bartlett', 'analysed']
+    rows = []
+    for part in tested:
+        _, *numbers = dataclasses.astuple(part.spread)
+        cells = [
+            ('' if math.isnan(number) else probability(number) if k % 3 else plain(number))
+            for k, number in enumerate(numbers)
+        ]
+        rows.append([named_figure(part.figure), *cells, part.spread.method])
+    parts = ['<h2>Residuals</h2>', _said('variances'), _html_table((head, rows))]
+    return [*parts, _image(pictures, 'residuals')]
 
 
 def _sources(experiment: Experiment) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -21,7 +22,8 @@ from masticator_dynamics.robot.laboratory import mouthful_figures, recording, re
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
-from masticator_dynamics.robot.laboratory.result_tables import Result, Table
+from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
+from masticator_dynamics.robot.laboratory.spread import SUSPECT
 from masticator_dynamics.robot.laboratory.units import SHOWN, TEXTS, condition, level, named_term
 
 _ALONG = 300  # points of a mean curve
@@ -97,19 +99,19 @@ def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, Floa
     return along, forces.mean(axis=0), spread
 
 
-def figures_figure(results: Sequence[Result], random: bool) -> Any:
+def figures_figure(results: Sequence[Result], random: bool, found: Analyses = ()) -> Any:
     """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
     from matplotlib.figure import Figure
 
-    columns, rows = result_tables.conditions_table(results, random)
+    columns, rows = result_tables.conditions_table(results, random, found)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
-    stats = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
+    numbers_of = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
     values: dict[tuple[Any, ...], list[Mapping[str, float]]] = {}
     for result in results:
         if not result.fault:
             values.setdefault(tuple(result.mouthful.levels.values()), []).append(result.figures())
-    known = {name for (_, name), row in stats.items() if math.isfinite(row[1])}
+    known = {name for (_, name), row in numbers_of.items() if math.isfinite(row[1])}
     chosen = [name for name in SHOWN if name in known][:_PANELS]
     figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
     panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
@@ -119,7 +121,8 @@ def figures_figure(results: Sequence[Result], random: bool) -> Any:
         for place, key in enumerate(names):
             dots = [scale * row[name] for row in values.get(key, ()) if math.isfinite(row[name])]
             axes.plot([place] * len(dots), dots, 'o', color=f'C{place}', ms=4, alpha=0.4)
-            _, mean, _, _, low, high = (scale * v for v in stats[key, name])
+            numbers = numbers_of[key, name]
+            low, high, mean = (scale * numbers[k] for k in (4, 5, 7))
             if math.isfinite(mean):
                 bar = [[mean - low], [high - mean]] if math.isfinite(low) else None
                 axes.errorbar([place + 0.2], [mean], bar, fmt='_', color=f'C{place}', capsize=3)
@@ -137,11 +140,36 @@ def figures_figure(results: Sequence[Result], random: bool) -> Any:
     return figure
 
 
+def residuals_figure(found: Analyses) -> Any:
+    """Q-Q plots: residuals in standard deviations over those of a normal distribution."""
+    from matplotlib.figure import Figure
+
+    by_name = {part.figure: part for part in found if len(part.residuals) > 2}
+    chosen = [by_name[name] for name in SHOWN if name in by_name][:_PANELS]
+    rows = max(1, math.ceil(len(chosen) / 3))
+    figure = Figure(figsize=(9.0, 2.6 * rows), layout='constrained')
+    panels = figure.subplots(rows, 3, squeeze=False)
+    for axes, part in zip(panels.flat, chosen, strict=False):
+        count = len(part.residuals)
+        normal = stats.norm.ppf((np.arange(1, count + 1) - 0.375) / (count + 0.25))
+        ends = [normal[0], normal[-1]]
+        axes.plot(ends, ends, color='0.6', lw=1.0)
+        axes.plot(normal, np.sort(part.residuals), 'o', ms=3, color='C0')
+        method = f' ({part.spread.method})' if part.spread else ''
+        axes.set_title(f'{part.figure.replace("_", " ")}{method}', fontsize=9)
+        axes.grid(alpha=0.3)
+    for axes in panels.flat[len(chosen) :]:
+        axes.set_visible(False)
+    figure.supxlabel('normal distribution, standard deviations', fontsize=9)
+    figure.supylabel('residuals', fontsize=9)
+    return figure
+
+
 PACKAGE = 'masticator_dynamics'
 _YEAR = 2026
 
 
-def methods(experiment: Experiment) -> str:
+def methods(experiment: Experiment, found: Analyses = ()) -> str:
     """What was done, as a paragraph of a paper."""
     protocol, kept = experiment.protocol, _recorded(experiment)
     motion = protocol.motion
@@ -173,6 +201,7 @@ def methods(experiment: Experiment) -> str:
     if experiment.random:
         version = importlib.metadata.version('statsmodels')
         sentences.append(TEXTS['methods']['tests'].format(version=version))
+        sentences.append(_variances(found))
     versions = kept['versions']
     chewed, now = versions[PACKAGE], importlib.metadata.version(PACKAGE)
     software = f'Software: {PACKAGE} {chewed}' + (f' (this report: {now})' if now != chewed else '')
@@ -181,6 +210,21 @@ def methods(experiment: Experiment) -> str:
         f'{versions["scipy"]}.'
     )
     return ' '.join(sentences)
+
+
+def _variances(found: Analyses) -> str:
+    """Which figures were analysed on which scale and with which variances."""
+    figures: dict[str, list[str]] = {}
+    for part in found:
+        if part.spread and part.figure in SHOWN:
+            figures.setdefault(part.spread.method, []).append(part.figure.replace('_', ' '))
+    sentence = TEXTS['methods']['variances'].format(level=SUSPECT)
+    applied = [
+        f'{TEXTS["methods"][method.split()[0]]}: {", ".join(figures[method])}'
+        for method in ('pooled', 'logarithms', 'separate variances')
+        if method in figures
+    ]
+    return f'{sentence} ({"; ".join(applied)}).' if applied else f'{sentence}.'
 
 
 def citation(experiment: Experiment) -> str:

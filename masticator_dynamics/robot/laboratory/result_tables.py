@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -24,6 +24,12 @@ from masticator_dynamics.robot.laboratory.factor_effects import (
 )
 from masticator_dynamics.robot.laboratory.mouthful import SOUND_ENDS, JawLoads, Series
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
+from masticator_dynamics.robot.laboratory.spread import (
+    Spread,
+    compare_spreads,
+    conditions_of,
+    standardised_residuals,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,25 +90,28 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
     return ['mouthful', *factors, 'repetition', 'end', *names], rows
 
 
-def conditions_table(results: Sequence[Result], random: bool) -> Table:
-    """Statistics over the repetitions of every condition, one row per figure.
+class Analysis(NamedTuple):
+    """Analysis of variance of a figure.
 
-    Mean, standard deviation, coefficient of variation and the 95 % confidence interval of the mean,
-    which stays within what the figure can be (:func:`interval`) and is left out where nothing is
-    random. Mouthfuls that ended in a fault are left out.
+    Attributes
+    ----------
+    figure : str
+    effects : list of Effect
+    comparisons : list of Comparison
+    spread : Spread or None
+        How the conditions vary; None if nothing was tested.
+    residuals : array, shape (N,)
+        In standard deviations; see :func:`standardised_residuals`.
     """
-    factors = _factors(results)
-    columns = [*factors, 'figure', 'n', 'mean', 'sd', 'cv', 'ci_low', 'ci_high']
-    rows = []
-    for levels, group in _groups(_sound(results), factors):
-        for name in group[0].figures():
-            values = np.array([result.figures()[name] for result in group])
-            found = summary(values[np.isfinite(values)], *bounds(name))
-            rows.append([*levels, name, *(found if random else (*found[:4], math.nan, math.nan))])
-    return columns, rows
+
+    figure: str
+    effects: list[Effect]
+    comparisons: list[Comparison]
+    spread: Spread | None
+    residuals: FloatArray
 
 
-Analyses = Sequence[tuple[str, list[Effect], list[Comparison]]]
+Analyses = Sequence[Analysis]
 
 
 def analyses(results: Sequence[Result], random: bool) -> Analyses:
@@ -113,9 +122,63 @@ def analyses(results: Sequence[Result], random: bool) -> Analyses:
     levels = [[str(level) for level in _levels(result, factors)] for result in sound]
     figures = [result.figures() for result in sound]
     return [
-        (name, *analyse(factors, levels, np.array([row[name] for row in figures]), random))
+        _analysis(name, factors, levels, np.array([row[name] for row in figures]), random)
         for name in figures[0]
     ]
+
+
+def _analysis(
+    figure: str,
+    factors: Sequence[str],
+    levels: Sequence[Sequence[str]],
+    values: FloatArray,
+    random: bool,
+) -> Analysis:
+    effects, comparisons = analyse(factors, levels, values, random)
+    if not any(math.isfinite(effect.p) for effect in effects):
+        return Analysis(figure, effects, comparisons, None, np.zeros(0))
+    finite = np.isfinite(values)
+    rows = [row for row, known in zip(levels, finite, strict=True) if known]
+    cells = conditions_of(list(zip(*rows, strict=True)))
+    spread = compare_spreads(values[finite], cells)
+    residuals = standardised_residuals(values[finite], cells, spread)
+    return Analysis(figure, effects, comparisons, spread, residuals)
+
+
+def conditions_table(results: Sequence[Result], random: bool, found: Analyses = ()) -> Table:
+    """Statistics over the repetitions of every condition, one row per figure.
+
+    Mean, standard deviation, coefficient of variation, and a 95 % confidence interval on the scale
+    on which the figure was analysed: of the mean, or of the geometric mean where logarithms were.
+    ``center`` is that mean. The interval stays within what the figure can be, and is left out where
+    nothing is random. Mouthfuls that ended in a fault are left out.
+    """
+    factors = _factors(results)
+    columns = [*factors, 'figure', 'n', 'mean', 'sd', 'cv', 'ci_low', 'ci_high', 'scale', 'center']
+    logarithms = {part.figure for part in found if part.spread and part.spread.logarithms}
+    rows = []
+    for levels, group in _groups(_sound(results), factors):
+        for name in group[0].figures():
+            values = np.array([result.figures()[name] for result in group])
+            values = values[np.isfinite(values)]
+            numbers = summary(values, *bounds(name), name in logarithms)
+            scale, center = 'natural', numbers[1]
+            if name in logarithms and len(values):
+                scale, center = 'logarithm', float(np.exp(np.log(values).mean()))
+            reach = numbers[4:] if random else (math.nan, math.nan)
+            rows.append([*levels, name, *numbers[:4], *reach, scale, center])
+    return columns, rows
+
+
+def spreads_table(found: Analyses) -> Table:
+    """Tests of equal variances, one row per figure that was analysed, and what follows."""
+    fields = [field.name for field in dataclasses.fields(Spread)]
+    rows = [
+        [part.figure, part.spread.method, *dataclasses.astuple(part.spread)]
+        for part in found
+        if part.spread
+    ]
+    return ['figure', 'method', *fields], rows
 
 
 def analyses_table(found: Analyses, kind: type[Effect] | type[Comparison]) -> Table:
@@ -123,7 +186,7 @@ def analyses_table(found: Analyses, kind: type[Effect] | type[Comparison]) -> Ta
     fields = [field.name for field in dataclasses.fields(kind)]
     rows = [
         [name, *dataclasses.astuple(part)]
-        for name, effects, pairs in found
+        for name, effects, pairs, *_ in found
         for part in (*effects, *pairs)
         if isinstance(part, kind)
     ]
@@ -140,7 +203,7 @@ def bounds(figure: str) -> tuple[float, float]:
 
 
 def summary(
-    values: FloatArray, low: float = -math.inf, high: float = math.inf
+    values: FloatArray, low: float = -math.inf, high: float = math.inf, logarithms: bool = False
 ) -> tuple[float, ...]:
     """Count, mean, standard deviation, coefficient of variation, confidence interval.
 
@@ -149,6 +212,8 @@ def summary(
     values : array, shape (N,)
     low, high : float
         What values can be.
+    logarithms : bool
+        Whether the interval is that of the geometric mean.
     """
     count = len(values)
     if not count:
@@ -158,31 +223,26 @@ def summary(
         return count, mean, *[math.nan] * 4
     deviation = float(values.std(ddof=1))
     variation = deviation / abs(mean) if mean else math.nan
-    return count, mean, deviation, variation, *interval(values, low, high)
+    return count, mean, deviation, variation, *interval(values, low, high, logarithms)
 
 
-def interval(values: FloatArray, low: float, high: float) -> tuple[float, float]:
-    """Confidence interval of the mean of two or more values (N,) between two bounds.
+def interval(
+    values: FloatArray, low: float, high: float, logarithms: bool = False
+) -> tuple[float, float]:
+    """Confidence interval, by Student's t, of the mean of two or more values (N,).
 
-    Student's t on a scale without bounds (the logarithm, or the logit), by the delta method: it
-    contains the mean and stays within the bounds. A bound that values do not keep is none.
+    It ends at a bound that the values keep. Of logarithms, it is that of the geometric mean.
     """
     low = low if values.min() >= low else -math.inf
     high = high if values.max() <= high else math.inf
-    mean, count = float(values.mean()), len(values)
-    t = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, count - 1))
-    half = t * float(values.std(ddof=1)) / math.sqrt(count)
-    bounded = math.isfinite(low), math.isfinite(high)
-    if not any(bounded) or not low < mean < high:
-        return mean - half, mean + half
-    above, below = mean - low, high - mean  # ratio of the mean to its bounds, and its slope
-    reach = math.exp(min(half * (1.0 / above + 1.0 / below), 700.0))
-    if not bounded[1]:
-        return low + above / reach, low + above * reach
-    if not bounded[0]:
-        return high - below * reach, high - below / reach
-    width, odds = high - low, above / below
-    return low + width / (1.0 + reach / odds), low + width / (1.0 + 1.0 / (odds * reach))
+    scaled = np.log(values) if logarithms else values
+    t = float(stats.t.ppf(0.5 + 0.5 * CONFIDENCE, len(values) - 1))
+    half = t * float(scaled.std(ddof=1)) / math.sqrt(len(values))
+    ends = np.array([scaled.mean() - half, scaled.mean() + half])
+    if logarithms:
+        with np.errstate(over='ignore'):
+            ends = np.exp(ends)
+    return max(float(ends[0]), low), min(float(ends[1]), high)
 
 
 def _sound(results: Sequence[Result]) -> list[Result]:
