@@ -15,7 +15,7 @@ from by_the_clock import by_the_clock
 from demo.perfect_run import perfect_record, with_series
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.mcap_file import read_mcap
+from masticator_dynamics.files.bag import read_bag
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
@@ -76,7 +76,7 @@ def test_built_in_motion(tmp_path, capsys):
     peaks = np.abs(efforts).max(axis=0)
     assert peaks == pytest.approx(list(summary['torque_peak_nm'].values()))
 
-    events = read_mcap(output / 'run.mcap').events
+    events = read_bag(output / 'run.mcap').events
     assert len(events['/feedforward_state']) == len(times) == summary['cycles']
     assert abs(len(events['/feedforward_effort']) - len(times)) <= 1
     assert len(events['/joint_trajectory']) == len(events['/feedforward_trajectory']) == 1

@@ -53,7 +53,6 @@ CASES = {
         lambda g: dataclasses.replace(g, time=g.time - 0.5 * (g.time > 2.0)),
         'the clock steps back by 0.498 s in row 1002',
     ),
-    'slow': (lambda g: g.part(slice(0, None, 25)), '20 rows per second; 60 are needed'),
     'degrees': (
         lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)), 'seem to be in degrees'
     ),

@@ -17,7 +17,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.files.mcap_file import Event
+from masticator_dynamics.files.bag import Event
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan

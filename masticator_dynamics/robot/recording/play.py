@@ -37,7 +37,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.files.mcap_file import Event, write_mcap
+from masticator_dynamics.files.bag import Event
+from masticator_dynamics.files.bag_writer import write_mcap
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words

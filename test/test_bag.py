@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import (
-    Event,
-    definition,
-    message_type,
-    read_mcap,
-    write_mcap,
-)
+from masticator_dynamics.files.bag import Event, read_bag
+from masticator_dynamics.files.bag_writer import write_mcap
+from masticator_dynamics.files.message_types import definition, message_type
 
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
@@ -44,7 +40,7 @@ def test_messages_come_back_in_order_with_their_times(tmp_path):
     file = tmp_path / 'x.mcap'
     events = [Event('bite', 10 * k, 9 * k, k, wrench(k)) for k in (3, 1, 2)]
     write_mcap(file, {'bite': WRENCH, 'silent': WRENCH}, events, {'about': {'a': 'b'}})
-    found = read_mcap(file)
+    found = read_bag(file)
     assert (
         found.metadata == {'about': {'a': 'b'}} and not found.cut and list(found.events) == ['bite']
     )
@@ -76,7 +72,7 @@ def test_bytes_of_the_wire_are_kept_and_read(tmp_path):
     }  # fmt: skip
     contents = {'told': wire, 'bite': wrench(4), 'sent': sent}
     write_mcap(file, datatypes, [Event(topic, 1, 1, 0, c) for topic, c in contents.items()])
-    found = read_mcap(file).events
+    found = read_bag(file).events
     assert [point.time_from_start.sec for point in found['sent'][0].content.points] == [0, 1, 2]
     (read,) = found['told'][0].content.status
     assert (read.level, read.name, read.values[0].value) == (2, 'a', 'v')
@@ -96,6 +92,6 @@ def test_arrays_are_numpy(tmp_path):
     values = np.array([1.0, np.nan]), np.zeros(0), np.array([-0.0, np.inf])
     message = message_type(state)(header, ['a', 'b'], *values)
     write_mcap(file, {'j': state}, [Event('j', 0, 0, 0, message)])
-    (event,) = read_mcap(file).events['j']
+    (event,) = read_bag(file).events['j']
     for field, expected in zip(('position', 'velocity', 'effort'), values, strict=True):
         np.testing.assert_array_equal(getattr(event.content, field), expected)
