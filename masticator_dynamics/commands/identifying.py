@@ -35,6 +35,7 @@ from masticator_dynamics.identification.calibration_search import Fixture
 from masticator_dynamics.identification.excitation import exciting_motion
 from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
+from masticator_dynamics.identification.measured_motion import DEFAULT_CUTOFF, usual_cutoff
 from masticator_dynamics.identification.report import report
 from masticator_dynamics.identification.robot_log import checked, parted, read_log
 from masticator_dynamics.identification.unknowns import Beliefs
@@ -74,8 +75,9 @@ _UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 )  # fmt: skip
 @recording_options()
 @number_option(
-    '--cutoff', 1.0, 200.0, 15.0,
-    'Of the filter, Hz: above what the motion holds, below what only shakes.', 'HZ',
+    '--cutoff', 1.0, 200.0, None,
+    'Of the filter, Hz: above what the motion holds, below what only shakes. Default: '
+    f'{DEFAULT_CUTOFF:g}, or a quarter of the rows per second where that is less.', 'HZ',
 )  # fmt: skip
 @number_option(
     '--torque-constants', 0.0, 1.0, 0.0,
@@ -93,7 +95,7 @@ def identify(
     drives_file: pathlib.Path | None,
     topic: str | None,
     names: dict[str, str],
-    cutoff: float,
+    cutoff: float | None,
     torque_constants: float,
     sensor: float,
 ) -> None:
@@ -119,6 +121,7 @@ def identify(
         log, other = parted(log, _HELD_OUT)
     else:
         other = checked(loaded, read_log(held_out, loaded, topic, names))
+    cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)

@@ -57,7 +57,12 @@ def folder_option(text: str, default: str | None = None) -> Option:
 
 
 def number_option(
-    name: str, low: float, high: float | None, default: float, text: str, unit: str | None = None
+    name: str,
+    low: float,
+    high: float | None,
+    default: float | None,
+    text: str,
+    unit: str | None = None,
 ) -> Option:
     """A number within bounds, whole where the lower one is; its unit stands in the help."""
     within: Any = click.IntRange if isinstance(low, int) else click.FloatRange
@@ -67,9 +72,11 @@ def number_option(
     )  # fmt: skip
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+def _finite(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
     """Refuse NaN, which is within all bounds, and infinity (a callback for click)."""
-    if not math.isfinite(value):
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f'{value} is not a finite number')
     return value
 

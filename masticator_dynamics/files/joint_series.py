@@ -139,7 +139,9 @@ def joint_series(
     if not stamps:
         raise InputError(f'no message of {events[0].topic} has {", ".join(names)}')
     since = seconds_since(start, stamps)
-    since[np.array(stamps) == 0] = np.nan
+    absent = np.array(stamps) == 0
+    if np.count_nonzero(absent) > 1:  # a single one is a clock that starts at zero
+        since[absent] = np.nan
     fields = (_stacked(rows[field], len(names)) for field in FIELDS)
     counts = np.array(sequence, dtype=float)
     return JointSeries(names, since, seconds_since(start, received), counts, *fields)

@@ -79,8 +79,8 @@ class Columns(abc.ABC):
         missing = [name for name in names if name not in self.columns]
         if missing:
             raise InputError(
-                f'{self.source}: missing {_listed(missing)}; there are: {listed_names(self.columns)}'
-                f'{self._hint(missing)}'
+                f'{self.source}: missing {_listed(missing)}; there are: '
+                f'{listed_names(self.columns)}{self._hint(missing)}'
             )
         self._read.update(names)
         return np.column_stack([self._column(name) for name in names])

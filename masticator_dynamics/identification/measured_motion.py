@@ -32,6 +32,7 @@ _SPREAD = 2.0  # periods of the cutoff by which lost rows spoil their neighbours
 _LEFT = 0.5  # part of the rows that lost ones must leave
 _SAMPLES = 4.0  # rows that stay, per period of the cutoff
 _OTHER = 0.5  # part of the efforts that may be unexplained before other reasons are looked for
+DEFAULT_CUTOFF = 15.0  # Hz
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
 
 
@@ -110,6 +111,11 @@ class MeasuredMotion:
         passed = float((self.smooth(impulse.astype(float)) ** 2).sum())
         slow, whole = ((rows**2).mean(axis=0) for rows in (self.smooth(self.wrench), self.wrench))
         return bool((slow <= _WHITE * passed * whole).all())
+
+
+def usual_cutoff(*logs: RobotLog) -> float:
+    """Cutoff for recordings, Hz: the usual one, or what their rows allow."""
+    return min(DEFAULT_CUTOFF, *(log.rate / _SAMPLES for log in logs))
 
 
 def measured_motion(

@@ -127,8 +127,8 @@ def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
     length = float(log.time[-1] - log.time[0])
     if length * share < _SHORTEST:
         raise InputError(
-            f'{log.source}: {length:.4g} s were recorded; to judge by, the last {100.0 * share:g} % '
-            f'of them should be {_SHORTEST:g} s or more: record {_SHORTEST / share:g} s, or give '
+            f'{log.source}: {length:.4g} s were recorded; the last {100.0 * share:g} %, to judge '
+            f'by, should be {_SHORTEST:g} s or more: record {_SHORTEST / share:g} s, or give '
             'another recording with --held-out'
         )
     end = round((1.0 - share) * len(log.time))

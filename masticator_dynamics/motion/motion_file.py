@@ -84,9 +84,7 @@ def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> Mo
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.times(), independent_positions(table, mechanism)
-    derivatives = table.all_or_none(
-        [*(f'{name}_dot' for name in names), *(f'{name}_ddot' for name in names)]
-    )
+    derivatives = _derivatives(table, names)
     if derivatives is None:
         # Only here: scipy's splines take longer to import than a short motion to evaluate.
         from masticator_dynamics.motion.path import MotionPath
@@ -107,6 +105,18 @@ def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> Mo
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
     rates = derivatives is not None
     return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links, rates)
+
+
+def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:
+    """Velocities and accelerations (N, 2 n_y), if a table has them.
+
+    Where positions are called ``position_c``, as in recordings and in tables of inverse dynamics,
+    velocities alone are not used.
+    """
+    if not set(names) <= set(table.columns):
+        rates = [f'{word}_{name}' for word in ('velocity', 'acceleration') for name in names]
+        return table.numbers(rates) if set(rates) <= set(table.columns) else None
+    return table.all_or_none([f'{name}_{rate}' for rate in ('dot', 'ddot') for name in names])
 
 
 def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray]:
