@@ -105,7 +105,8 @@ def read_log(
 
 
 _SHORTEST = 2.0  # s
-_GAP = 3.0  # usual steps, up to which a curve through the rows stands in for those that are lost
+# Usual steps, and s, up to which a curve through the rows stands in for those that are lost.
+_GAP, _BRIDGED = 3.0, 0.015
 _LOST = 0.1  # part of the time that may be lost in longer gaps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
@@ -178,7 +179,7 @@ def _even(log: RobotLog) -> RobotLog:
 
 def _lost(log: RobotLog, usual: float) -> FloatArray:
     """Gaps (K, 2), from and to, s; raises InputError if they are much of the recording."""
-    after = np.flatnonzero(np.diff(log.time) > _GAP * usual)
+    after = np.flatnonzero(np.diff(log.time) > max(_GAP * usual, _BRIDGED))
     gaps = np.column_stack([log.time[after], log.time[after + 1]])
     if np.diff(gaps).sum() > _LOST * (log.time[-1] - log.time[0]):
         raise InputError(_gaps_told(log, gaps, usual))
