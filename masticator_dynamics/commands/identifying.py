@@ -24,14 +24,14 @@ from masticator_dynamics.description import MechanismDescription, load_descripti
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.scaling import Scaling, with_rotors
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import read_joints
 from masticator_dynamics.files.tables import check_writable, read_table, write_table, write_text
-from masticator_dynamics.identification.calibration import Calibration
+from masticator_dynamics.identification.calibration import SUSPICIOUS, Calibration, refuse_worse
 from masticator_dynamics.identification.calibration import calibrate as found_by
 from masticator_dynamics.identification.calibration_search import Fixture
+from masticator_dynamics.identification.encoder_faults import reading_noise
 from masticator_dynamics.identification.excitation import exciting_motion
 from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
@@ -261,7 +261,6 @@ def excite(
 
 
 _CONFIDENT = 1.96  # standard deviations on both sides of 95 % of a normal distribution
-_NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that something is wrong
 
 
 @click.command('calibrate')
@@ -283,7 +282,7 @@ _NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that so
 )  # fmt: skip
 @click.option(
     '--resolution', type=click.FloatRange(min=0.0, min_open=True), metavar='RAD',
-    help='One count of the encoders, rad or m (default: the smallest step in the file).',
+    help='One count of the encoders, rad or m (default: as the readings show).',
 )  # fmt: skip
 @click.option(
     '--fixture', 'fixture_file', metavar='FILE',
@@ -317,26 +316,20 @@ def calibrate(
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
     readings = actuated_positions(table, loaded)
-    count = np.full(readings.shape[1], resolution) if resolution else _smallest_steps(readings)
+    noise = reading_noise(readings)
+    if resolution:
+        noise = np.maximum(noise, resolution / np.sqrt(12.0))
     try:
         found = found_by(
-            loaded, readings, count / np.sqrt(12.0), parameters or (), tolerance=tolerance,
+            loaded, readings, noise, parameters or (), tolerance=tolerance,
             fixture=_fixture(loaded, fixture_file, fixture_error),
         )  # fmt: skip
+        refuse_worse(loaded, readings, found)
     except InputError as error:
         raise InputError(f'{joints_file}: {error}') from error
     for line in calibration_lines(loaded, found, tolerance):
         click.echo(line, err=output_file == '-')
     write_text(output_file, yaml.safe_dump({'parameters': found.parameters}, sort_keys=False))
-
-
-def _smallest_steps(readings: FloatArray) -> FloatArray:
-    """The smallest step (n_u,) of each encoder in a recording: a count, or what text has left."""
-    steps = np.abs(np.diff(readings, axis=0))
-    steps = np.where(steps > 1e-12, steps, np.inf).min(axis=0, initial=np.inf)
-    if np.isinf(steps).all():
-        return np.full(len(steps), 1e-6)
-    return np.where(np.isfinite(steps), steps, steps[np.isfinite(steps)].max())
 
 
 def _fixture(mechanism: Mechanism, file: str | None, error: float) -> Fixture | None:
@@ -370,7 +363,7 @@ def calibration_lines(mechanism: Mechanism, found: Calibration, tolerance: float
             f'redundant encoders disagreed by {found.residual_before:.3g} and now by '
             f'{found.residual_after:.3g} (root mean square, rad or m, held-out poses)'
         )
-    if found.misfit > _NOT_MUCH:
+    if found.misfit > SUSPICIOUS:
         lines.append(
             f'errors are {found.misfit:.2g} times what the encoders and the tolerance explain: '
             'something else is off, a dimension, play, or an encoder'

@@ -278,15 +278,24 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     if gap < allowed:
         return
     said = f'{1e3 * gap:.3g} mm' if np.isfinite(gap) else 'more than can be closed'
-    for a, b in itertools.combinations(range(len(mechanism.actuated)), 2):
-        order = np.arange(len(mechanism.actuated))
-        order[[a, b]] = b, a
-        if _gap(mechanism, log.position[:, order]) < min(allowed, 0.2 * gap):
-            raise InputError(
-                f'{log.source}: the loops stay open by {said}; they close when '
-                f'{mechanism.actuated[a]} and {mechanism.actuated[b]} are swapped'
-            )
+    if pair := swapped_joints(mechanism, log.position):
+        raise InputError(
+            f'{log.source}: the loops stay open by {said}; they close when {pair[0]} and {pair[1]} '
+            'are swapped'
+        )
     raise InputError(
         f'{log.source}: the loops stay open by {said}: these are not positions of '
         f'{mechanism.name}, or its encoders are not zeroed'
     )
+
+
+def swapped_joints(mechanism: Mechanism, position: FloatArray) -> tuple[str, str] | None:
+    """Two motors whose columns (N, n_u) are swapped: exchanged, they close the loops."""
+    allowed, gap = _OPEN * mechanism.structure.extent(), _gap(mechanism, position)
+    for pair in itertools.combinations(range(len(mechanism.actuated)), 2):
+        order = np.arange(len(mechanism.actuated))
+        order[list(pair)] = pair[::-1]
+        if _gap(mechanism, position[:, order]) < min(allowed, 0.2 * gap):
+            first, second = pair
+            return mechanism.actuated[first], mechanism.actuated[second]
+    return None
