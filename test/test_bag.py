@@ -1,14 +1,19 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings come back as they were written; definitions are complete."""
+"""Recordings come back as they were written; folders of them are bags of rosbag2."""
+
+import json
+import os
+import pathlib
+import sys
 
 import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import Event, read_bag
-from masticator_dynamics.files.bag_writer import write_mcap
-from masticator_dynamics.files.message_types import definition, message_type
+from masticator_dynamics.files.bag_writer import bag_metadata, offered_qos, write_mcap
+from masticator_dynamics.files.message_types import definition, message_type, type_hash
 
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
@@ -95,3 +100,47 @@ def test_arrays_are_numpy(tmp_path):
     (event,) = read_bag(file).events['j']
     for field, expected in zip(('position', 'velocity', 'effort'), values, strict=True):
         np.testing.assert_array_equal(getattr(event.content, field), expected)
+
+
+TYPES = (
+    'sensor_msgs/msg/JointState', 'trajectory_msgs/msg/JointTrajectory', WRENCH,
+    'std_msgs/msg/Float64MultiArray', 'diagnostic_msgs/msg/DiagnosticArray',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('datatype', TYPES)
+def test_hashes_of_types_are_those_that_ros_was_built_with(datatype) -> None:
+    package, _, name = datatype.split('/')
+    prefixes = [*os.environ.get('AMENT_PREFIX_PATH', '').split(':'), sys.prefix]
+    files = [pathlib.Path(p) / 'share' / package / 'msg' / f'{name}.json' for p in prefixes if p]
+    built = next((file for file in files if file.exists()), None)
+    if built is None:
+        pytest.skip(f'{package} of ROS is not installed')
+    hashes = {
+        h['type_name']: h['hash_string'] for h in json.loads(built.read_text())['type_hashes']
+    }
+    assert type_hash(datatype) == hashes[datatype]
+
+
+def test_a_folder_with_its_metadata_is_a_bag(tmp_path) -> None:
+    """Judged by another library, which wants every key that rosbag2 does, and compares hashes."""
+    highlevel = pytest.importorskip('rosbags.highlevel', reason='rosbags is not installed')
+    file = tmp_path / 'run.mcap'
+    events = [Event('/bite', 10**9 * k, 10**9 * k, k, wrench(k)) for k in (3, 1, 2)]
+    latched = {'/bite': [offered_qos('RELIABLE', 'TRANSIENT_LOCAL'), offered_qos('best_effort')]}
+    write_mcap(file, {'/bite': WRENCH, '/silent': TYPES[0]}, events, qos=latched)
+    (tmp_path / 'metadata.yaml').write_text(bag_metadata(file))
+    (tmp_path / 'other.mcap').write_bytes(b'of something else')  # is not named
+    with highlevel.AnyReader([tmp_path]) as reader:
+        assert [reader.start_time, reader.duration] == [10**9, 2 * 10**9 + 1]
+        assert {t: i.msgcount for t, i in reader.topics.items()} == {'/bite': 3, '/silent': 0}
+        bite, silent = reader.connections
+        assert [(q.reliability.name, q.durability.name) for q in bite.ext.offered_qos_profiles] == [
+            ('RELIABLE', 'TRANSIENT_LOCAL'),
+            ('BEST_EFFORT', 'VOLATILE'),
+        ]
+        assert silent.ext.offered_qos_profiles[0].deadline.sec == 9223372036
+        read = [reader.deserialize(content, c.msgtype) for c, _, content in reader.messages()]
+    assert [message.wrench.force.z for message in read] == [-1.0, -2.0, -3.0]
+    found = read_bag(tmp_path)
+    assert not found.cut and [event.sequence for event in found.events['/bite']] == [1, 2, 3]

@@ -161,19 +161,28 @@ def _files(path: pathlib.Path, faults: list[tuple[pathlib.Path, Exception]]) -> 
         if path.exists() and not path.is_file():  # a pipe would keep its reader waiting
             raise InputError(f'{path}: not a recording but a folder, a pipe or a device')
         return [path]
-    files = _parts(path)
-    with contextlib.suppress(OSError, yaml.YAMLError, AttributeError, KeyError, TypeError):
-        text = (path / METADATA).read_text(encoding='utf-8')
-        about = yaml.safe_load(text)['rosbag2_bagfile_information']
-        for name in about['relative_file_paths']:
-            file = path / pathlib.PurePosixPath(str(name)).name
-            if file not in files:
+    named = _named(path)
+    if named:
+        for file in named:
+            if not file.exists():
                 faults.append((file, FileNotFoundError(f'{METADATA} names it, and it is missing')))
-    if not files and not faults:
+        return [file for file in named if file.exists()]
+    files = _parts(path)
+    if not files:
         raise InputError(
             f'{path}: not a recording: a folder without files {", ".join(_SUFFIXES[:2])}'
         )
     return files
+
+
+def _named(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files that the metadata of a bag name; empty without sound metadata."""
+    try:
+        text = (folder / METADATA).read_text(encoding='utf-8')
+        names = yaml.safe_load(text)['rosbag2_bagfile_information']['relative_file_paths']
+        return [folder / pathlib.PurePosixPath(str(name)).name for name in names]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError):
+        return []
 
 
 def _parts(folder: pathlib.Path) -> list[pathlib.Path]:

@@ -25,7 +25,8 @@ _FOREVER = {'sec': 9223372036, 'nsec': 854775807}  # RMW_DURATION_INFINITE
 def offered_qos(reliability: str = 'reliable', durability: str = 'volatile') -> dict[str, Any]:
     """Quality of service of a publisher in the words of rosbag2; what nobody limits is infinite."""
     return {
-        'history': 'unknown', 'depth': 0, 'reliability': reliability, 'durability': durability,
+        'history': 'unknown', 'depth': 0,
+        'reliability': reliability.lower(), 'durability': durability.lower(),
         'deadline': _FOREVER, 'lifespan': _FOREVER, 'liveliness': 'automatic',
         'liveliness_lease_duration': _FOREVER, 'avoid_ros_namespace_conventions': False,
     }  # fmt: skip
