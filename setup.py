@@ -78,6 +78,7 @@ EXTRAS = {
         'mujoco>=3.3,<5',
     ],
     'demo': [
+        'backports.zstd>=1.0,<2; python_version < "3.14"',
         'matplotlib>=3.6,<4',
         'mcap>=1.1,<2',
         'rosbags>=0.11,<0.12',

@@ -11,6 +11,9 @@ from masticator_dynamics.errors import InputError
 
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
+    'backports': ('compressed recordings need', "pip install 'masticator_dynamics[demo]'"),
+    'mcap': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
+    'rosbags': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
     'clarabel': (
         'bodies that fit the data need',
         "pip install 'masticator_dynamics[identification]'",

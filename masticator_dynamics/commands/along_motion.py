@@ -13,12 +13,14 @@ import numpy as np
 
 from masticator_dynamics.commands.options import (
     actuators_option,
+    check_joints,
     friction_option,
     goal_option,
     mechanism_argument,
     motion_option,
     number_option,
     output_option,
+    recording_options,
     strict_option,
 )
 from masticator_dynamics.commands.terminal import chunks, warn
@@ -26,7 +28,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import check_frame, wrenches_on_platform
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError
-from masticator_dynamics.files.tables import check_writable, read_table, write_table
+from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
+from masticator_dynamics.files.tables import check_writable, write_table
 from masticator_dynamics.limits.load_limits import (
     BINDING,
     Shortfall,
@@ -137,6 +140,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @click.command('inverse-dynamics')
 @mechanism_argument
 @motion_option
+@recording_options()
 @output_option
 @goal_option
 @actuators_option
@@ -171,6 +175,8 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 def inverse_dynamics(
     mechanism: str,
     motion_file: str,
+    topic: str | None,
+    names: dict[str, str],
     output_file: str,
     goal: str,
     actuators: Sequence[str] | None,
@@ -184,7 +190,8 @@ def inverse_dynamics(
 ) -> None:
     """Efforts of the actuators for a motion.
 
-    Columns of the motion: time (increasing); every independent coordinate c; c_dot and c_ddot for
+    Columns of the motion: time (increasing); every independent coordinate c (or position_c, or
+    else positions of all actuated joints, which tell the coordinates); c_dot and c_ddot for
     all of them, or for none: a spline in time then supplies them; fx fy fz tx ty tz, the wrench
     of the environment on the platform, or none of these; fx@LINK fy@LINK fz@LINK tx@LINK ty@LINK
     tz@LINK, for any URDF links: the wrench of the environment on that link, the force at the
@@ -201,7 +208,9 @@ def inverse_dynamics(
     for frame in (wrench_axes, wrench_point):
         if frame is not None:
             check_frame(loaded, frame)
-    motion = read_motion(motion_file, loaded, at_rest)
+    check_joints(loaded, names)
+    motion = read_motion(motion_file, loaded, at_rest, topic, names)
+    _tell_doubts(motion)
     if not (motion.rates or at_rest):
         _tell_moving_ends(motion, loaded.independent)
     values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
@@ -216,6 +225,12 @@ def inverse_dynamics(
     ranges.report(strict)
     loads.report()
     write_table(output_file, _columns(loaded), np.vstack(values))
+
+
+def _tell_doubts(motion: MotionFile) -> None:
+    """Warn of times that may not be seconds."""
+    if doubt := times_in_doubt(motion.table, motion.time):
+        warn(f'{motion.table.source}: {doubt}')
 
 
 def _tell_moving_ends(motion: MotionFile, names: Sequence[str]) -> None:
@@ -277,8 +292,11 @@ _COUPLINGS = 100  # rows; some ten milliseconds of work
 @click.command()
 @mechanism_argument
 @motion_option
+@recording_options()
 @output_option
-def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
+def coupling(
+    mechanism: str, motion_file: str, topic: str | None, names: dict[str, str], output_file: str
+) -> None:
     """Inertia coupling of the actuators along a motion.
 
     The index MCI of an actuator compares the inertia it feels from the others with its own: 0
@@ -286,7 +304,9 @@ def coupling(mechanism: str, motion_file: str, output_file: str) -> None:
     """
     check_writable(output_file, motion_file, mechanism)
     loaded = Mechanism.load(mechanism)
-    motion = read_motion(motion_file, loaded)
+    check_joints(loaded, names)
+    motion = read_motion(motion_file, loaded, topic=topic, names=names)
+    _tell_doubts(motion)
     indices = []
     for part in chunks(len(motion.time), _COUPLINGS, 'coupling'):
         with errors_located(motion.table, part.start):
@@ -305,12 +325,18 @@ _POSES = 50  # rows; about a fifth of a second of work
     'joints_file',
     metavar='FILE',
     required=True,
-    help='Positions of the actuated joints (CSV).',
+    help='Positions of the actuated joints (CSV), or a recording of them.',
 )
+@recording_options('--names')
 @output_option
 @number_option('--tolerance', 0.0, None, 1e-4, 'Largest gap in the loops that is accepted, m.', 'M')
 def forward_kinematics(
-    mechanism: str, joints_file: str, output_file: str, tolerance: float
+    mechanism: str,
+    joints_file: str,
+    topic: str | None,
+    names: dict[str, str],
+    output_file: str,
+    tolerance: float,
 ) -> None:
     """Independent coordinates from positions of the actuated joints.
 
@@ -319,7 +345,8 @@ def forward_kinematics(
     """
     check_writable(output_file, joints_file, mechanism)
     loaded = Mechanism.load(mechanism)
-    table = read_table(joints_file)
+    check_joints(loaded, names)
+    table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
     time, positions = table.times(), actuated_positions(table, loaded)
     rows = []
     for part in chunks(len(time), _POSES, 'forward kinematics'):

@@ -11,10 +11,12 @@ import click
 import numpy as np
 
 from masticator_dynamics.commands.options import (
+    check_joints,
     check_matplotlib,
     file_option,
     mechanism_argument,
     number_option,
+    recording_options,
     split_names,
 )
 from masticator_dynamics.commands.terminal import progress_bar, warn
@@ -22,18 +24,20 @@ from masticator_dynamics.description import MechanismDescription, load_descripti
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.scaling import Scaling, with_rotors
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
+from masticator_dynamics.files.recorded_joints import read_joints
 from masticator_dynamics.files.tables import check_writable, read_table, write_table, write_text
-from masticator_dynamics.identification.calibration import Calibration
+from masticator_dynamics.identification.calibration import SUSPICIOUS, Calibration, refuse_worse
 from masticator_dynamics.identification.calibration import calibrate as found_by
 from masticator_dynamics.identification.calibration_search import Fixture
+from masticator_dynamics.identification.encoder_faults import reading_noise
 from masticator_dynamics.identification.excitation import exciting_motion
 from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
+from masticator_dynamics.identification.measured_motion import DEFAULT_CUTOFF, usual_cutoff
 from masticator_dynamics.identification.report import report
-from masticator_dynamics.identification.robot_log import checked, read_log
+from masticator_dynamics.identification.robot_log import checked, parted, read_log
 from masticator_dynamics.identification.unknowns import Beliefs
 from masticator_dynamics.identification.written import (
     check_loads,
@@ -53,7 +57,7 @@ _UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 @mechanism_argument
 @click.option(
     '--log', 'log_file', metavar='FILE', required=True,
-    help='Recording (CSV or MCAP) with positions and efforts of all motors.',
+    help='Recording with positions and efforts of all motors: CSV, or a bag or a file of one.',
 )  # fmt: skip
 @click.option(
     '-o', '--output', type=click.Path(path_type=pathlib.Path), metavar='FILE', required=True,
@@ -69,10 +73,11 @@ _UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
     help="Drives file: motors' constant and viscous friction is the drives', and a drives file "
     'with the new numbers is written, too.',
 )  # fmt: skip
-@click.option('--topic', help='Of joint states in an MCAP file. Default: the one that fits.')
+@recording_options()
 @number_option(
-    '--cutoff', 1.0, 200.0, 15.0,
-    'Of the filter, Hz: above what the motion holds, below what only shakes.', 'HZ',
+    '--cutoff', 1.0, 200.0, None,
+    'Of the filter, Hz: above what the motion holds, below what only shakes. Default: '
+    f'{DEFAULT_CUTOFF:g}, or a quarter of the rows per second where that is less.', 'HZ',
 )  # fmt: skip
 @number_option(
     '--torque-constants', 0.0, 1.0, 0.0,
@@ -89,7 +94,8 @@ def identify(
     held_out: str | None,
     drives_file: pathlib.Path | None,
     topic: str | None,
-    cutoff: float,
+    names: dict[str, str],
+    cutoff: float | None,
     torque_constants: float,
     sensor: float,
 ) -> None:
@@ -107,12 +113,15 @@ def identify(
         description = with_drive_friction(with_rotors(description, drives), drives)
     beliefs = Beliefs(effort=torque_constants, sensor=sensor)
     loaded = Mechanism(description)
-    log = checked(loaded, read_log(log_file, loaded, topic))
+    check_joints(loaded, names)
+    log = checked(loaded, read_log(log_file, loaded, topic, names))
+    for doubt in log.doubts:
+        warn(doubt)
     if held_out is None:
-        end = round((1.0 - _HELD_OUT) * len(log.time))
-        log, other = log.part(slice(0, end)), log.part(slice(end, None))
+        log, other = parted(log, _HELD_OUT)
     else:
-        other = checked(loaded, read_log(held_out, loaded, topic))
+        other = checked(loaded, read_log(held_out, loaded, topic, names))
+    cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
@@ -252,18 +261,19 @@ def excite(
 
 
 _CONFIDENT = 1.96  # standard deviations on both sides of 95 % of a normal distribution
-_NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that something is wrong
 
 
 @click.command('calibrate')
 @mechanism_argument
 @click.option(
     '--joints', 'joints_file', metavar='FILE', required=True,
-    help='Positions of the actuated joints while the mechanism moved through its range (CSV).',
+    help='Positions of the actuated joints while the mechanism moved through its range: CSV, or a '
+    'bag or a file of one.',
 )  # fmt: skip
+@recording_options('--names')
 @file_option("Parameters found (YAML); '-': standard output.")
 @click.option(
-    '--parameters', 'names', metavar='LIST', callback=split_names,
+    '--parameters', metavar='LIST', callback=split_names,
     help='What is unknown: crank_1.zero,coupler_1_tip_fixed.z, ... (default: all zeros).',
 )  # fmt: skip
 @number_option(
@@ -272,7 +282,7 @@ _NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that so
 )  # fmt: skip
 @click.option(
     '--resolution', type=click.FloatRange(min=0.0, min_open=True), metavar='RAD',
-    help='One count of the encoders, rad or m (default: the smallest step in the file).',
+    help='One count of the encoders, rad or m (default: as the readings show).',
 )  # fmt: skip
 @click.option(
     '--fixture', 'fixture_file', metavar='FILE',
@@ -285,8 +295,10 @@ _NOT_MUCH = 2.0  # times what noise explains, from which a sentence says that so
 def calibrate(
     mechanism: str,
     joints_file: str,
+    topic: str | None,
+    names: dict[str, str],
     output_file: str,
-    names: tuple[str, ...] | None,
+    parameters: tuple[str, ...] | None,
     tolerance: float,
     resolution: float | None,
     fixture_file: str | None,
@@ -301,27 +313,23 @@ def calibrate(
 
     check_writable(output_file, joints_file, fixture_file, mechanism)
     loaded = Mechanism.load(mechanism)
-    readings = actuated_positions(read_table(joints_file), loaded)
-    count = np.full(readings.shape[1], resolution) if resolution else _smallest_steps(readings)
+    check_joints(loaded, names)
+    table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
+    readings = actuated_positions(table, loaded)
+    noise = reading_noise(readings)
+    if resolution:
+        noise = np.maximum(noise, resolution / np.sqrt(12.0))
     try:
         found = found_by(
-            loaded, readings, count / np.sqrt(12.0), names or (), tolerance=tolerance,
+            loaded, readings, noise, parameters or (), tolerance=tolerance,
             fixture=_fixture(loaded, fixture_file, fixture_error),
         )  # fmt: skip
+        refuse_worse(loaded, readings, found)
     except InputError as error:
         raise InputError(f'{joints_file}: {error}') from error
     for line in calibration_lines(loaded, found, tolerance):
         click.echo(line, err=output_file == '-')
     write_text(output_file, yaml.safe_dump({'parameters': found.parameters}, sort_keys=False))
-
-
-def _smallest_steps(readings: FloatArray) -> FloatArray:
-    """The smallest step (n_u,) of each encoder in a recording: a count, or what text has left."""
-    steps = np.abs(np.diff(readings, axis=0))
-    steps = np.where(steps > 1e-12, steps, np.inf).min(axis=0, initial=np.inf)
-    if np.isinf(steps).all():
-        return np.full(len(steps), 1e-6)
-    return np.where(np.isfinite(steps), steps, steps[np.isfinite(steps)].max())
 
 
 def _fixture(mechanism: Mechanism, file: str | None, error: float) -> Fixture | None:
@@ -355,7 +363,7 @@ def calibration_lines(mechanism: Mechanism, found: Calibration, tolerance: float
             f'redundant encoders disagreed by {found.residual_before:.3g} and now by '
             f'{found.residual_after:.3g} (root mean square, rad or m, held-out poses)'
         )
-    if found.misfit > _NOT_MUCH:
+    if found.misfit > SUSPICIOUS:
         lines.append(
             f'errors are {found.misfit:.2g} times what the encoders and the tolerance explain: '
             'something else is off, a dimension, play, or an encoder'

@@ -8,7 +8,7 @@ import importlib.util
 import io
 import math
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,6 +19,7 @@ from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, wr
 
 if TYPE_CHECKING:
     from masticator_dynamics.analysis.grid import Axis
+    from masticator_dynamics.mechanism import Mechanism
 
 Value = TypeVar('Value')
 Option = Callable[[Any], Any]  # decorates a command
@@ -26,7 +27,7 @@ Option = Callable[[Any], Any]  # decorates a command
 mechanism_argument = click.argument('mechanism')
 motion_option = click.option(
     '--motion', 'motion_file', metavar='FILE', required=True,
-    help='Motion in independent coordinates (CSV).',
+    help='Motion in independent coordinates (CSV), or a recording of joints.',
 )  # fmt: skip
 
 
@@ -56,7 +57,12 @@ def folder_option(text: str, default: str | None = None) -> Option:
 
 
 def number_option(
-    name: str, low: float, high: float | None, default: float, text: str, unit: str | None = None
+    name: str,
+    low: float,
+    high: float | None,
+    default: float | None,
+    text: str,
+    unit: str | None = None,
 ) -> Option:
     """A number within bounds, whole where the lower one is; its unit stands in the help."""
     within: Any = click.IntRange if isinstance(low, int) else click.FloatRange
@@ -66,9 +72,11 @@ def number_option(
     )  # fmt: skip
 
 
-def _finite(context: click.Context, parameter: click.Parameter, value: float) -> float:
+def _finite(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
     """Refuse NaN, which is within all bounds, and infinity (a callback for click)."""
-    if not math.isfinite(value):
+    if value is not None and not math.isfinite(value):
         raise click.BadParameter(f'{value} is not a finite number')
     return value
 
@@ -97,6 +105,48 @@ scheduler_option = click.option(
     '--scheduler', metavar='ADDRESS',
     help='Dask scheduler, such as tcp://host:8786, whose workers compute instead of this machine.',
 )  # fmt: skip
+
+
+def _pairs(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Names of joints in a recording by their names here (a callback for click)."""
+    pairs: dict[str, str] = {}
+    for text in (part.strip() for value in values for part in value.split(',')):
+        here, equals, there = (part.strip() for part in text.partition('='))
+        if not (here and equals and there):
+            raise click.BadParameter(f'{text!r} is not of the form NAME=NAME_IN_THE_RECORDING')
+        if here in pairs or there in pairs.values():
+            raise click.BadParameter(f'{here if here in pairs else there} is there twice')
+        pairs[here] = there
+    return pairs
+
+
+def joint_names_option(name: str = '--joints') -> Option:
+    """How a recording calls joints; commands whose ``--joints`` is a file call it otherwise."""
+    return click.option(
+        name, 'names', multiple=True, metavar='NAME=NAME_IN_THE_RECORDING', callback=_pairs,
+        help='How a recording calls joints: repeated, or a list with commas.',
+    )  # fmt: skip
+
+
+def recording_options(joints: str = '--joints') -> Option:
+    """Where joints are in a recording, and :func:`joint_names_option`."""
+    topic = click.option(
+        '--topic', help='Of the joints in a recording. Default: the one that fits.'
+    )
+    return lambda command: topic(joint_names_option(joints)(command))
+
+
+def check_joints(mechanism: Mechanism, names: Mapping[str, str]) -> None:
+    """Refuse names of joints that a mechanism has not."""
+    joints = dict.fromkeys((*mechanism.independent, *mechanism.tree_joints))
+    for name in names:
+        if name not in joints:
+            raise InputError(
+                f'{name}={names[name]}: {mechanism.name} has no joint {name}; it has '
+                f'{", ".join(joints)}'
+            )
 
 
 def split_names(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from masticator_dynamics.commands.options import joint_names_option
+
 if TYPE_CHECKING:
     import viser
 
@@ -19,20 +21,29 @@ if TYPE_CHECKING:
 @click.option('--ros', is_flag=True, help='Show the robot live, from ROS topics.')
 @click.option('--html', metavar='FILE', help='Write one page that opens anywhere, and end.')
 @click.option('--mechanism', help='Of a recording. Default: the included one with its joints.')
+@joint_names_option()
 @click.option('--host', default='127.0.0.1', show_default=True, help='Where browsers connect.')
 @click.option('--port', type=click.IntRange(1, 65535), default=8080, show_default=True)
 def view(
-    what: tuple[str, ...], ros: bool, html: str | None, mechanism: str | None, host: str, port: int
+    what: tuple[str, ...],
+    ros: bool,
+    html: str | None,
+    mechanism: str | None,
+    names: dict[str, str],
+    host: str,
+    port: int,
 ) -> None:
     """Show a mechanism (moved by sliders), recordings side by side, or the robot live.
 
-    A RECORDING is a motion (CSV, as inverse-dynamics takes it) or MCAP, of the demo or of an
-    experiment. Without one: the masticator.
+    A RECORDING is a motion (CSV, as inverse-dynamics takes it), or a bag or a file of one: of a
+    robot, of the demo or of an experiment. Without one: the masticator.
     """
     from masticator_dynamics.errors import InputError
+    from masticator_dynamics.files.bag import is_bag
     from masticator_dynamics.files.tables import check_writable
 
-    files = [pathlib.Path(name) for name in what if pathlib.Path(name).suffix in ('.csv', '.mcap')]
+    paths = [pathlib.Path(name) for name in what]
+    files = [path for path in paths if path.suffix == '.csv' or is_bag(path)]
     if files and (len(files) < len(what) or ros):
         raise InputError('recordings are shown beside recordings alone')
     if not files and len(what) > 1:
@@ -41,18 +52,20 @@ def view(
         raise InputError('--html writes a mechanism or recordings, not the live robot')
     if html is not None:
         check_writable(html, *what, mechanism)
-        _write(files, mechanism or (what[0] if what and not files else None), html)
+        _write(files, mechanism or (what[0] if what and not files else None), html, names)
         return
     from masticator_dynamics.robot.view.server import serving
 
     with serving(host, port) as server:  # first: browsers load its page while the rest is loaded
         if files:
-            _play(server, files, mechanism)
+            _play(server, files, mechanism, names)
         else:
             _show(server, mechanism or (what[0] if what else 'masticator'), ros)
 
 
-def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
+def _write(
+    files: list[pathlib.Path], mechanism: str | None, html: str, names: dict[str, str]
+) -> None:
     from masticator_dynamics.files.tables import write_text
     from masticator_dynamics.mechanism import Mechanism
     from masticator_dynamics.robot.view.played_run import load_run
@@ -60,7 +73,7 @@ def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
     if files:
         from masticator_dynamics.robot.view.scene_player import page_of
 
-        page, missing = page_of([load_run(file, mechanism) for file in files])
+        page, missing = page_of([load_run(file, mechanism, names) for file in files])
     else:
         from masticator_dynamics.robot.view.slider_page import slider_page
 
@@ -70,11 +83,16 @@ def _write(files: list[pathlib.Path], mechanism: str | None, html: str) -> None:
     write_text(html, page)
 
 
-def _play(server: viser.ViserServer, files: list[pathlib.Path], mechanism: str | None) -> None:
+def _play(
+    server: viser.ViserServer,
+    files: list[pathlib.Path],
+    mechanism: str | None,
+    names: dict[str, str],
+) -> None:
     from masticator_dynamics.robot.view.played_run import load_run
     from masticator_dynamics.robot.view.scene_player import ScenePlayer
 
-    player = ScenePlayer(server, [load_run(file, mechanism) for file in files])
+    player = ScenePlayer(server, [load_run(file, mechanism, names) for file in files])
     player.controls()
     _tell(server, player.missing)
     player.play()

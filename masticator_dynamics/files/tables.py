@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import csv
 import io
@@ -13,13 +14,22 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.table_dialects import (
+    FIELDS,
+    TIME,
+    decoded,
+    joint_columns,
+    seconds,
+    time_column,
+    without_comments,
+)
 from masticator_dynamics.files.text_file import read_bytes
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,57 +41,32 @@ _NAMED, _LONGEST = 30, 60  # names in a message, and characters of one
 _RATES = {'dot': 'vel|velocity|rate|speed', 'ddot': 'acc|accel|acceleration'}
 
 
-class Table:
-    """A header and rows of text, converted to numbers column by column on request.
+class Columns(abc.ABC):
+    """Columns of numbers by name: what is common to tables and recordings of topics.
 
-    Columns that are not used may hold anything.
-
-    Parameters
+    Attributes
     ----------
     source : str
-        Name of the file in messages.
-    text : str
-        Its content.
-
-    Raises
-    ------
-    InputError
-        When there is no header, no row, a row whose length differs from the header's, or another
-        separator than the comma.
+        Name in messages.
+    columns : tuple of str
+        Names of all columns; those that are not used may hold anything.
     """
 
-    def __init__(self, source: str, text: str):
-        self.source = source
-        reader = csv.reader(io.StringIO(text, newline=''), strict=True)
-        try:
-            rows = [(cells, reader.line_num) for cells in reader]
-        except csv.Error as error:
-            raise InputError(f'{source}: line {reader.line_num}: {error}') from None
-        while rows and _is_blank(rows[-1][0]):
-            rows.pop()
-        if not rows:
-            raise InputError(f'{source}: the file is empty; a header row is needed')
-        self.columns = tuple(name.strip() for name in rows[0][0])
-        self._cells = [cells for cells, _ in rows[1:]]
-        self._lines = [line for _, line in rows[1:]]
+    def __init__(self, source: str, columns: Sequence[str]):
+        self.source, self.columns = source, tuple(columns)
         self._read = set[str]()  # names of columns that were asked for
-        _refuse_other_separators(source, self.columns)
-        if not self._cells:
-            raise InputError(f'{source}: there are no rows below the header')
-        for row, cells in enumerate(self._cells):
-            if len(cells) != len(self.columns):
-                raise InputError(
-                    f'{self.place(row)} has {len(cells)} cells, '
-                    f'the header has {len(self.columns)} columns'
-                )
 
+    @abc.abstractmethod
     def __len__(self) -> int:
-        """Count the rows below the header."""
-        return len(self._cells)
+        """Count the rows."""
 
+    @abc.abstractmethod
     def place(self, row: int) -> str:
-        """Name a row (counted from 0) for a message: counted from 1, with the file's line."""
-        return f'{self.source}: row {row + 1} (line {self._lines[row]})'
+        """Name a row (counted from 0) for a message."""
+
+    @abc.abstractmethod
+    def _column(self, name: str) -> FloatArray:
+        """A column (N,) that is there; raises InputError if twice, or where not finite."""
 
     def numbers(self, names: Sequence[str]) -> FloatArray:
         """Columns as finite numbers (N, len(names)).
@@ -94,7 +79,8 @@ class Table:
         missing = [name for name in names if name not in self.columns]
         if missing:
             raise InputError(
-                f'{self.source}: missing {_listed(missing)}; there are: {_some(self.columns)}'
+                f'{self.source}: missing {_listed(missing)}; there are: '
+                f'{listed_names(self.columns)}{self._hint(missing)}'
             )
         self._read.update(names)
         return np.column_stack([self._column(name) for name in names])
@@ -140,7 +126,10 @@ class Table:
         steps = np.diff(values)
         if np.abs(values).max() > _LATEST:
             row = int(np.argmax(np.abs(values) > _LATEST))
-            fault = f'{values[row]!s} s is beyond {_LATEST:g} s; times are in seconds'
+            fault = (
+                f'{values[row]!s} s is beyond {_LATEST:g} s; times are in seconds; a column '
+                "'time [ns]' holds others"
+            )
         elif len(steps) and steps.min() < _SHORTEST_STEP:
             row = int(np.argmax(steps < _SHORTEST_STEP)) + 1
             fault = (
@@ -151,14 +140,123 @@ class Table:
             return values
         raise InputError(f'{self.place(row)}, column {name!r}: {fault}')
 
+    def _hint(self, missing: Sequence[str]) -> str:
+        """What may be meant instead of missing columns."""
+        return ''
+
+
+class Table(Columns):
+    """A header and rows of text, converted to numbers column by column on request.
+
+    Times may have a unit (``time [ms]``, or ``20 ms`` in a cell), lines that begin with # or % are
+    comments, and ``/topic/joint/position`` is read as ``position_joint``.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file in messages.
+    text : str
+        Its content.
+    topic : str, optional
+        Whose columns ``/topic/joint/position`` are meant.
+
+    Raises
+    ------
+    InputError
+        When there is no header, no row, a row whose length differs from the header's, or another
+        separator than the comma.
+    """
+
+    def __init__(self, source: str, text: str, topic: str | None = None):
+        reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+        try:
+            rows = without_comments([(cells, reader.line_num) for cells in reader])
+        except csv.Error as error:
+            raise InputError(f'{source}: line {reader.line_num}: {error}') from None
+        while rows and _is_blank(rows[-1][0]):
+            rows.pop()
+        if not rows:
+            raise InputError(f'{source}: the file is empty; a header row is needed')
+        columns = [name.strip() for name in rows[0][0]]
+        time, self._unit = time_column(columns)
+        meant = joint_columns(columns, topic)
+        names = {**meant, time: TIME} if time is not None else meant
+        super().__init__(source, [names.get(k, name) for k, name in enumerate(columns)])
+        self._cells = [cells for cells, _ in rows[1:]]
+        self._lines = [line for _, line in rows[1:]]
+        _refuse_other_separators(source, self.columns)
+        if not self._cells:
+            raise InputError(f'{source}: there are no rows below the header')
+        for row, cells in enumerate(self._cells):
+            if len(cells) != len(self.columns):
+                raise InputError(
+                    f'{self.place(row)} has {len(cells)} cells, '
+                    f'the header has {len(self.columns)} columns'
+                )
+        self._drop_rows_without(sorted(meant))
+
+    def _drop_rows_without(self, columns: Sequence[int]) -> None:
+        """Drop rows with empty cells: exports of several topics have rows of each."""
+        full = [all(cells[k].strip() for k in columns) for cells in self._cells]
+        if not any(full):
+            names = [self.columns[k] for k in columns]
+            raise InputError(
+                f'{self.source}: no row has all of {listed_names(names)}; export one topic alone'
+            )
+        self._cells = [cells for cells, is_full in zip(self._cells, full, strict=True) if is_full]
+        self._lines = [line for line, is_full in zip(self._lines, full, strict=True) if is_full]
+
+    def __len__(self) -> int:
+        """Count the rows below the header."""
+        return len(self._cells)
+
+    def place(self, row: int) -> str:
+        """Name a row (counted from 0) for a message: counted from 1, with the file's line."""
+        return f'{self.source}: row {row + 1} (line {self._lines[row]})'
+
+    def rename_joints(self, names: Mapping[str, str]) -> None:
+        """Call columns of joints as these are called here; names by those that the file has.
+
+        Raises
+        ------
+        InputError
+            If the file has no such joint.
+        """
+        for there in names:
+            if not {there, *(f'{field}_{there}' for field in FIELDS)} & set(self.columns):
+                raise InputError(
+                    f'{self.source}: no column of a joint {there}; there are: '
+                    f'{listed_names(self.columns)}'
+                )
+        # A joint whose name now means another is out of the way.
+        hidden = {here: f'{here} (not read)' for here in names.values() if here not in names}
+        pairs = {**hidden, **names}
+        fields = {f'{f}_{there}': f'{f}_{here}' for there, here in pairs.items() for f in FIELDS}
+        columns = {**pairs, **fields}
+        self.columns = tuple(columns.get(name, name) for name in self.columns)
+
+    @property
+    def states_unit(self) -> bool:
+        """Whether the file says in what unit its times are."""
+        return self._unit is not None
+
+    def _hint(self, missing: Sequence[str]) -> str:
+        topics = {
+            name.rsplit('/', 2)[0]
+            for name in self.columns
+            if f'{name.rpartition("/")[2]}_{name.split("/")[-2:][0]}' in missing
+        }
+        return f'; --topic chooses one of {listed_names(sorted(topics))}' if topics else ''
+
     def _column(self, name: str) -> FloatArray:
         if self.columns.count(name) > 1:
             raise InputError(f'{self.source}: column {name!r} is there twice')
-        index = self.columns.index(name)
+        index, is_time = self.columns.index(name), name == TIME
         values = np.empty(len(self))
         for row, cells in enumerate(self._cells):
-            values[row] = self._number(cells[index], row, name)
-        return values
+            cell = seconds(cells[index]) if is_time else cells[index]
+            values[row] = self._number(cell, row, name)
+        return values * (self._unit or 1.0) if is_time else values
 
     def _number(self, cell: str, row: int, name: str) -> float:
         try:
@@ -171,8 +269,8 @@ class Table:
         return value
 
 
-def read_table(source: str) -> Table:
-    """Read a CSV file; ``-`` is standard input.
+def read_table(source: str, topic: str | None = None) -> Table:
+    """Read a CSV file; ``-`` is standard input, and a topic is as :class:`Table` takes it.
 
     Raises
     ------
@@ -180,11 +278,7 @@ def read_table(source: str) -> Table:
         When it cannot be read or is not a table.
     """
     name, content = read_input(source)
-    try:
-        return Table(name, content.decode('utf-8-sig'))
-    except UnicodeDecodeError as error:
-        line = content.count(b'\n', 0, error.start) + 1
-        raise InputError(f'{name}: line {line}: not UTF-8 text') from error
+    return Table(name, decoded(name, content), topic)
 
 
 def read_input(source: str) -> tuple[str, bytes]:
@@ -366,7 +460,7 @@ def replacing(path: pathlib.Path, binary: bool = False) -> Iterator[IO[Any]]:
 def _write(stream: IO[Any], columns: Sequence[str], values: npt.NDArray[Any]) -> None:
     twice = {name for name in columns if list(columns).count(name) > 1}
     if twice:
-        raise InputError(f'several columns would be called {_some(sorted(twice))}')
+        raise InputError(f'several columns would be called {listed_names(sorted(twice))}')
     writer = csv.writer(stream, lineterminator='\n')
     writer.writerow(columns)
     writer.writerows(values.tolist())  # csv writes floats by repr
@@ -402,10 +496,10 @@ def _is_blank(cells: Sequence[str]) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return f'column{"s" if len(names) > 1 else ""} {_some(names)}'
+    return f'column{"s" if len(names) > 1 else ""} {listed_names(names)}'
 
 
-def _some(names: Sequence[str]) -> str:
+def listed_names(names: Sequence[str]) -> str:
     """Names from an untrusted file, shortened to fit a line."""
     some = ', '.join(
         name if len(name) < _LONGEST else f'{name[:_LONGEST]}…' for name in names[:_NAMED]

@@ -26,10 +26,13 @@ from masticator_dynamics.identification.encoder_equations import (
     LinearisedEquations,
     Poses,
 )
+from masticator_dynamics.identification.encoder_faults import refuse_faulty_encoders
+from masticator_dynamics.identification.robot_log import swapped_joints
 from masticator_dynamics.mechanism import Mechanism
 
 LEARNT = 0.5  # of the prior standard deviation: what may be left of it where something is learnt
 _NAMED = 0.3  # of the largest share: what is named of a direction
+SUSPICIOUS = 2.0  # times what noise explains, from which something else is wrong
 _IN_FIXTURE = 1e-5, 1e-4  # m and rad, to which a fixture holds a pose
 _MOST_NAMED = 6
 
@@ -160,6 +163,18 @@ class Calibration:
     units: tuple[str, ...] = ()
 
     @property
+    def better(self) -> bool:
+        """Whether held-out poses agree better with the values found than with those before.
+
+        True where nothing is learnt, and without redundancy, with which poses could disagree. Where
+        more is left than noise and tolerance explain, half of the disagreement must be gone.
+        """
+        if np.isnan(self.residual_before) or not self.learnt.any():
+            return True
+        allowed = 1.0 if self.misfit < SUSPICIOUS else 0.5
+        return bool(self.residual_after < allowed * self.residual_before)
+
+    @property
     def parameters(self) -> dict[str, float]:
         """The values by name, for :meth:`Mechanism.with_parameters`."""
         return dict(zip(self.names, self.values.tolist(), strict=True))
@@ -202,8 +217,11 @@ def calibrate(
     noise = np.broadcast_to(np.asarray(noise, dtype=float), (len(mechanism.actuated),))
     if not (noise > 0.0).all():
         raise InputError('noise of readings must be more than 0')
-    kept = _distinct(_table(mechanism, readings), noise)
+    table = _table(mechanism, readings)
+    kept = _distinct(table, noise)
     redundant = len(mechanism.actuated) - len(mechanism.independent)
+    if redundant:
+        refuse_faulty_encoders(mechanism, table, noise)
     if redundant and len(kept) < _LEAST and fixture is None:
         raise InputError(
             f'the readings show {len(kept)} different poses; {_LEAST} or more are needed, from '
@@ -228,6 +246,32 @@ def calibrate(
         _disagreement(search, unknowns.start, kept[held]),
         _disagreement(search, now, kept[held]), _size(errors), unknowns.units,
     )  # fmt: skip
+
+
+def refuse_worse(mechanism: Mechanism, readings: npt.ArrayLike, found: Calibration) -> None:
+    """Refuse values with which held-out poses agree no better than with those before.
+
+    Raises
+    ------
+    InputError
+        Saying by how much they disagree, and why if that is known.
+    """
+    if found.better:
+        return
+    pair = swapped_joints(mechanism, _table(mechanism, readings))
+    reason = ''
+    if pair is not None:
+        reason = f'; they would agree if {pair[0]} and {pair[1]} were swapped'
+    elif found.misfit > SUSPICIOUS:
+        reason = (
+            f'; errors are {found.misfit:.2g} times what noise and tolerance explain: an encoder '
+            'slips or counts the other way, or a part is another'
+        )
+    raise InputError(
+        'the values found are no better than those before: redundant encoders disagree by '
+        f'{found.residual_after:.3g} in held-out poses, and disagreed by '
+        f'{found.residual_before:.3g} (root mean square, rad or m){reason}'
+    )
 
 
 def _table(mechanism: Mechanism, readings: npt.ArrayLike) -> FloatArray:

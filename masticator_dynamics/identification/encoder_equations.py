@@ -120,7 +120,9 @@ class EncoderEquations:
             flat = rows.reshape(-1, count)
             information += flat.T @ flat
             pulls.append((rows.swapaxes(-1, -2) @ left[..., None])[..., 0])
-        pull = np.concatenate(pulls)
+        pull = np.concatenate([np.zeros((0, count)), *pulls])
+        if not len(pull):
+            raise InputError('no pose that fits the readings closes the loops')
         parts = np.unique(np.linspace(0, len(pull), _CLUSTERS, endpoint=False).astype(int))
         by_part = np.add.reduceat(pull, parts, axis=0)
         return LinearisedEquations(

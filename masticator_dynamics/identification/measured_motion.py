@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
@@ -25,9 +26,13 @@ from masticator_dynamics.mechanism import Mechanism
 _SEEDS = 0.1  # s between poses that are searched from home
 _STEPS = 3  # of Gauss-Newton from there
 _ORDER = 4  # of the filter
+_ROUNDING = 1e-3  # of a rate
 _EDGE = 4.0  # periods of the cutoff that are lost at both ends
+_SPREAD = 2.0  # periods of the cutoff by which lost rows spoil their neighbours
+_LEFT = 0.5  # part of the rows that lost ones must leave
 _SAMPLES = 4.0  # rows that stay, per period of the cutoff
 _OTHER = 0.5  # part of the efforts that may be unexplained before other reasons are looked for
+DEFAULT_CUTOFF = 15.0  # Hz
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
 
 
@@ -71,6 +76,8 @@ class MeasuredMotion:
         Measured positions minus those of the closed mechanism, rad or m: what redundant encoders
         say about one another.
     smooth : Filter
+    measured : array of bool, shape (N,), or None
+        Of the log.
     """
 
     time: FloatArray
@@ -80,6 +87,20 @@ class MeasuredMotion:
     wrench: FloatArray | None
     misfit: FloatArray
     smooth: Filter
+    measured: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def kept(self) -> npt.NDArray[np.intp]:
+        """Rows to learn from, as many as the filter leaves apart.
+
+        They are free of what it does at the ends, and around lost rows.
+        """
+        rows = np.arange(len(self.time))[self.smooth.kept(len(self.time))]
+        if self.measured is None:
+            return rows
+        reach = int(np.ceil(_SPREAD / self.smooth.cutoff * self.smooth.rate))
+        spoilt = np.convolve(~self.measured, np.ones(2 * reach + 1), mode='same') > 0.5
+        return rows[~spoilt[rows]]
 
     @property
     def senses_noise_alone(self) -> bool:
@@ -90,6 +111,11 @@ class MeasuredMotion:
         passed = float((self.smooth(impulse.astype(float)) ** 2).sum())
         slow, whole = ((rows**2).mean(axis=0) for rows in (self.smooth(self.wrench), self.wrench))
         return bool((slow <= _WHITE * passed * whole).all())
+
+
+def usual_cutoff(*logs: RobotLog) -> float:
+    """Cutoff for recordings, Hz: the usual one, or what their rows allow."""
+    return min(DEFAULT_CUTOFF, *(log.rate / _SAMPLES for log in logs))
 
 
 def measured_motion(
@@ -113,13 +139,25 @@ def measured_motion(
     InputError
         If the positions are not those of this mechanism.
     """
+    if log.rate < _SAMPLES * cutoff * (1.0 - _ROUNDING):
+        raise InputError(
+            f'{log.source}: {log.rate:.3g} rows per second; a cutoff of {cutoff:g} Hz needs '
+            f'{_SAMPLES * cutoff:g}: a lower --cutoff, {log.rate / _SAMPLES:.3g} at most, or a '
+            'recording with more'
+        )
     smooth = Filter(cutoff, log.rate)
     y, misfit = _independent(mechanism, log)
     motion = mechanism.solve_batch(*_with_derivatives(smooth(y), log.rate))
     felt = np.ones_like(log.effort)
     if motors is not None:
         felt = motors.friction_felt(log.effort, motion.v[:, mechanism.actuated_rows])
-    return MeasuredMotion(log.time, motion, log.effort, felt, log.wrench, misfit, smooth)
+    parts = log.time, motion, log.effort, felt, log.wrench, misfit, smooth, log.measured
+    found = MeasuredMotion(*parts)
+    if len(found.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
+        raise InputError(
+            f'{log.source}: gaps leave too little: {len(found.kept)} rows without their influence'
+        )
+    return found
 
 
 def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:
@@ -162,7 +200,7 @@ def refuse_other_efforts(mechanism: Mechanism, measured: MeasuredMotion, source:
         Naming the change: other signs or units, or the columns of two motors swapped.
     """
     motion, names, same = measured.motion, mechanism.actuated, np.eye(len(mechanism.actuated))
-    kept = measured.smooth.kept(len(measured.time))
+    kept = measured.kept
     states = motion.y, motion.y_dot, motion.y_ddot, measured.wrench
     efforts = mechanism.feedforward_batch(*states, friction=True).actuated
     needed, given = (measured.smooth(rows)[kept] for rows in (efforts, measured.effort))

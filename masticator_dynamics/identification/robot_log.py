@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import pathlib
+from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.mcap_file import read_mcap
-from masticator_dynamics.files.tables import Table, read_table
+from masticator_dynamics.files.recorded_joints import RecordedJoints, read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
 
@@ -37,6 +37,11 @@ class RobotLog:
         N m or N.
     wrench : array, shape (N, 6), or None
         On the platform, base axes, about its origin.
+    measured : array of bool, shape (N,), or None
+        False where rows were lost and others stand in, from which nothing is to be learnt; None:
+        all were measured.
+    doubts : tuple of str
+        Sentences on what a person should know of it.
     """
 
     source: str
@@ -44,6 +49,8 @@ class RobotLog:
     position: FloatArray
     effort: FloatArray
     wrench: FloatArray | None
+    measured: npt.NDArray[np.bool_] | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -52,79 +59,55 @@ class RobotLog:
 
     def part(self, rows: slice) -> RobotLog:
         """Some of the rows."""
-        wrench = None if self.wrench is None else self.wrench[rows]
-        return RobotLog(
-            self.source, self.time[rows], self.position[rows], self.effort[rows], wrench
-        )
+        parts = ('time', 'position', 'effort', 'wrench', 'measured')
+        values = {name: getattr(self, name) for name in parts}
+        chosen = {name: None if v is None else v[rows] for name, v in values.items()}
+        return dataclasses.replace(self, **chosen)
 
 
-def read_log(source: str, mechanism: Mechanism, topic: str | None = None) -> RobotLog:
+def read_log(
+    source: str,
+    mechanism: Mechanism,
+    topic: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> RobotLog:
     """Read a recording, as it is.
 
     Parameters
     ----------
     source : str
         CSV with ``time``, ``position_J`` (or ``J``) and ``effort_J`` of every actuated joint J, and
-        ``fx fy fz tx ty tz`` or none of these; or MCAP with messages of joint states.
+        ``fx fy fz tx ty tz`` or none of these; or a bag, or a file of one, with joint states or
+        trajectories that have efforts.
     mechanism : Mechanism
         What was recorded.
     topic : str, optional
-        Of the joint states; default: the one that has positions and efforts of all motors.
+        Of the joints; default: the one that has positions and efforts of all motors.
+    names : mapping, optional
+        How the recording calls joints, by their names in the mechanism.
 
     Raises
     ------
     InputError
         When it cannot be read, or something is missing.
     """
-    if pathlib.Path(source).suffix == '.mcap':
-        return _of_mcap(pathlib.Path(source), mechanism, topic)
-    return _of_table(read_table(source), mechanism)
-
-
-def _of_table(table: Table, mechanism: Mechanism) -> RobotLog:
+    motors = mechanism.actuated
+    table = read_joints(source, [motors], ('position', 'effort'), topic, names)
     position = actuated_positions(table, mechanism)
-    effort = table.numbers([f'effort_{joint}' for joint in mechanism.actuated])
-    return RobotLog(table.source, table.times(), position, effort, table.all_or_none(WRENCH))
-
-
-def _of_mcap(file: pathlib.Path, mechanism: Mechanism, topic: str | None) -> RobotLog:
-    events = read_mcap(file).events
-    needed, found = set(mechanism.actuated), {}
-    for name, messages in events.items():
-        states = [m.content for m in messages if hasattr(m.content, 'effort')]
-        states = [s for s in states if len(s.effort) == len(s.position) == len(s.name)]
-        states = [s for s in states if needed <= {*s.name}]
-        if states and topic in (None, name):
-            found[name] = states
-    if len(found) != 1:
-        there = ', '.join(sorted(found or events))
-        what = 'no topic has' if not found else 'several topics have'
-        raise InputError(
-            f'{file}: {what} positions and efforts of {", ".join(mechanism.actuated)}; '
-            f'there are: {there}'
-        )
-    (states,) = found.values()
-    stamps = np.array([s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states])
-    columns = [[list(s.name).index(j) for j in mechanism.actuated] for s in states]
-    position, effort = (
-        np.array([np.asarray(getattr(s, part))[c] for s, c in zip(states, columns, strict=True)])
-        for part in ('position', 'effort')
-    )
-    missing = np.argwhere(~np.isfinite(position + effort))
-    if len(missing):
-        row, motor = missing[0]
-        raise InputError(
-            f'{file}: {len(np.unique(missing[:, 0]))} of {len(states)} messages lack numbers, the '
-            f'first after {stamps[row] - stamps[0]:.3f} s those of {mechanism.actuated[motor]}'
-        )
-    if not stamps.any():
-        raise InputError(f'{file}: its messages have no time in their headers')
-    return RobotLog(str(file), stamps - stamps[0], position, effort, None)
+    effort = table.numbers([f'effort_{joint}' for joint in motors])
+    time = table.times()
+    if doubt := times_in_doubt(table, time):
+        raise InputError(f'{table.source}: {doubt}')
+    doubts = ()
+    if isinstance(table, RecordedJoints) and not table.has_stamps:
+        doubts = (f'{source}: messages have no time in their headers: taken is when they arrived',)
+    return RobotLog(table.source, time, position, effort, table.all_or_none(WRENCH), doubts=doubts)
 
 
 _SHORTEST = 2.0  # s
-_SLOWEST = 60.0  # Hz
-_GAP = 3.0  # usual steps
+# Usual steps, and s, up to which a curve through the rows stands in for those that are lost.
+_GAP, _BRIDGED = 3.0, 0.015
+_LOST = 0.1  # part of the time that may be lost in longer gaps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
@@ -132,6 +115,25 @@ _STILL = 1e-3  # rad, or part of the mechanism's size
 _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
 _POSES = 40
 _FULL_TURN = 2.0 * np.pi
+
+
+def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
+    """The recording without its end, and its end: a share of it, to judge by.
+
+    Raises
+    ------
+    InputError
+        If that is too short.
+    """
+    length = float(log.time[-1] - log.time[0])
+    if length * share < _SHORTEST:
+        raise InputError(
+            f'{log.source}: {length:.4g} s were recorded; the last {100.0 * share:g} %, to judge '
+            f'by, should be {_SHORTEST:g} s or more: record {_SHORTEST / share:g} s, or give '
+            'another recording with --held-out'
+        )
+    end = round((1.0 - share) * len(log.time))
+    return log.part(slice(0, end)), log.part(slice(end, None))
 
 
 def checked(mechanism: Mechanism, log: RobotLog) -> RobotLog:
@@ -161,27 +163,56 @@ def _even(log: RobotLog) -> RobotLog:
         raise InputError(
             f'{log.source}: the clock steps back by {-steps[row - 1]:.3g} s in row {row + 1}'
         )
-    if 1.0 / usual < _SLOWEST:
-        raise InputError(
-            f'{log.source}: {1.0 / usual:.3g} rows per second; {_SLOWEST:g} are needed'
-        )
-    gaps = np.flatnonzero(steps > _GAP * usual)
-    if len(gaps):
-        row = int(gaps[0])
-        raise InputError(
-            f'{log.source}: {len(gaps)} gaps, the first of {steps[row]:.3g} s after '
-            f'{log.time[row] - log.time[0]:.3f} s, where rows are {usual:.3g} s apart'
-        )
+    lost, doubts = _lost(log, usual), log.doubts
     count = round(length / usual) + 1
     time = np.linspace(log.time[0], log.time[-1], count)
     if len(time) == len(log.time) and np.abs(time - log.time).max() < _JITTER * usual:
-        return RobotLog(log.source, time, log.position, log.effort, log.wrench)
+        return dataclasses.replace(log, time=time)
+    measured = None
+    if len(lost):
+        doubts += (f'{_gaps_told(log, lost, usual)}: left out',)
+        measured = ~_within(time, lost)
+    wrench = None if log.wrench is None else _moved(log.time, log.wrench, time, measured)
+    position, effort = (_moved(log.time, x, time, measured) for x in (log.position, log.effort))
+    return RobotLog(log.source, time, position, effort, wrench, measured, doubts)
 
-    def moved(rows: FloatArray) -> FloatArray:
-        return np.column_stack([np.interp(time, log.time, column) for column in rows.T])
 
-    wrench = None if log.wrench is None else moved(log.wrench)
-    return RobotLog(log.source, time, moved(log.position), moved(log.effort), wrench)
+def _lost(log: RobotLog, usual: float) -> FloatArray:
+    """Gaps (K, 2), from and to, s; raises InputError if they are much of the recording."""
+    after = np.flatnonzero(np.diff(log.time) > max(_GAP * usual, _BRIDGED))
+    gaps = np.column_stack([log.time[after], log.time[after + 1]])
+    if np.diff(gaps).sum() > _LOST * (log.time[-1] - log.time[0]):
+        raise InputError(_gaps_told(log, gaps, usual))
+    return gaps
+
+
+def _gaps_told(log: RobotLog, gaps: FloatArray, usual: float) -> str:
+    share = np.diff(gaps).sum() / (log.time[-1] - log.time[0])
+    first, end = gaps[0]
+    return (
+        f'{log.source}: {len(gaps)} gaps, the first of {end - first:.3g} s after '
+        f'{first - log.time[0]:.3f} s, where rows are {usual:.3g} s apart; together '
+        f'{100.0 * share:.1f} % of the time'
+    )
+
+
+def _within(time: FloatArray, gaps: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which times are inside of a gap."""
+    begun = np.searchsorted(gaps[:, 0], time)
+    return np.asarray(begun > np.searchsorted(gaps[:, 1], time, 'right'))
+
+
+def _moved(
+    before: FloatArray, rows: FloatArray, time: FloatArray, measured: npt.NDArray[np.bool_] | None
+) -> FloatArray:
+    """Rows at other times, on a curve through them; on straight lines through what was lost."""
+    from scipy.interpolate import CubicSpline
+
+    moved = np.asarray(CubicSpline(before, rows)(time))
+    if measured is not None:  # curves would swing out there, to where no pose is
+        straight = np.column_stack([np.interp(time, before, column) for column in rows.T])
+        moved[~measured] = straight[~measured]
+    return moved
 
 
 def _units(mechanism: Mechanism) -> FloatArray:
@@ -249,15 +280,24 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     if gap < allowed:
         return
     said = f'{1e3 * gap:.3g} mm' if np.isfinite(gap) else 'more than can be closed'
-    for a, b in itertools.combinations(range(len(mechanism.actuated)), 2):
-        order = np.arange(len(mechanism.actuated))
-        order[[a, b]] = b, a
-        if _gap(mechanism, log.position[:, order]) < min(allowed, 0.2 * gap):
-            raise InputError(
-                f'{log.source}: the loops stay open by {said}; they close when '
-                f'{mechanism.actuated[a]} and {mechanism.actuated[b]} are swapped'
-            )
+    if pair := swapped_joints(mechanism, log.position):
+        raise InputError(
+            f'{log.source}: the loops stay open by {said}; they close when {pair[0]} and {pair[1]} '
+            'are swapped'
+        )
     raise InputError(
         f'{log.source}: the loops stay open by {said}: these are not positions of '
         f'{mechanism.name}, or its encoders are not zeroed'
     )
+
+
+def swapped_joints(mechanism: Mechanism, position: FloatArray) -> tuple[str, str] | None:
+    """Two motors whose columns (N, n_u) are swapped: exchanged, they close the loops."""
+    allowed, gap = _OPEN * mechanism.structure.extent(), _gap(mechanism, position)
+    for pair in itertools.combinations(range(len(mechanism.actuated)), 2):
+        order = np.arange(len(mechanism.actuated))
+        order[list(pair)] = pair[::-1]
+        if _gap(mechanism, position[:, order]) < min(allowed, 0.2 * gap):
+            first, second = pair
+            return mechanism.actuated[first], mechanism.actuated[second]
+    return None

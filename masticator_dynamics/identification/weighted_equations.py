@@ -117,7 +117,7 @@ def equations(
         forces[part, :, 0] = supplied - needed
         forces[part, :, 1:] = matrix @ unknowns.spread
         progress(part.stop - part.start)
-    kept = measured.smooth.kept(count)
+    kept = measured.kept
     forces = measured.smooth(forces)[kept]
     rates = powers(mechanism, measured.motion)[kept]
     sized = rates * usual.effort

@@ -7,16 +7,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import ActuationError, InputError, MasticatorError
-from masticator_dynamics.files.tables import Table, plain_name, read_table
+from masticator_dynamics.files.recorded_joints import read_joints
+from masticator_dynamics.files.tables import Columns, plain_name
 from masticator_dynamics.mechanism import Mechanism
 
+MEASURED = 1e-3  # m, by which measured positions of redundant motors may leave loops open
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 
 
@@ -26,7 +28,7 @@ class MotionFile:
 
     Attributes
     ----------
-    table : Table
+    table : Columns
         The table that it was read from.
     time : array, shape (N,)
         s, increasing.
@@ -40,7 +42,7 @@ class MotionFile:
         Whether the file has velocities and accelerations.
     """
 
-    table: Table
+    table: Columns
     time: FloatArray
     y: FloatArray
     y_dot: FloatArray
@@ -50,11 +52,21 @@ class MotionFile:
     rates: bool
 
 
-def read_motion(source: str, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
+def read_motion(
+    source: str,
+    mechanism: Mechanism,
+    at_rest: bool = False,
+    topic: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> MotionFile:
     """Read a motion; if the file has no derivatives, a spline in time supplies them.
+
+    Where independent coordinates are missing, positions of the actuated joints tell them.
 
     Parameters
     ----------
+    source : str
+        CSV, or a recording of joints; ``topic`` and ``names`` as for :func:`.read_joints`.
     at_rest : bool
         Whether that spline begins and ends at rest, rather than with what the rows suggest.
 
@@ -63,16 +75,16 @@ def read_motion(source: str, mechanism: Mechanism, at_rest: bool = False) -> Mot
     InputError
         Naming file, row and column.
     """
-    return motion_in(read_table(source), mechanism, at_rest)
+    joints = mechanism.independent, mechanism.actuated
+    table = read_joints(source, joints, topic=topic, names=names)
+    return motion_in(table, mechanism, at_rest)
 
 
-def motion_in(table: Table, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
+def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
-    time, y = table.times(), table.numbers(names)
-    derivatives = table.all_or_none(
-        [*(f'{name}_dot' for name in names), *(f'{name}_ddot' for name in names)]
-    )
+    time, y = table.times(), independent_positions(table, mechanism)
+    derivatives = _derivatives(table, names)
     if derivatives is None:
         # Only here: scipy's splines take longer to import than a short motion to evaluate.
         from masticator_dynamics.motion.path import MotionPath
@@ -95,7 +107,19 @@ def motion_in(table: Table, mechanism: Mechanism, at_rest: bool = False) -> Moti
     return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links, rates)
 
 
-def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
+def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:
+    """Velocities and accelerations (N, 2 n_y), if a table has them.
+
+    Where positions are called ``position_c``, as in recordings and in tables of inverse dynamics,
+    velocities alone are not used.
+    """
+    if not set(names) <= set(table.columns):
+        rates = [f'{word}_{name}' for word in ('velocity', 'acceleration') for name in names]
+        return table.numbers(rates) if set(rates) <= set(table.columns) else None
+    return table.all_or_none([f'{name}_{rate}' for rate in ('dot', 'ddot') for name in names])
+
+
+def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray]:
     """Wrenches (N, 6) by link."""
     found = {}
     for column in table.columns:
@@ -116,15 +140,33 @@ def _link_wrenches(table: Table, mechanism: Mechanism) -> dict[str, FloatArray]:
     return found
 
 
-def actuated_positions(table: Table, mechanism: Mechanism) -> FloatArray:
+def actuated_positions(table: Columns, mechanism: Mechanism) -> FloatArray:
     """Positions (N, n_u) of the actuated joints: of each joint j, column j or position_j."""
+    return table.numbers(_position_columns(table, mechanism.actuated))
+
+
+def independent_positions(table: Columns, mechanism: Mechanism) -> FloatArray:
+    """Independent coordinates (N, n_y), which the actuated joints tell where they are missing."""
+    if not moves(table, mechanism.independent) and moves(table, mechanism.actuated):
+        actuated = actuated_positions(table, mechanism)
+        with errors_located(table):
+            return mechanism.forward_kinematics_batch(actuated, MEASURED).y
+    return table.numbers(_position_columns(table, mechanism.independent))
+
+
+def moves(table: Columns, joints: Sequence[str]) -> bool:
+    """Whether a table has positions of joints."""
+    return set(_position_columns(table, joints)) <= set(table.columns)
+
+
+def _position_columns(table: Columns, joints: Sequence[str]) -> list[str]:
     names = []
-    for joint in mechanism.actuated:
+    for joint in joints:
         other = f'position_{joint}'
         if joint in table.columns and other in table.columns:
             raise InputError(f'{table.source}: columns {joint} and {other} are the same thing')
         names.append(other if other in table.columns else joint)
-    return table.numbers(names)
+    return names
 
 
 def motion_columns(mechanism: Mechanism) -> list[str]:
@@ -133,7 +175,7 @@ def motion_columns(mechanism: Mechanism) -> list[str]:
 
 
 @contextlib.contextmanager
-def errors_located(table: Table, first: int = 0) -> Iterator[None]:
+def errors_located(table: Columns, first: int = 0) -> Iterator[None]:
     """Convert the row in an error of a batch that started at row ``first`` to the file's row."""
     try:
         yield

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.files.bag import METADATA
+from masticator_dynamics.files.bag_writer import bag_metadata
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
@@ -41,11 +43,16 @@ from masticator_dynamics.robot.twin.study import plot_study
 from masticator_dynamics.robot.view.played_run import load_run
 from masticator_dynamics.robot.view.scene_player import page_of
 
-# What is left of each kind of run: messages, rows, figure, numbers, text and log.
-RESULTS = ('run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log')
+# What is left of each kind of run: messages, rows, figure, numbers, text and log; and what makes a
+# bag of the folder.
+RESULTS = (
+    'run.mcap', 'run.csv', 'run.png', 'summary.json', 'summary.txt', 'node.log', METADATA
+)  # fmt: skip
 PAGE = 'run.html'  # if the packages for it are installed
 FORWARD, ALONE = 'closed_loop', 'closed_loop_pd_alone'  # names of the passes
-CLOSED_LOOP_RESULTS = tuple(f'closed_loop.{kind}' for kind in 'mcap csv png json txt log'.split())
+CLOSED_LOOP_RESULTS = (
+    *(f'closed_loop.{kind}' for kind in 'mcap csv png json txt log'.split()), METADATA
+)  # fmt: skip
 COMPARISONS = (f'{ALONE}.mcap', 'closed_loop_study.csv', 'closed_loop_study.png')
 PACKAGES = {
     'ros': ('rclpy', 'diagnostic_msgs', 'geometry_msgs', 'sensor_msgs', 'trajectory_msgs'),
@@ -67,8 +74,8 @@ def run_demo(
 
     Leaves ``run.mcap`` (every message, sent and received), ``run.csv`` (a row per cycle),
     ``run.png``, ``summary.json``, ``summary.txt`` and ``node.log`` in a folder, in place of those
-    of an earlier run; prints the summary. With the extra ``view`` also ``run.html``, to view the
-    run in a browser.
+    of an earlier run; ``metadata.yaml`` makes a bag of rosbag2 of it. Prints the summary. With the
+    extra ``view`` also ``run.html``, to view the run in a browser.
 
     Parameters
     ----------
@@ -216,7 +223,8 @@ class _Demo:
         """Judge a run and write all files but the recordings."""
         self.progress.stage('Checking and plotting')
         summary = dataclasses.replace(summarise(run, judge(run)), more=more)
-        _, table, plot, numbers, text, log = (work / name for name in results)
+        record, table, plot, numbers, text, log, bag = (work / name for name in results)
+        write_text(str(bag), bag_metadata(record))
         write_table(str(table), *run_table(run))
         plot_run(plot, run)
         write_text(str(numbers), summary.as_json())

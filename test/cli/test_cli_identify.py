@@ -18,7 +18,9 @@ from masticator_dynamics.drives.configuration import (
     load_drives,
 )
 from masticator_dynamics.drives.scaling import Scaling, with_rotors
-from masticator_dynamics.files.mcap_file import Event, message_type, write_mcap
+from masticator_dynamics.files.bag import Event
+from masticator_dynamics.files.bag_writer import write_mcap
+from masticator_dynamics.files.message_types import message_type
 from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.motion.motion_file import WRENCH

@@ -9,9 +9,10 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import wrenches_on_platform
+from masticator_dynamics.files.joint_series import ForceSeries, JointSeries
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Counts
-from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.robot.recording.record import Record
 from masticator_dynamics.robot.recording.script import Script
 
 RATE = 500.0

@@ -20,7 +20,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.files.mcap_file import read_mcap
+from masticator_dynamics.files.bag import read_bag
+from masticator_dynamics.files.joint_series import ForceSeries, JointSeries
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.robot.acceptance.checks import TIMING, Check, gain, judge
 from masticator_dynamics.robot.acceptance.passes import Pass, Run, Tracking
@@ -36,7 +37,7 @@ from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Counts, read_stalls, stalls_file
 from masticator_dynamics.robot.recording.nodes import GROUP, ClosedLoop, Progress
 from masticator_dynamics.robot.recording.processes import Child
-from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries, Record
+from masticator_dynamics.robot.recording.record import Record
 from masticator_dynamics.robot.recording.script import built_in_script
 
 MISSING = [
@@ -108,7 +109,7 @@ def test_chewing_with_simulated_drives(tmp_path, capsys):
         assert rms[1] == pytest.approx(summary['incisor_error_rms_pd_alone_mm'], rel=0.05)
         # Efforts are those commanded; the position loop adds little.
         assert np.corrcoef(efforts.T)[0, 1] > 0.9
-    events = read_mcap(output / 'closed_loop.mcap').events
+    events = read_bag(output / 'closed_loop.mcap').events
     assert len(events['/joint_trajectory']) == 1
     assert list(events['/servo_drives/state'][0].content.name) == [
         f'crank_{i}' for i in range(1, 7)

@@ -39,10 +39,10 @@ def wait_until(condition, seconds=60.0):
 
 def test_a_record_that_cannot_be_written_is_a_failure_in_one_sentence(tmp_path) -> None:
     play = pytest.importorskip('masticator_dynamics.robot.recording.play')
-    report = play._written(tmp_path / 'none' / 'run.mcap', {}, [])
+    report = play._written(tmp_path / 'none' / 'run.mcap', {}, [], {})
     reason = 'run.mcap cannot be written: No such file or directory'
     assert report == {'phase': 'failed', 'reason': reason}
-    assert play._written(tmp_path / 'run.mcap', {}, []) == {'phase': 'recorded'}
+    assert play._written(tmp_path / 'run.mcap', {}, [], {}) == {'phase': 'recorded'}
 
 
 def test_children_are_stopped_after_an_error(tmp_path):

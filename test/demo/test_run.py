@@ -15,13 +15,16 @@ from by_the_clock import by_the_clock
 from demo.perfect_run import perfect_record, with_series
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.mcap_file import read_mcap
+from masticator_dynamics.files.bag import read_bag
+from masticator_dynamics.files.bag_writer import write_mcap
 from masticator_dynamics.files.tables import read_table
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.demo import run_demo
 from masticator_dynamics.robot.recording import nodes, processes, topics
 from masticator_dynamics.robot.recording.script import script_for
+
+Reader = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed').Reader
 
 NEEDED = [name for names in demo.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -76,7 +79,8 @@ def test_built_in_motion(tmp_path, capsys):
     peaks = np.abs(efforts).max(axis=0)
     assert peaks == pytest.approx(list(summary['torque_peak_nm'].values()))
 
-    events = read_mcap(output / 'run.mcap').events
+    events = read_bag(output).events  # the folder is a bag
+    assert_bag(output, {topic: len(messages) for topic, messages in events.items()})
     assert len(events['/feedforward_state']) == len(times) == summary['cycles']
     assert abs(len(events['/feedforward_effort']) - len(times)) <= 1
     assert len(events['/joint_trajectory']) == len(events['/feedforward_trajectory']) == 1
@@ -90,6 +94,18 @@ def test_built_in_motion(tmp_path, capsys):
         header = stream.read(24)
     assert header[:8] == b'\x89PNG\r\n\x1a\n'
     assert np.frombuffer(header[16:24], '>u4').tolist() == [1600, 1200]
+
+
+def assert_bag(folder, counts):
+    """Another reader finds what `ros2 bag info` shows."""
+    with Reader(folder) as reader:
+        found = {c.topic: c.msgcount for c in reader.connections}
+        assert {topic: count for topic, count in found.items() if count} == counts
+        assert reader.message_count == len(list(reader.messages())) == sum(counts.values())
+        for connection in reader.connections:
+            offers = connection.ext.offered_qos_profiles
+            assert offers and all(offer.reliability.name == 'RELIABLE' for offer in offers)
+            assert connection.digest.startswith('RIHS01_')
 
 
 def test_recorded_motion_that_ends_moving(tmp_path):
@@ -154,7 +170,7 @@ def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
     tampered = dataclasses.replace(tampered, effort=record.effort * 1.1)
 
     def recorded(work, *_):
-        (work / 'run.mcap').touch()
+        write_mcap(work / 'run.mcap', {}, [])
 
     monkeypatch.setattr(demo, 'record_session', recorded)
     monkeypatch.setattr(demo, 'read_record', lambda *_: tampered)

@@ -13,8 +13,9 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.measured_motion import (
     measured_motion,
     refuse_other_efforts,
+    usual_cutoff,
 )
-from masticator_dynamics.identification.robot_log import RobotLog, checked
+from masticator_dynamics.identification.robot_log import RobotLog, checked, parted
 
 
 @pytest.fixture(scope='module')
@@ -53,7 +54,6 @@ CASES = {
         lambda g: dataclasses.replace(g, time=g.time - 0.5 * (g.time > 2.0)),
         'the clock steps back by 0.498 s in row 1002',
     ),
-    'slow': (lambda g: g.part(slice(0, None, 25)), '20 rows per second; 60 are needed'),
     'degrees': (
         lambda g: dataclasses.replace(g, position=np.rad2deg(g.position)), 'seem to be in degrees'
     ),
@@ -80,6 +80,60 @@ def test_a_good_recording_stays_as_it_is(mechanism, log) -> None:
     kept = checked(mechanism, log)
     assert kept.position == pytest.approx(log.position)
     assert kept.effort == pytest.approx(log.effort)
+
+
+def _without(log: RobotLog, lost: np.ndarray) -> RobotLog:
+    rows = np.flatnonzero(~lost)
+    return dataclasses.replace(
+        log, time=log.time[rows], position=log.position[rows], effort=log.effort[rows]
+    )
+
+
+def test_lost_rows_are_worked_around(mechanism, log) -> None:
+    """What is learnt from is as if nothing was lost: short gaps are bridged, long ones left out."""
+    lost = np.random.default_rng(0).uniform(size=len(log.time)) < 0.05
+    lost[[0, -1]] = False
+    lost[400:405] = lost[1000:1050] = True
+    found = checked(mechanism, _without(log, lost))
+    assert found.time == pytest.approx(log.time, abs=1e-12)
+    assert found.measured is not None
+    assert set(np.flatnonzero(~found.measured)) >= set(range(1000, 1050))
+    assert np.count_nonzero(~found.measured) < 70
+    assert len(found.doubts) == 1 and 'of 0.102 s after 1.998 s' in found.doubts[0]
+    whole, other = (measured_motion(mechanism, one, 15.0) for one in (log, found))
+    assert 0.5 * len(whole.kept) < len(other.kept) < len(whole.kept)
+    size = np.abs(whole.motion.y_ddot).max(axis=0)
+    off = np.abs(whole.motion.y_ddot - other.motion.y_ddot) / size
+    assert off[other.kept].max() < 0.01 < off.max()
+    again = checked(mechanism, found.part(slice(900, None)))  # parts of it are checked again
+    assert np.count_nonzero(~again.measured) == np.count_nonzero(~found.measured[900:])
+
+
+def test_many_lost_rows_are_refused(mechanism, log) -> None:
+    lost = np.arange(len(log.time)) % 50 < 10  # gaps everywhere, 20 % of the rows
+    lost[0] = False
+    with pytest.raises(InputError, match='gaps, the first of .* together 2..0 % of the time'):
+        checked(mechanism, _without(log, lost))
+    few = np.arange(len(log.time)) % 200 < 9  # less than that, but nothing is far from one
+    few[0] = False
+    with pytest.raises(InputError, match='gaps leave too little'):
+        measured_motion(mechanism, checked(mechanism, _without(log, few)), 15.0)
+
+
+def test_rows_must_suffice_for_the_cutoff(mechanism, log) -> None:
+    slow = checked(mechanism, log.part(slice(0, None, 25)))
+    assert measured_motion(mechanism, slow, usual_cutoff(slow)).smooth.cutoff == pytest.approx(5.0)
+    assert usual_cutoff(log) == 15.0
+    with pytest.raises(InputError, match='20 rows per second; a cutoff of 15 Hz needs 60: .*, 5 a'):
+        measured_motion(mechanism, slow, 15.0)
+
+
+def test_a_short_log_is_told_what_it_lacks(log) -> None:
+    with pytest.raises(InputError, match=r'3.998 s were recorded; .* record 8 s, or .* --held-out'):
+        parted(log, 0.25)
+    long = dataclasses.replace(log, time=2.5 * log.time)
+    first, last = parted(long, 0.25)
+    assert len(first.time) + len(last.time) == len(log.time) and len(last.time) == 500
 
 
 @pytest.mark.parametrize(

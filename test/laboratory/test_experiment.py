@@ -20,6 +20,8 @@ import pytest
 from masticator_dynamics.cli import main
 from masticator_dynamics.commands.terminal import Stages
 from masticator_dynamics.errors import DescriptionError, InputError
+from masticator_dynamics.files.bag import METADATA, read_bag
+from masticator_dynamics.files.bag_writer import bag_metadata
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
@@ -117,11 +119,14 @@ def test_going_on_after_an_interruption_gives_the_same_tables(chewed, tmp_path) 
     target.mkdir(parents=True)
     (tmp_path / 'parts' / 'protocol.yaml').write_text(PROTOCOL)
     kept = chewed.recording(chewed.mouthfuls[0])
-    (target / kept.name).write_bytes(kept.read_bytes())
-    (target / 'mouthful_0002.mcap.part').write_bytes(b'half')  # as a kill leaves it
+    same = target / kept.parent.name / kept.name
+    same.parent.mkdir()
+    same.write_bytes(kept.read_bytes())
+    (target / 'mouthful_0002').mkdir()
+    (target / 'mouthful_0002' / '.run-x').write_bytes(b'half')  # as a kill leaves it
     assert [m.number for m in asked.missing()] == [2, 3, 4]
     asked.run(processes=2)
-    assert (target / kept.name).read_bytes() == kept.read_bytes()
+    assert same.read_bytes() == kept.read_bytes()
     write_report(asked)
     for name in TABLES:
         assert (asked.folder / f'{name}.csv').read_bytes() == (
@@ -141,6 +146,9 @@ def test_a_folder_of_another_protocol_is_left_alone(chewed, tmp_path) -> None:
 
 def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
     file = chewed.recording(chewed.mouthfuls[0])
+    bag = read_bag(file.parent)  # its folder is a bag, with metadata beside it
+    assert not bag.cut and sorted(f.name for f in file.parent.iterdir()) == [METADATA, file.name]
+    assert (file.parent / METADATA).read_text() == bag_metadata(file)
     settings = recording.read_settings(file)
     assert settings['seed'] == 4 and settings['food']['name'] in ('nut', 'soft')
     assert settings['versions']['masticator_dynamics']
@@ -511,14 +519,14 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) ->
     asked = [*command, '--output', str(folder), '--processes', '2']
     process = subprocess.Popen(asked, start_new_session=True)
     try:
-        wait_until(lambda: any(folder.glob('mouthfuls/*.mcap')) or process.poll() is not None)
+        wait_until(lambda: any(folder.glob('mouthfuls/*/*.mcap')) or process.poll() is not None)
         process.kill()
         assert process.wait() == -signal.SIGKILL
         wait_until(lambda: not group_lives(process.pid))
     finally:
         if group_lives(process.pid):
             os.killpg(process.pid, signal.SIGKILL)
-    kept = {file: file.read_bytes() for file in folder.glob('mouthfuls/*.mcap')}
+    kept = {file: file.read_bytes() for file in folder.glob('mouthfuls/*/*.mcap')}
     assert 0 < len(kept) < 4 and not (folder / 'report.html').exists()
     assert main([*asked[3:-2], '--processes', '1']) == 0
     assert all(file.read_bytes() == content for file, content in kept.items())

@@ -17,7 +17,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.files.mcap_file import Event
+from masticator_dynamics.files.bag import Event
 from masticator_dynamics.robot.laboratory import recording
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
@@ -107,7 +107,7 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
 
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
     output = tmp_path / 'out'
-    files = [output / 'mouthfuls' / f'mouthful_000{k}.mcap' for k in (1, 2, 3)]
+    files = [output / 'mouthfuls' / f'mouthful_000{k}' / f'mouthful_000{k}.mcap' for k in (1, 2, 3)]
     faults = peer.node.create_publisher(String, '/twin/fault', 10)
     wait_for(faults.get_subscription_count, 'the twin')
     faults.publish(String(data='clear crank_3'))  # a failed try may have left it
@@ -162,4 +162,4 @@ def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tm
         run.kill()
     assert run.returncode != 0
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
-    assert not list((tmp_path / 'out' / 'mouthfuls').glob('*.mcap'))
+    assert not list((tmp_path / 'out' / 'mouthfuls').rglob('*.mcap'))

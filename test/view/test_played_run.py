@@ -10,7 +10,9 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import Event, message_type, write_mcap
+from masticator_dynamics.files.bag import Event
+from masticator_dynamics.files.bag_writer import write_mcap
+from masticator_dynamics.files.message_types import message_type
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.view.played_run import load_run
 

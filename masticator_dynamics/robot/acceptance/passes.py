@@ -27,9 +27,10 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
 from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.files.joint_series import ForceSeries
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.record import ForceSeries, Record
+from masticator_dynamics.robot.recording.record import Record
 from masticator_dynamics.robot.recording.script import Script
 
 

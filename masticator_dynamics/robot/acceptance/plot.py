@@ -21,11 +21,11 @@ from masticator_dynamics.analysis.pictures import (
     png_figure,
 )
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.joint_series import ForceSeries, JointSeries
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.summary import jitter
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.record import ForceSeries, JointSeries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

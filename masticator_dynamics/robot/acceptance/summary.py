@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.joint_series import JointSeries
 from masticator_dynamics.robot.acceptance.checks import (
     Check,
     gain,
@@ -22,7 +23,6 @@ from masticator_dynamics.robot.acceptance.checks import (
 )
 from masticator_dynamics.robot.acceptance.passes import Pass, Run, Tracking, force_before
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.record import JointSeries
 
 Rows = list[tuple[str, str]]
 

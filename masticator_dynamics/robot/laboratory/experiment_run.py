@@ -17,7 +17,9 @@ from typing import Any
 
 from masticator_dynamics import workers
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.folder import locked
+from masticator_dynamics.files.bag import METADATA
+from masticator_dynamics.files.bag_writer import bag_metadata
+from masticator_dynamics.files.folder import locked, results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
@@ -94,8 +96,8 @@ class Experiment:
         return self.where == ROBOT or any(dict(self.protocol.variation).values())
 
     def recording(self, mouthful: Mouthful) -> pathlib.Path:
-        """Recording file of a mouthful."""
-        return self.folder / RECORDINGS / (mouthful.name + recording.SUFFIX)
+        """Recording file of a mouthful, in a folder that is a bag of rosbag2."""
+        return self.folder / RECORDINGS / mouthful.name / (mouthful.name + recording.SUFFIX)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -157,7 +159,9 @@ class Experiment:
             for number, series in self._chewed(missing, processes, robot, scheduler):
                 settings = _settings(missing[number], self.protocol) | {'where': self.where}
                 file = self.recording(missing[number])
-                recording.write_recording(file, series, self._model, settings)
+                with results_in(file.parent, [METADATA, file.name]) as work:  # the file last
+                    recording.write_recording(work / file.name, series, self._model, settings)
+                    write_text(str(work / METADATA), bag_metadata(work / file.name))
                 done += 1
                 tell(done, len(self.mouthfuls))
                 if series.fault and self.protocol.on_fault == 'end':

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of mouthfuls: MCAP files of ROS 2 messages, as PlotJuggler and Foxglove read them.
+"""Recordings of mouthfuls: MCAP files of ROS 2, as rosbag2, PlotJuggler and Foxglove read them.
 
 No ROS installation is needed to write or read them. Stamps count from 1970, as if the mouthful had
 begun then. All settings and versions are in the file's metadata ``mouthful``.
@@ -17,13 +17,10 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import (
-    Event,
-    Recording,
-    message_type,
-    read_mcap,
-    write_mcap,
-)
+from masticator_dynamics.files.bag import Event, Recording, read_bag
+from masticator_dynamics.files.bag_writer import write_mcap
+from masticator_dynamics.files.joint_series import JointSeries, joint_series
+from masticator_dynamics.files.message_types import message_type
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory.mouthful import Series
 
@@ -93,7 +90,7 @@ def read_settings(file: pathlib.Path) -> dict[str, Any]:
 
 
 def _whole(file: pathlib.Path) -> tuple[dict[str, Any], Recording]:
-    found = read_mcap(file)
+    found = read_bag(file)
     if found.cut:
         raise InputError(found.cut)
     try:
@@ -108,24 +105,18 @@ def read_recording(file: pathlib.Path) -> Series:
     """Read a mouthful back; raises as :func:`read_settings` does."""
     settings, found = _whole(file)
 
-    def rows(topic: str, field: str) -> np.ndarray:
-        return np.array([getattr(e.content, field) for e in found.events[topic]], dtype=float)
+    def joints(topic: str) -> JointSeries:
+        return joint_series(found.events[topic], 0)
 
     try:
+        moved, drives, food = joints(JOINTS), joints(DRIVES), joints(FOOD)
         series = Series(
-            np.array([1e-9 * event.log_time for event in found.events[JOINTS]]),
-            rows(FOOD, 'position')[:, 0],
-            rows(FOOD, 'effort')[:, 0],
-            rows(JOINTS, 'position'),
-            rows(DRIVES, 'position'),
-            rows(DRIVES, 'velocity'),
-            rows(DRIVES, 'effort'),
-            rows(CONTACTS, 'effort'),
-            tuple(settings['lifts']),
-            str(settings['end']),
-        )
+            moved.received, food.position[:, 0], food.effort[:, 0], moved.position,
+            drives.position, drives.velocity, drives.effort, joints(CONTACTS).effort,
+            tuple(settings['lifts']), str(settings['end']),
+        )  # fmt: skip
         columns = np.column_stack([v for v in vars(series).values() if isinstance(v, np.ndarray)])
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, InputError, KeyError, TypeError, ValueError) as error:
         raise InputError(f'{file}: no recording of a mouthful: {error}') from error
     if not np.isfinite(columns).all():
         raise InputError(f'{file}: no recording of a mouthful: it has numbers that are not finite')

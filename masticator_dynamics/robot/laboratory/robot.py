@@ -31,7 +31,8 @@ from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import Event
+from masticator_dynamics.files.bag import Event
+from masticator_dynamics.files.joint_series import force_series, joint_series
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
@@ -44,7 +45,6 @@ from masticator_dynamics.robot.recording.play import (
     message_class,
     trajectory_message,
 )
-from masticator_dynamics.robot.recording.record import force_series, joint_series, since_start
 from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.ros import middleware
 
@@ -214,10 +214,10 @@ class Robot(Recorder):
 
     def _series(self, start: int, mouthful: Mouthful, end: str) -> Series:
         """Data received since a time (ns since 1970), at the cycles of the drives."""
-        since, cycles = since_start(start), self._events(topics.DRIVES)
+        cycles = self._events(topics.DRIVES)
         if not cycles:
             raise InputError(f'{mouthful.name}: nothing came on {topics.DRIVES}; {end}')
-        drives = joint_series(cycles, since)
+        drives = joint_series(cycles, start)
         stamps, rows = np.unique(drives.stamps, return_index=True)
         rows = rows[stamps >= 0.0]
         times, columns = drives.stamps[rows], drives.columns(self._mechanism.actuated)
@@ -234,10 +234,10 @@ class Robot(Recorder):
         force, contact = np.zeros((len(times), 1)), np.zeros((len(times), len(lifts)))
         bites, loads = self._events(topics.BITE_FORCE), self._events(topics.CONTACTS)
         if bites:
-            recorded = force_series(bites, since)
+            recorded = force_series(bites, start)
             force = _at(times, recorded.stamps, np.linalg.norm(recorded.force, axis=1)[:, None])
         if loads:
-            carried = joint_series(loads, since)
+            carried = joint_series(loads, start)
             chosen = carried.columns(self._mechanism.contacts)
             contact = _at(times, carried.stamps, carried.effort[:, chosen])
         return Series(

@@ -37,7 +37,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.files.mcap_file import Event, write_mcap
+from masticator_dynamics.files.bag import Event
+from masticator_dynamics.files.bag_writer import offered_qos, write_mcap
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
@@ -114,6 +115,16 @@ class Recorder(Node):
         now = time.time_ns()
         publisher.publish(message)
         self.events.append(Event(topic, now, now, 0, serialize_message(message)))
+
+    def offered(self) -> dict[str, list[dict[str, Any]]]:
+        """What the publishers of each topic offer, for the recording."""
+        return {
+            topic: [
+                offered_qos(info.qos_profile.reliability.name, info.qos_profile.durability.name)
+                for info in self.get_publishers_info_by_topic(topic)
+            ]
+            for topic in {*self.received, *(event.topic for event in self.events)}
+        }
 
     def on_message(self, topic: str, content: bytes) -> None:
         """Called for every message that is recorded; for subclasses."""
@@ -297,6 +308,16 @@ class DrivesPlayer(Player):
         self._reset = self.create_client(Trigger, topics.RESET)
         self._before = self._health.counts
 
+    def offered(self) -> dict[str, list[dict[str, Any]]]:
+        """What the publishers of each topic offer, for the recording."""
+        return {
+            topic: [
+                offered_qos(info.qos_profile.reliability.name, info.qos_profile.durability.name)
+                for info in self.get_publishers_info_by_topic(topic)
+            ]
+            for topic in {*self.received, *(event.topic for event in self.events)}
+        }
+
     def on_message(self, topic: str, content: bytes) -> None:
         """Evaluate diagnostics."""
         if topic == topics.DIAGNOSTICS:
@@ -361,11 +382,14 @@ def _report(content: dict[str, Any]) -> None:
 
 
 def _written(
-    record: pathlib.Path, datatypes: Mapping[str, str], events: Sequence[Event]
+    record: pathlib.Path,
+    datatypes: Mapping[str, str],
+    events: Sequence[Event],
+    offered: Mapping[str, Sequence[dict[str, Any]]],
 ) -> dict[str, Any]:
     """Write the record; return the last report."""
     try:
-        write_mcap(record, datatypes, events)
+        write_mcap(record, datatypes, events, qos=offered)
     except MasticatorError as error:
         return {'phase': 'failed', 'reason': str(error)}
     except OSError as error:
@@ -391,8 +415,9 @@ def main() -> None:
     )
     try:
         player.play()
+        datatypes, offered = {**topics.SENT, **player.received}, player.offered()
         _report({'phase': 'writing'})
-        _report(_written(arguments.record, {**topics.SENT, **player.received}, player.events))
+        _report(_written(arguments.record, datatypes, player.events, offered))
     except RunError as error:
         _report({'phase': 'failed', 'reason': str(error)})
     except (KeyboardInterrupt, ExternalShutdownException):

@@ -6,59 +6,25 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.mcap_file import Event, read_mcap
+from masticator_dynamics.files.bag import Event, read_bag
+from masticator_dynamics.files.joint_series import (
+    ForceSeries,
+    JointSeries,
+    force_series,
+    joint_series,
+    stamp_of,
+)
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Counts, Health, read_stalls, stalls_file
 
 _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR, 3 STALE
-
-
-@dataclasses.dataclass(frozen=True)
-class JointSeries:
-    """Joint states of one topic; times in s from the start of the motion.
-
-    `stamps` (N,) are those of the messages, `received` (N,) when the player's middleware got them;
-    `effort` has no columns where the messages have none.
-    """
-
-    names: tuple[str, ...]
-    stamps: FloatArray
-    received: FloatArray
-    sequence: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    effort: FloatArray
-
-    def columns(self, names: Sequence[str]) -> list[int]:
-        """Columns of joints, by name."""
-        return [self.names.index(name) for name in names]
-
-    def rows(self, chosen: slice | npt.NDArray[Any]) -> JointSeries:
-        """Some of the messages."""
-        parts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        names = parts.pop('names')
-        return JointSeries(names, **{name: part[chosen] for name, part in parts.items()})
-
-    def during(self, duration: float) -> JointSeries:
-        """The part that belongs to a motion of so many seconds."""
-        return self.rows((self.stamps >= 0.0) & (self.stamps <= duration))
-
-
-@dataclasses.dataclass(frozen=True)
-class ForceSeries:
-    """Forces (N, 3) in the axes of `frame`, N; times in s from the start of the motion."""
-
-    frame: str
-    stamps: FloatArray
-    force: FloatArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +74,7 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
     InputError
         When a needed topic has no message.
     """
-    events = read_mcap(file).events
+    events = read_bag(file).events
     silent = [topic for topic in needed if topic not in events]
     if silent:
         raise InputError(f'nothing was received on {", ".join(silent)}')
@@ -118,9 +84,8 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
         health.take(event.content.status)
         if event.log_time < trajectory.log_time:
             before = health.counts
-    since = since_start(start)
     series = {
-        topic: joint_series(found, since)
+        topic: joint_series(found, start)
         for topic, found in events.items() if topic in topics.JOINT_TOPICS
     }  # fmt: skip
     stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
@@ -128,7 +93,7 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
     return Record(
         start=start * 1e-9,
         series=series,
-        bite=force_series(events[topics.BITE_FORCE], since),
+        bite=force_series(events[topics.BITE_FORCE], start),
         delays=health.counts.since(before),
         faults=_faults_in([e for e in diagnostics if e.log_time >= trajectory.log_time]),
         # Delays before the record are not counted.
@@ -139,44 +104,8 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
     )
 
 
-def since_start(start: int) -> Callable[[list[int]], FloatArray]:
-    """Function that turns times into s since the start; both in ns since 1970."""
-    # Nanoseconds since 1970 do not fit a float64: subtract first.
-    return lambda times: np.array([time - start for time in times], dtype=float) * 1e-9
-
-
-def stamp_of(event: Event) -> int:
-    """Stamp of a message with a header, ns since 1970."""
-    stamp = event.content.header.stamp
-    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
-
-
 def _sequence(events: list[Event]) -> FloatArray:
     return np.array([event.sequence for event in events], dtype=float)
-
-
-def joint_series(events: list[Event], since: Callable[[list[int]], FloatArray]) -> JointSeries:
-    """Joint states as arrays."""
-    return JointSeries(
-        tuple(events[0].content.name),
-        since([stamp_of(event) for event in events]),
-        since([event.log_time for event in events]),
-        _sequence(events),
-        *(
-            np.array([getattr(event.content, field) for event in events], dtype=float)
-            for field in ('position', 'velocity', 'effort')
-        ),
-    )
-
-
-def force_series(events: list[Event], since: Callable[[list[int]], FloatArray]) -> ForceSeries:
-    """Forces of wrenches as arrays."""
-    forces = [event.content.wrench.force for event in events]
-    return ForceSeries(
-        events[0].content.header.frame_id,
-        since([stamp_of(event) for event in events]),
-        np.array([[force.x, force.y, force.z] for force in forces]),
-    )
 
 
 def _faults_in(events: list[Event]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import dataclasses
 import json
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,13 +15,24 @@ from masticator_dynamics.description.loader import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.mcap_file import Recording, read_mcap
+from masticator_dynamics.files.bag import Event, Recording, is_bag, read_bag
+from masticator_dynamics.files.joint_series import (
+    JointSeries,
+    force_series,
+    joint_names,
+    joint_series,
+)
+from masticator_dynamics.files.recorded_joints import times_in_doubt
 from masticator_dynamics.files.tables import Table, read_cut_table
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.motion.motion_file import actuated_positions, motion_in
+from masticator_dynamics.motion.motion_file import (
+    MEASURED,
+    actuated_positions,
+    motion_in,
+    moves,
+)
 
 FRAME_RATE = 25.0  # Hz, of the display
-_MEASURED = 1e-3  # m, by which measured angles may leave loops open
 _NO_JOINTS = 'no shipped mechanism has these joints; name one with --mechanism'
 
 
@@ -71,23 +81,28 @@ class PlayedRun:
             yield f'{self.name}: forces, N', np.stack(sizes, axis=1), tuple(self.forces)
 
 
-def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
-    """Read a motion (CSV, as ``inverse-dynamics`` takes it) or a recording (MCAP).
+def load_run(
+    file: pathlib.Path, mechanism: str | None, names: Mapping[str, str] | None = None
+) -> PlayedRun:
+    """Read a motion (CSV, as ``inverse-dynamics`` takes it), or a bag or a file of one.
 
     Parameters
     ----------
     mechanism : str, optional
         Name or path; by default found by the names of the joints.
+    names : mapping, optional
+        How the recording calls joints, by their names in the mechanism.
 
     Raises
     ------
     InputError
         If the file cannot be read, or no shipped mechanism has its joints.
     """
-    if file.suffix != '.mcap':
-        return _read_csv(file, mechanism)
+    recorded = {there: here for here, there in (names or {}).items()}
+    if not is_bag(file):
+        return _read_csv(file, mechanism, recorded)
     try:
-        return _read_mcap(file, mechanism)
+        return _read_bag(file, mechanism, recorded)
     except MasticatorError:
         raise
     except (KeyError, IndexError, TypeError, ValueError) as error:  # messages that do not fit
@@ -95,15 +110,17 @@ def load_run(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
         raise InputError(f'{file}: its messages make no motion: {reason}') from error
 
 
-def _read_csv(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
+def _read_csv(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, str]) -> PlayedRun:
     table, cut = read_cut_table(str(file))
-    doubts = (cut,) if cut else ()
+    table.rename_joints(recorded)
+    late = times_in_doubt(table, table.times())
+    doubts = tuple(sentence for sentence in (cut, late and f'{file}: {late}') if sentence)
 
-    def moves(candidate: Mechanism) -> bool:
+    def fits(candidate: Mechanism) -> bool:
         return set(candidate.independent) <= set(table.columns)
 
-    found = _mechanism(mechanism, moves)
-    if found is None or not moves(found):
+    found = _mechanism(mechanism, fits)
+    if found is None or not fits(found):
         return _read_joints(file, mechanism, table, doubts)
     motion = motion_in(table, found)
     effort = found.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
@@ -124,8 +141,7 @@ def _read_joints(
     """
 
     def closes(candidate: Mechanism) -> bool:
-        there = set(table.columns)
-        named = all({joint, f'position_{joint}'} & there for joint in candidate.actuated)
+        named = moves(table, candidate.actuated)
         return named and _closes(candidate, actuated_positions(table, candidate))
 
     found = _mechanism(mechanism, closes)
@@ -151,7 +167,7 @@ def _closes(mechanism: Mechanism, actuated: FloatArray) -> bool:
 
 def _completed(mechanism: Mechanism, actuated: FloatArray) -> FloatArray:
     """Tree positions (N, n_q) from those of the actuated joints (N, n_u), which may be measured."""
-    y = mechanism.forward_kinematics_batch(actuated, _MEASURED).y
+    y = mechanism.forward_kinematics_batch(actuated, MEASURED).y
     return mechanism.feedforward_batch(y).q
 
 
@@ -175,70 +191,85 @@ def _mechanism(given: str | None, fits: Callable[[Mechanism], bool]) -> Mechanis
     return next((found for found in map(Mechanism.load, names) if fits(found)), None)
 
 
-def _read_mcap(file: pathlib.Path, mechanism: str | None) -> PlayedRun:
-    recorded = read_mcap(file)
-    times, messages = {}, {}
-    for topic, events in recorded.events.items():
-        name = topic.lstrip('/')
-        times[name] = np.array([1e-9 * event.log_time for event in events])
-        messages[name] = [event.content for event in events]
-    found, topic, joints = _moved(file, mechanism, messages)
-    doubts = [recorded.cut] if recorded.cut else []
-    time, names = times[topic], list(messages[topic][0].name)
-    given = np.array([message.position for message in messages[topic]])
-    given = given[:, [names.index(joint) for joint in joints]]
-    given = _numbers(given, f'{file}: {topic}: positions', doubts)
-    q = given if joints == found.tree_joints else _completed(found, given)
+def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, str]) -> PlayedRun:
+    recording = read_bag(file)
+    topics = {name.lstrip('/'): events for name, events in recording.events.items()}
+    start = min(events[0].log_time for events in topics.values())
 
-    def forces_of(name: str, values: FloatArray) -> FloatArray:
-        return _resampled(time, times[name], _numbers(values, f'{file}: {name}: forces', doubts))
+    def joints_of(topic: str, joints: Sequence[str] | None = None) -> JointSeries:
+        there = {here: name for name, here in recorded.items()}
+        wanted = None if joints is None else [there.get(joint, joint) for joint in joints]
+        try:
+            return joint_series(topics[topic], start, wanted)
+        except InputError as error:
+            raise InputError(f'{file}: {error}') from error
 
-    start, forces = time[0], {}
-    for topic, series in messages.items():
-        if not hasattr(series[0], 'wrench') or not series[0].header.frame_id:
+    found, topic, joints = _moved(file, mechanism, topics, recorded, joints_of)
+    doubts = [recording.cut] if recording.cut else []
+    moved = joints_of(topic, joints)
+    q = _numbers(moved.position, f'{file}: {topic}: positions', doubts)
+    q = q if joints == found.tree_joints else _completed(found, q)
+
+    def forces_of(name: str, times: FloatArray, values: FloatArray) -> FloatArray:
+        numbers = _numbers(values, f'{file}: {name}: forces', doubts)
+        return _resampled(moved.time, times, numbers)
+
+    forces = {}
+    for name, events in topics.items():
+        if not hasattr(events[0].content, 'wrench') or not events[0].content.header.frame_id:
             continue
-        points, turns = frame_poses(found, q, series[0].header.frame_id)
-        given = np.array([[getattr(m.wrench.force, a) for a in 'xyz'] for m in series])
-        vectors = np.einsum('nij,nj->ni', turns, forces_of(topic, given))
-        forces[topic.replace('/', '_')] = PointForces(points, vectors)
-    if 'contacts' in messages:
-        given = np.array([message.effort for message in messages['contacts']])
-        forces |= _contacts(found, q, forces_of('contacts', given))
-    if 'food' in messages:
-        given = np.array([message.effort for message in messages['food']])
-        forces['food'] = _food(found, q, forces_of('food', given), recorded, file)
-    efforts = np.zeros((len(time), 0))
-    for topic in ('drive_states', 'servo_drives/state', 'feedforward_state'):
-        if topic in messages and len(messages[topic][0].effort):
-            names = list(messages[topic][0].name)
-            columns = [names.index(joint) for joint in found.actuated]
-            given = np.array([message.effort for message in messages[topic]])[:, columns]
-            efforts = forces_of(topic, given)
-            break
-    return PlayedRun(file.stem, found, time - start, q, forces, efforts, tuple(doubts))
+        wrench = force_series(events, start)
+        points, turns = frame_poses(found, q, wrench.frame)
+        vectors = np.einsum('nij,nj->ni', turns, forces_of(name, wrench.stamps, wrench.force))
+        forces[name.replace('/', '_')] = PointForces(points, vectors)
+    for name in {'contacts', 'food'} & set(topics):
+        loads = joints_of(name)
+        values = forces_of(name, loads.time, loads.effort)
+        more = {'food': _food(found, q, values, recording, file)} if name == 'food' else {}
+        forces |= more or _contacts(found, q, values)
+    efforts = np.zeros((len(q), 0))
+    for name in ('drive_states', 'servo_drives/state', 'feedforward_state', topic):
+        if name in topics and set(found.actuated) <= set(joint_names(topics[name])):
+            motors = joints_of(name, found.actuated)
+            if motors.effort.shape[1]:
+                efforts = forces_of(name, motors.time, motors.effort)
+                break
+    time = moved.time - moved.time[0]
+    return PlayedRun(file.stem, found, time, q, forces, efforts, tuple(doubts))
 
 
 def _moved(
-    file: pathlib.Path, mechanism: str | None, messages: Mapping[str, Sequence[Any]]
+    file: pathlib.Path,
+    mechanism: str | None,
+    topics: Mapping[str, Sequence[Event]],
+    recorded: Mapping[str, str],
+    joints_of: Callable[[str, Sequence[str]], JointSeries],
 ) -> tuple[Mechanism, str, Sequence[str]]:
     """The mechanism of a recording, and the topic with its joints: all, or the actuated ones."""
+    present = {
+        topic: {recorded.get(name, name) for name in joint_names(events)}
+        for topic, events in topics.items()
+    }
 
     def positions_of(joints: Sequence[str]) -> str | None:
         fits = [
             topic
-            for topic, (first, *_) in messages.items()
-            if set(joints) <= set(getattr(first, 'name', ()))
-            and len(first.position) == len(first.name)
+            for topic, names in present.items()
+            if set(joints) <= names and joints_of(topic, joints).position.shape[1]
         ]
-        return min(fits, key=lambda topic: not topic.endswith('joint_states'), default=None)
+        # Trajectories tell what was wanted.
+        return min(
+            fits,
+            key=lambda t: (hasattr(topics[t][0].content, 'points'), not t.endswith('joint_states')),
+            default=None,
+        )
 
     def closes(candidate: Mechanism) -> bool:
         topic = positions_of(candidate.actuated)
         if topic is None:
             return False
-        columns = [list(messages[topic][0].name).index(joint) for joint in candidate.actuated]
-        given = np.array([message.position for message in messages[topic]])[:, columns]
-        return _closes(candidate, given[np.isfinite(given).all(axis=1)])
+        position = joints_of(topic, candidate.actuated).position
+        return _closes(candidate, position[np.isfinite(position).all(axis=1)])
 
     def whole(candidate: Mechanism) -> bool:
         return positions_of(candidate.tree_joints) is not None

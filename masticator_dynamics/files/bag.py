@@ -1,0 +1,289 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings of ROS 2 topics: bags of rosbag2, or single files of one; no ROS is needed.
+
+Files are MCAP or SQLite (``.db3``), whole or compressed (zstd), with messages compressed or not.
+What a file is, is told by its first bytes. Bags before ROS 2 Iron hold no definitions of types:
+they are then those of Jazzy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import io
+import pathlib
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from typing import IO, Any, NamedTuple
+
+import yaml
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.message_types import decoder
+
+METADATA = 'metadata.yaml'
+_SUFFIXES = ('.mcap', '.db3', '.zstd', '.zst')
+_MCAP, _SQLITE, _ZSTD, _ROS1 = b'\x89MCAP', b'SQLite format 3\0', b'\x28\xb5\x2f\xfd', b'#ROSBAG V'
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """A message that was sent or received.
+
+    Attributes
+    ----------
+    topic : str
+    log_time : int
+        When the player sent it or its middleware received it, ns since 1970.
+    publish_time : int
+        When the publisher handed it to the middleware, ns since 1970.
+    sequence : int
+        The publisher's count, 0 where unknown.
+    content : bytes or Any
+        CDR as it was on the wire, or a message.
+    """
+
+    topic: str
+    log_time: int
+    publish_time: int
+    sequence: int
+    content: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """Content of a recording.
+
+    Attributes
+    ----------
+    source : str
+        Name in messages.
+    events : dict of list of Event
+        Decoded messages of every topic, in the order of their log time.
+    datatypes : dict of str
+        Types of all topics, those included whose messages were not decoded.
+    metadata : dict of dict
+        Of MCAP files, by name.
+    cut : str
+        A sentence on how much is there if it is truncated or damaged, or a file of it is missing.
+    """
+
+    source: str
+    events: dict[str, list[Event]]
+    datatypes: dict[str, str]
+    metadata: dict[str, dict[str, str]]
+    cut: str
+
+
+class _Message(NamedTuple):
+    """A message as it stands in a file; encoding and definition are those of its type."""
+
+    topic: str
+    datatype: str
+    encoding: str
+    definition: str
+    times: tuple[int, int, int]  # log and publish time, and the publisher's count
+    content: bytes
+
+
+def is_bag(path: str | pathlib.Path) -> bool:
+    """Whether something is a recording of topics, or by its name should be one."""
+    path = pathlib.Path(path)
+    if path.suffix in _SUFFIXES:
+        return True
+    if path.is_dir():
+        return bool(_parts(path)) or (path / METADATA).exists()
+    with contextlib.suppress(OSError):
+        return path.is_file() and _begins(path) != b''
+    return False
+
+
+def read_bag(path: pathlib.Path, datatypes: Collection[str] | None = None) -> Recording:
+    """Read a recording; a truncated or damaged one is read as far as it is sound.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Folder or file.
+    datatypes : collection of str, optional
+        Messages of other types are not decoded.
+
+    Raises
+    ------
+    InputError
+        When it is no recording, or holds no message.
+    """
+    recording = Recording(str(path), {}, {}, {}, '')
+    faults: list[tuple[pathlib.Path, Exception]] = []
+    for file in _files(path, faults):
+        try:
+            with contextlib.ExitStack() as stack:
+                # The parser of definitions prints what it raises.
+                stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+                _collect(_whole(file, stack), recording, datatypes)
+        except (InputError, ModuleNotFoundError):
+            raise
+        except Exception as error:  # readers of MCAP raise what their parts raise
+            faults.append((file, error))
+    for events in recording.events.values():
+        events.sort(key=lambda event: event.log_time)
+    if faults:
+        return dataclasses.replace(recording, cut=_cut(recording, *faults[0]))
+    if not (recording.events or datatypes):
+        raise InputError(f'{path}: there are no messages in it')
+    return recording
+
+
+def _cut(recording: Recording, file: pathlib.Path, error: Exception) -> str:
+    """A sentence on what is there; raises InputError if nothing is."""
+    from mcap.stream_reader import CRCValidationError
+
+    if not recording.events:
+        reason = ' '.join(str(error).split()) or 'it ends before its first message'
+        raise InputError(f'{file}: not a recording: {reason}') from error
+    times = [event.log_time for events in recording.events.values() for event in events]
+    how = 'ends in the middle, without its end mark'
+    if isinstance(error, CRCValidationError | sqlite3.Error):
+        how = 'is damaged'
+    elif isinstance(error, FileNotFoundError):
+        how = f'is named in {METADATA} and missing; what else is there'
+    return f'{file}: it {how}: {1e-9 * (max(times) - min(times)):.2f} s, {len(times)} messages'
+
+
+def _files(path: pathlib.Path, faults: list[tuple[pathlib.Path, Exception]]) -> list[pathlib.Path]:
+    """Files of a recording; those that its metadata name and that are missing become faults."""
+    if not path.is_dir():
+        if path.exists() and not path.is_file():  # a pipe would keep its reader waiting
+            raise InputError(f'{path}: not a recording but a folder, a pipe or a device')
+        return [path]
+    named = _named(path)
+    if named:
+        for file in named:
+            if not file.exists():
+                faults.append((file, FileNotFoundError(f'{METADATA} names it, and it is missing')))
+        return [file for file in named if file.exists()]
+    files = _parts(path)
+    if not files:
+        raise InputError(
+            f'{path}: not a recording: a folder without files {", ".join(_SUFFIXES[:2])}'
+        )
+    return files
+
+
+def _named(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files that the metadata of a bag name; empty without sound metadata."""
+    try:
+        text = (folder / METADATA).read_text(encoding='utf-8')
+        names = yaml.safe_load(text)['rosbag2_bagfile_information']['relative_file_paths']
+        return [folder / pathlib.PurePosixPath(str(name)).name for name in names]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, KeyError, TypeError):
+        return []
+
+
+def _parts(folder: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(f for f in folder.iterdir() if f.suffix in _SUFFIXES and f.is_file())
+
+
+def _begins(file: pathlib.Path) -> bytes:
+    """Which kind of file this is: the bytes that it begins with."""
+    with open(file, 'rb') as stream:
+        start = stream.read(len(_SQLITE))
+    return next((mark for mark in (_MCAP, _SQLITE, _ZSTD, _ROS1) if start.startswith(mark)), b'')
+
+
+def _whole(file: pathlib.Path, stack: contextlib.ExitStack) -> pathlib.Path:
+    """The file, or a copy that is not compressed and goes with the stack."""
+    if _begins(file) != _ZSTD:
+        return file
+    copy = stack.enter_context(tempfile.NamedTemporaryFile())
+    with _zstd().open(file, 'rb') as stream:
+        shutil.copyfileobj(stream, copy)
+    copy.flush()
+    return pathlib.Path(copy.name)
+
+
+def _zstd() -> Any:
+    name = 'compression.zstd' if sys.version_info >= (3, 14) else 'backports.zstd'
+    return importlib.import_module(name)
+
+
+def _collect(file: pathlib.Path, recording: Recording, datatypes: Collection[str] | None) -> None:
+    """Add all messages that can be decoded, and what is said about them."""
+    kind = _begins(file)
+    if kind == _ROS1:
+        raise InputError(
+            f'{recording.source}: a bag of ROS 1; `rosbags-convert --src {recording.source} --dst '
+            'FOLDER` makes one of ROS 2'
+        )
+    read = _of_sqlite if kind == _SQLITE else _of_mcap
+    for message in read(file, recording):
+        if datatypes is not None and message.datatype not in datatypes:
+            continue
+        decode = decoder(message.datatype, message.encoding, message.definition)
+        if decode is None:
+            continue
+        content = message.content
+        if content[:4] == _ZSTD:  # CDR begins otherwise
+            content = _zstd().decompress(content)
+        event = Event(message.topic, *message.times, decode(content))
+        recording.events.setdefault(message.topic, []).append(event)
+
+
+def _of_mcap(file: pathlib.Path, recording: Recording) -> Iterator[_Message]:
+    from mcap.records import Channel, Message, Metadata, Schema
+    from mcap.stream_reader import StreamReader
+
+    schemas: dict[int, Schema] = {}
+    channels: dict[int, Channel] = {}
+    stream: IO[bytes]
+    with open(file, 'rb') as stream:
+        largest = file.stat().st_size  # of a record
+        for record in StreamReader(stream, validate_crcs=True, record_size_limit=largest).records:
+            if isinstance(record, Schema):
+                schemas[record.id] = record
+            elif isinstance(record, Channel):
+                channels[record.id] = record
+                if record.schema_id in schemas:
+                    recording.datatypes[record.topic] = schemas[record.schema_id].name
+            elif isinstance(record, Metadata):
+                recording.metadata[record.name] = record.metadata
+            elif isinstance(record, Message):
+                channel = channels[record.channel_id]
+                schema = schemas.get(channel.schema_id)
+                if schema and channel.message_encoding == 'cdr':
+                    texts = schema.name, schema.encoding, schema.data.decode()
+                    times = record.log_time, record.publish_time, record.sequence
+                    yield _Message(channel.topic, *texts, times, record.data)
+
+
+def _of_sqlite(file: pathlib.Path, recording: Recording) -> Iterator[_Message]:
+    with contextlib.closing(
+        sqlite3.connect(f'{file.resolve().as_uri()}?mode=ro', uri=True)
+    ) as base:
+        tables = {name for (name,) in base.execute('SELECT name FROM sqlite_master')}
+        if not {'topics', 'messages'} <= tables:
+            raise InputError(f'{recording.source}: a database, but none of rosbag2')
+        texts: dict[str, tuple[str, str]] = {}
+        if 'message_definitions' in tables:  # since ROS 2 Iron
+            texts = {
+                name: (encoding, text)
+                for name, encoding, text in base.execute(
+                    'SELECT topic_type, encoding, encoded_message_definition '
+                    'FROM message_definitions'
+                )
+            }
+        topics = {
+            number: kind for number, *kind in base.execute('SELECT id, name, type FROM topics')
+        }
+        recording.datatypes.update(topics.values())
+        # Without ORDER BY the index, which may be damaged, is not needed.
+        for number, time, content in base.execute('SELECT topic_id, timestamp, data FROM messages'):
+            topic, datatype = topics[number]
+            yield _Message(
+                topic, datatype, *texts.get(datatype, ('', '')), (time, time, 0), content
+            )

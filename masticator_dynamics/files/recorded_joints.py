@@ -1,0 +1,239 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Joints of any recording as columns: CSV, a bag of ROS 2, or a file of one.
+
+Columns are ``time`` (s), and ``position_J``, ``velocity_J`` and ``effort_J`` of joints J.
+"""
+
+from __future__ import annotations
+
+import os.path
+import pathlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.bag import Event, Recording, is_bag, read_bag
+from masticator_dynamics.files.joint_series import (
+    STATES,
+    TRAJECTORIES,
+    JointSeries,
+    joint_names,
+    joint_series,
+)
+from masticator_dynamics.files.table_dialects import FIELDS, TIME
+from masticator_dynamics.files.tables import Columns, FloatArray, Table, listed_names, read_table
+
+_NO_TIME = 1e-3  # s: messages that arrived within that have no times
+_MANY, _SLOW = 20, 1.0  # rows, and s between them, from which times may be milliseconds
+
+
+class RecordedJoints(Columns):
+    """Joints of a topic.
+
+    Parameters
+    ----------
+    source : str
+        Name of the recording in messages.
+    topic : str
+    series : JointSeries
+        Its times count from the first message.
+    """
+
+    def __init__(self, source: str, topic: str, series: JointSeries):
+        self._topic = topic
+        fields = [field for field in FIELDS if getattr(series, field).shape[1]]
+        names = [f'{field}_{name}' for name in series.names for field in fields]
+        super().__init__(source, [TIME, *names])
+        time = series.time
+        if np.isnan(series.stamps).any() and np.ptp(time) < _NO_TIME and len(time) > 1:
+            raise InputError(
+                f'{source}: {topic}: its messages have no time in their headers, and arrived '
+                f'within {np.ptp(time):.2g} s'
+            )
+        rows = np.flatnonzero(np.diff(time, prepend=-np.inf) != 0.0)  # a message may come twice
+        self._series, self._time = series.rows(rows), time[rows] - time[0]
+
+    def __len__(self) -> int:
+        """Count the messages."""
+        return len(self._time)
+
+    def place(self, row: int) -> str:
+        """Name a message for a message, counted from 1."""
+        return f'{self.source}: message {row + 1} of {self._topic}'
+
+    @property
+    def has_stamps(self) -> bool:
+        """Whether times are those of the robot, not those of the recorder."""
+        return not np.isnan(self._series.stamps).any()
+
+    def _column(self, name: str) -> FloatArray:
+        if name == TIME:
+            return self._time
+        field, _, joint = name.partition('_')
+        values = np.asarray(getattr(self._series, field)[:, self._series.names.index(joint)])
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise InputError(
+                f'{self.source}: {len(bad)} of {len(values)} messages of {self._topic} lack '
+                f'numbers, the first after {self._time[bad[0]]:.3f} s the {field} of {joint}'
+            )
+        return values
+
+
+def read_joints(
+    source: str,
+    joints: Sequence[Sequence[str]],
+    fields: Sequence[str] = FIELDS[:1],
+    topic: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Columns:
+    """Read a recording of joints.
+
+    Parameters
+    ----------
+    source : str
+        CSV (``-``: standard input), a bag's folder, or a file of one.
+    joints : sequence of sequences of str
+        Which are needed: all of the first, or else all of the next.
+    fields : sequence of str
+        What is needed of them: position, velocity, effort.
+    topic : str, optional
+        Where they are; by default the topic that has them.
+    names : mapping, optional
+        How the recording calls joints, by their names here.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or no topic or several have what is needed.
+    """
+    recorded = {there: here for here, there in (names or {}).items()}
+    if not is_bag(source):
+        table = read_table(source, topic)
+        table.rename_joints(recorded)
+        return table
+    recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
+    _check_names(recording, recorded)
+    for needed in joints:
+        fitting = _topics_with(recording, needed, fields, topic, recorded)
+        if fitting:
+            break
+    else:
+        raise InputError(_lacking(recording, joints[-1], fields, topic, recorded))
+    if len(fitting) > 1:
+        raise InputError(
+            f'{source}: several topics have {_wanted(fields)} of {", ".join(needed)}: '
+            f'{", ".join(fitting)}; --topic chooses one'
+        )
+    ((name, series),) = fitting.items()
+    return RecordedJoints(source, name, series)
+
+
+def times_in_doubt(table: Columns, time: FloatArray) -> str:
+    """A sentence on times (s) that may be milliseconds; empty where a unit is said or they fit."""
+    if not isinstance(table, Table) or table.states_unit or len(time) < _MANY:
+        return ''
+    step = float(np.median(np.diff(time)))
+    if step < _SLOW:
+        return ''
+    return (
+        f"rows are {step:.3g} s apart: if times are milliseconds, call their column 'time [ms]', "
+        "otherwise 'time [s]'"
+    )
+
+
+def _check_names(recording: Recording, recorded: Mapping[str, str]) -> None:
+    present = {name for events in recording.events.values() for name in joint_names(events)}
+    for there in recorded:
+        if there not in present:
+            raise InputError(
+                f'{recording.source}: no joint {there} in it; there are: '
+                f'{listed_names(sorted(present))}'
+            )
+
+
+def _topics_with(
+    recording: Recording,
+    joints: Sequence[str],
+    fields: Sequence[str],
+    topic: str | None,
+    recorded: Mapping[str, str],
+) -> dict[str, JointSeries]:
+    """Topics that have what is needed; of trajectories only where no joint states have it."""
+    wanted = _names_there(joints, recorded)
+    fitting: dict[str, dict[str, JointSeries]] = {STATES: {}, TRAJECTORIES: {}}
+    for name, events in recording.events.items():
+        if not _is_meant(name, topic):
+            continue
+        series = _series(events, wanted)
+        if series is not None and all(getattr(series, field).shape[1] for field in fields):
+            fitting[recording.datatypes[name]][name] = series.renamed(joints)
+    return fitting[STATES] or fitting[TRAJECTORIES]
+
+
+def _names_there(joints: Sequence[str], recorded: Mapping[str, str]) -> list[str]:
+    """How the recording calls joints."""
+    there = {here: name for name, here in recorded.items()}
+    return [there.get(joint, joint) for joint in joints]
+
+
+def _is_meant(topic: str, chosen: str | None) -> bool:
+    return chosen is None or topic.strip('/') == chosen.strip('/')
+
+
+def _series(events: Sequence[Event], joints: Sequence[str]) -> JointSeries | None:
+    if not set(joints) <= set(joint_names(events)):
+        return None
+    try:
+        return joint_series(events, events[0].log_time, joints)
+    except InputError:  # no single message has them all
+        return None
+
+
+def _wanted(fields: Sequence[str]) -> str:
+    return ' and '.join(f'{field}s' if field != 'velocity' else 'velocities' for field in fields)
+
+
+def _lacking(
+    recording: Recording,
+    joints: Sequence[str],
+    fields: Sequence[str],
+    topic: str | None,
+    recorded: Mapping[str, str],
+) -> str:
+    """What each topic lacks, and the option that would map names."""
+    wanted = _names_there(joints, recorded)
+    topics = [name for name in sorted(recording.datatypes) if _is_meant(name, topic)]
+    others = [n for n in topics if recording.datatypes[n] not in (STATES, TRAJECTORIES)]
+    sentences, hint = [], ''
+    for name in (name for name in topics if name not in others):
+        events = recording.events.get(name, [])
+        present, series = joint_names(events), _series(events, wanted)
+        missing = [joint for joint in wanted if joint not in present]
+        lacks = [f for f in fields if series is None or not getattr(series, f).shape[1]]
+        if not events:
+            sentences.append(f'{name} has no message')
+        elif missing:
+            sentences.append(f'{name} has no {listed_names(missing)} but {listed_names(present)}')
+            hint = hint or _mapping(missing, [n for n in present if n not in wanted])
+        else:
+            sentences.append(f'{name} has no {_wanted(lacks)}')
+    if others or not topics:
+        those = listed_names(others or sorted(recording.datatypes))
+        sentences.append(f'no joints are in {those}' if others else f'there are: {those}')
+    needed = f'{_wanted(fields)} of {listed_names(joints)}'
+    return f'{recording.source}: no topic has {needed}: {"; ".join(sentences)}{hint}'
+
+
+def _mapping(missing: Sequence[str], present: Sequence[str]) -> str:
+    """The option that maps missing names to those that end alike."""
+    pairs = []
+    for joint in missing:
+        ends = [(len(os.path.commonprefix([joint[::-1], name[::-1]])), name) for name in present]
+        best = max(ends, default=(0, ''))
+        if not best[0] or [length for length, _ in ends].count(best[0]) > 1:
+            return '; --joints NAME=NAME_IN_THE_RECORDING maps names'
+        pairs.append(f'{joint}={best[1]}')
+    return f'; if these are the same joints: --joints {",".join(pairs)}'
