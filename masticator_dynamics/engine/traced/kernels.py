@@ -409,8 +409,11 @@ class Code(RowCode):
         inputs = kernels.inputs + kernels.tree * (6 * loads + at_positions)
         super().__init__(
             kind, inputs, outputs,
+            # What is handed over is iterated to its end, and such loops have no lanes.
             lambda given, share: function(
-                kernels.run(given[:inputs], share, at_positions, given[inputs:])
+                kernels.run(
+                    given[:inputs], share and not at_positions, at_positions, given[inputs:]
+                )
             ),
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
             further=further, streamed=streamed, largest=MOST_OPERATIONS,
