@@ -22,7 +22,6 @@ RUNTIME = [
     'pydantic>=1.10,<3',
     'pyyaml>=6.0,<7',
     'scipy>=1.11,<2',
-    'urdf-parser-py>=0.0.4,<2',
     'xacro>=2.0,<3',
 ]
 

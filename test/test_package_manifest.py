@@ -33,7 +33,7 @@ JAZZY = {
     'joint_state_topic_hardware_interface', 'joint_trajectory_controller', 'launch', 'launch_ros',
     'lifecycle_msgs', 'pinocchio', 'rclpy', 'robot_state_publisher', 'ros2controlcli',
     'ros2launch', 'rosbag2', 'rosidl_default_generators', 'rosidl_default_runtime',
-    'rqt_plot', 'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs', 'urdfdom_py',
+    'rqt_plot', 'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs',
     'visualization_msgs', 'xacro',
 }  # fmt: skip
 

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 import samples
-import urdf_parser_py.urdf
 
 from masticator_dynamics.ros.sliders import slider_urdf
 
@@ -16,17 +15,16 @@ from masticator_dynamics.ros.sliders import slider_urdf
 def test_every_slider_is_an_independent_coordinate_of_the_same_range(name):
     description = samples.mechanism(name).description
     text = slider_urdf(description)
-    robot = urdf_parser_py.urdf.URDF.from_xml_string(text)
-    assert tuple(joint.name for joint in robot.joints) == description.independent
-    assert robot.get_root() == 'slider_0'
-    known = {joint.name: joint for joint in description.tree.joints}
-    for joint in robot.joints:
-        given, limit = known[joint.name], joint.limit
-        assert joint.type == given.type
-        home = description.home.get(joint.name, 0.0)
-        assert limit.lower <= home <= limit.upper
-        if math.isfinite(given.lower) and math.isfinite(given.upper):
-            assert (limit.lower, limit.upper) == (given.lower, given.upper)
+    robot = ElementTree.fromstring(text)
     # joint_state_publisher reads attributes of the direct children of the first element.
-    for element in ElementTree.fromstring(text).findall('joint'):
-        assert {'lower', 'upper'} <= set(element.find('limit').attrib)
+    joints = {element.get('name'): element for element in robot.findall('joint')}
+    assert tuple(joints) == description.independent
+    children = {element.find('child').get('link') for element in joints.values()}
+    assert {link.get('name') for link in robot.findall('link')} - children == {'slider_0'}
+    for joint in (joint for joint in description.tree.joints if joint.name in joints):
+        element = joints[joint.name]
+        lower, upper = (float(element.find('limit').get(key)) for key in ('lower', 'upper'))
+        assert element.get('type') == joint.type
+        assert lower <= description.home.get(joint.name, 0.0) <= upper
+        if math.isfinite(joint.lower) and math.isfinite(joint.upper):
+            assert (lower, upper) == (joint.lower, joint.upper)

@@ -44,7 +44,7 @@ class WhatMoves:
     ``warnings`` name what was ignored, ``shaped`` the links that have a shape but no mass.
     """
 
-    xml: bytes
+    robot: ElementTree.Element
     warnings: tuple[str, ...]
     shaped: tuple[str, ...]
 
@@ -79,7 +79,7 @@ def what_moves(text: str, file: pathlib.Path) -> WhatMoves:
         warnings.append(f'<limit> without lower and upper counts as unlimited: {_some(unlimited)}')
     if turned:
         warnings.append(f'rpy beyond a full turn, though in radians: {_some(turned)}')
-    return WhatMoves(ElementTree.tostring(robot), tuple(warnings), tuple(shaped))
+    return WhatMoves(robot, tuple(warnings), tuple(shaped))
 
 
 def _some(places: list[str]) -> str:

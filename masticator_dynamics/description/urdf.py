@@ -4,25 +4,19 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import dataclasses
-import io
 import math
 import pathlib
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description.likely_units import not_in_metres
+from masticator_dynamics.description.urdf_element import UrdfElement, named_elements
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text
-
-if TYPE_CHECKING:
-    import urdf_parser_py.urdf
 
 Array = npt.NDArray[np.float64]
 UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
@@ -131,33 +125,29 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     DescriptionError
         For broken XML, unknown joint types, links outside the tree, bad inertias.
     """
-    import urdf_parser_py.urdf
-    import urdf_parser_py.xml_reflection.core as urdf_reflection
-
     from masticator_dynamics.description.foreign import what_moves
 
     plain = what_moves(text, file)
-    urdf_reflection.on_error = lambda _: None  # of attributes that `what_moves` lets pass
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            robot = urdf_parser_py.urdf.URDF.from_xml_string(plain.xml)
-    except Exception as error:  # the parser raises many types, AssertionError among them
-        raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
-    _refuse_namesakes(robot, file)
-    links = {link.name: _inertia(link, file) for link in robot.links}
-    joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
-    if len(joints) != len(robot.joints):
-        twice = [j.name for j in robot.joints if joints[j.child].name != j.name]
-        reason = (
-            'its child link has another parent joint; leave this joint out of the URDF and say it '
-            'as a closure in the YAML file'
-        )
-        raise DescriptionError(file, f'joint {twice[0]}', reason)
-    roots = [name for name in links if name not in joints]
+    links, above = dict[str, Inertia](), dict[str, Joint]()
+    for link in named_elements(plain.robot, 'link', file):
+        links[link.name] = _inertia(link)
+    elements = list(named_elements(plain.robot, 'joint', file))
+    for element in elements:
+        joint = _joint(element, links)
+        if joint.child in above:
+            reason = (
+                'its child link has another parent joint; leave this joint out of the URDF and say '
+                'it as a closure in the YAML file'
+            )
+            raise DescriptionError(file, f'joint {above[joint.child].name}', reason)
+        above[joint.child] = joint
+    joints = list(above.values())
+    roots = [name for name in links if name not in above]
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
-    outwards = _outwards(roots[0], list(joints.values()), file)
-    tree = Tree(roots[0], outwards, links, (), tuple(_mimics(robot, file)))
+    moving = {joint.name for joint in joints if joint.type in MOVING_TYPES}
+    mimics = (mimic for element in elements for mimic in _mimics(element, moving))
+    tree = Tree(roots[0], _outwards(roots[0], joints, file), links, (), tuple(mimics))
     doubts = (
         *plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped),
         *_empty_limits(tree), *_other_units(tree),
@@ -217,30 +207,20 @@ def _size(body: Inertia) -> tuple[float, float]:
     return float(np.linalg.norm(body.center_of_mass)), math.sqrt(moment / body.mass)
 
 
-def _refuse_namesakes(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> None:
-    for kind, items in (('link', robot.links), ('joint', robot.joints)):
-        for name, count in collections.Counter(item.name for item in items).items():
-            if count > 1:
-                raise DescriptionError(file, f'{kind} {name}', 'appears twice')
-
-
-def _mimics(robot: urdf_parser_py.urdf.URDF, file: pathlib.Path) -> Iterator[Mimic]:
-    """Joints that are coupled to others."""
-    moving = {joint.name for joint in robot.joints if joint.type in MOVING_TYPES}
-    for joint in robot.joints:
-        if joint.mimic is None:
-            continue
-        key, other = f'joint {joint.name}', joint.mimic.joint
-        if joint.name not in moving or other not in moving - {joint.name}:
-            raise DescriptionError(file, key, f'<mimic> of {other!r}: two moving joints are needed')
-        ratio, offset = joint.mimic.multiplier, joint.mimic.offset
-        ratio, offset = 1.0 if ratio is None else float(ratio), float(offset or 0.0)
-        if not (np.isfinite(ratio) and np.isfinite(offset) and ratio):
-            reason = (
-                f'<mimic> multiplier {ratio} or offset {offset} is not finite, or couples nothing'
-            )
-            raise DescriptionError(file, key, reason)
-        yield Mimic(joint.name, other, ratio, offset)
+def _mimics(joint: UrdfElement, moving: set[str]) -> Iterator[Mimic]:
+    """How a joint is coupled to another, if it is."""
+    mimic = joint.part('mimic')
+    if mimic.element is None:
+        return
+    other = mimic.text('joint')
+    if joint.name not in moving or other not in moving - {joint.name}:
+        raise joint.error(f'<mimic> of {other!r}: two moving joints are needed')
+    ratio, offset = mimic.number('multiplier', '1'), mimic.number('offset', '0')
+    if not (np.isfinite(ratio) and np.isfinite(offset) and ratio):
+        raise joint.error(
+            f'<mimic> multiplier {ratio} or offset {offset} is not finite, or couples nothing'
+        )
+    yield Mimic(joint.name, other, ratio, offset)
 
 
 def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:
@@ -274,57 +254,61 @@ def _ring(above: dict[str, Joint]) -> list[Joint]:
     return [above[name] for name in passed[passed.index(link) :]]
 
 
-def _joint(
-    joint: urdf_parser_py.urdf.Joint, links: dict[str, Inertia], file: pathlib.Path
-) -> Joint:
-    key = f'joint {joint.name}'
-    if joint.type not in (*MOVING_TYPES, 'fixed'):
+def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
+    name, kind = element.name, element.text('type')
+    if kind not in (*MOVING_TYPES, 'fixed'):
         allowed = ', '.join((*MOVING_TYPES, 'fixed'))
-        raise DescriptionError(file, key, f'type {joint.type!r} is not one of {allowed}')
-    for link in (joint.parent, joint.child):
+        raise element.error(f'type {kind!r} is not one of {allowed}')
+    for tag in ('parent', 'child'):
+        if element.part(tag).element is None:
+            raise element.error(f'has no <{tag}>')
+    parent, child = (element.part(tag).text('link') for tag in ('parent', 'child'))
+    for link in (parent, child):
         if link not in links:
-            raise DescriptionError(file, key, f'link {link!r} does not exist')
-    axis = np.array(joint.axis if joint.axis is not None else (1.0, 0.0, 0.0), dtype=float)
+            raise element.error(f'link {link!r} does not exist')
+    axis = element.part('axis').vector('xyz', '1 0 0')
     length = float(np.linalg.norm(axis))
-    if joint.type != 'fixed' and not 1e-9 < length < np.inf:
-        raise DescriptionError(file, key, f'axis {axis.tolist()} has no direction')
-    position, rotation = _placement(joint.origin)
+    if kind != 'fixed' and not 1e-9 < length < np.inf:
+        raise element.error(f'axis {axis.tolist()} has no direction')
+    position, rotation = _placement(element)
     if not (np.isfinite(position).all() and np.isfinite(rotation).all()):
-        raise DescriptionError(file, key, 'origin is not finite')
-    _check_distance(position, file, key, 'origin')
-    limit = joint.limit
-    ranged = limit is not None and joint.type in ('revolute', 'prismatic')
-    lower, upper = (limit.lower or 0.0, limit.upper or 0.0) if ranged else (-np.inf, np.inf)
-    velocity = float(limit.velocity) if limit is not None else np.inf
-    effort = float(limit.effort) if limit is not None else np.inf
-    lower, upper, velocity, effort = (_unlimited(v) for v in (lower, upper, velocity, effort))
-    if not lower <= upper:
-        raise DescriptionError(file, key, f'limit lower {lower} is not below upper {upper}')
-    if not (velocity >= 0.0 and effort >= 0.0):
-        raise DescriptionError(
-            file, key, f'limit velocity {velocity} or effort {effort} is negative or no number'
-        )
-    dynamics = joint.dynamics
-    damping, friction = (
-        float((getattr(dynamics, loss, None) if dynamics is not None else None) or 0.0)
-        for loss in ('damping', 'friction')
-    )
-    if not (0.0 <= damping < np.inf and 0.0 <= friction < np.inf):
-        raise DescriptionError(
-            file,
-            key,
-            f'<dynamics> damping {damping} or friction {friction} is negative or no number',
-        )
+        raise element.error('origin is not finite')
+    _check_distance(position, element, 'origin')
     return Joint(
-        joint.name, joint.type, joint.parent, joint.child, position, rotation,
-        axis / length if length else axis, lower, upper, velocity, effort, damping, friction,
+        name, kind, parent, child, position, rotation, axis / length if length else axis,
+        *_limits(element, kind in ('revolute', 'prismatic')), *_losses(element),
     )  # fmt: skip
 
 
-def _check_distance(position: Array, file: pathlib.Path, key: str, what: str) -> None:
+def _limits(joint: UrdfElement, ranged: bool) -> tuple[float, float, float, float]:
+    """Lowest and highest position, largest velocity and effort of a joint."""
+    limit = joint.part('limit')
+    if limit.element is None:
+        return -math.inf, math.inf, math.inf, math.inf
+    bounds = (limit.number('lower', '0'), limit.number('upper', '0'))
+    lower, upper = map(_unlimited, bounds if ranged else (-math.inf, math.inf))
+    velocity, effort = (_unlimited(limit.number(key)) for key in ('velocity', 'effort'))
+    if not lower <= upper:
+        raise joint.error(f'limit lower {lower} is not below upper {upper}')
+    if not (velocity >= 0.0 and effort >= 0.0):
+        raise joint.error(f'limit velocity {velocity} or effort {effort} is negative or no number')
+    return lower, upper, velocity, effort
+
+
+def _losses(joint: UrdfElement) -> tuple[float, float]:
+    """Damping and dry friction of a joint."""
+    damping, friction = (joint.part('dynamics').number(k, '0') for k in ('damping', 'friction'))
+    if not (0.0 <= damping < np.inf and 0.0 <= friction < np.inf):
+        raise joint.error(
+            f'<dynamics> damping {damping} or friction {friction} is negative or no number'
+        )
+    return damping, friction
+
+
+def _check_distance(position: Array, element: UrdfElement, what: str) -> None:
     away = float(np.abs(position).max())
     if away > FARTHEST:
-        raise DescriptionError(file, key, f'{what} is {away:.6g} m away; at most {FARTHEST:g} m')
+        raise element.error(f'{what} is {away:.6g} m away; at most {FARTHEST:g} m')
 
 
 def _unlimited(bound: float) -> float:
@@ -332,31 +316,35 @@ def _unlimited(bound: float) -> float:
     return math.copysign(math.inf, bound) if abs(bound) >= UNLIMITED else bound
 
 
-def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
-    if link.inertial is None:
+def _inertia(link: UrdfElement) -> Inertia:
+    inertial = link.part('inertial')
+    if inertial.element is None:
         return Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
-    key = f'link {link.name}'
-    if link.inertial.inertia is None:
-        raise DescriptionError(file, key, 'its <inertial> has no <inertia>')
-    position, rotation = _placement(link.inertial.origin)
+    for tag in ('mass', 'inertia'):
+        if inertial.part(tag).element is None:
+            raise link.error(f'its <inertial> has no <{tag}>')
+    mass, moments = inertial.part('mass').number('value'), inertial.part('inertia')
+    tensor = np.array(
+        [[moments.number(f'i{"".join(sorted(i + j))}') for j in 'xyz'] for i in 'xyz']
+    )
+    position, rotation = _placement(inertial)
     with np.errstate(invalid='ignore'):
-        tensor = rotation @ np.array(link.inertial.inertia.to_matrix(), dtype=float) @ rotation.T
-    mass = float(link.inertial.mass)
+        tensor = rotation @ tensor @ rotation.T
     if not (np.isfinite(mass) and np.isfinite(tensor).all() and np.isfinite(position).all()):
-        raise DescriptionError(file, key, 'inertial is not finite')
-    _check_distance(position, file, key, 'centre of mass')
+        raise link.error('inertial is not finite')
+    _check_distance(position, link, 'centre of mass')
     if mass < 0.0:
-        raise DescriptionError(file, key, f'mass {mass} kg is negative')
+        raise link.error(f'mass {mass} kg is negative')
     principal = np.linalg.eigvalsh(tensor)
     if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT):
-        raise DescriptionError(file, key, f'inertia has the principal moment {principal[0]} kg m^2')
+        raise link.error(f'inertia has the principal moment {principal[0]} kg m^2')
     return Inertia(mass, position, tensor)
 
 
-def _placement(origin: urdf_parser_py.urdf.Pose | None) -> tuple[Array, Array]:
+def _placement(element: UrdfElement) -> tuple[Array, Array]:
     """Position and rotation of a URDF ``<origin>``: fixed-axis roll, pitch, yaw."""
-    xyz = np.array((origin.xyz if origin is not None else None) or (0, 0, 0), dtype=float)
-    roll, pitch, yaw = (origin.rpy if origin is not None else None) or (0.0, 0.0, 0.0)
+    origin = element.part('origin')
+    xyz, (roll, pitch, yaw) = origin.vector('xyz'), origin.vector('rpy')
     with np.errstate(invalid='ignore'):  # callers refuse non-finite values
         (sr, cr), (sp, cp), (sy, cy) = ((np.sin(a), np.cos(a)) for a in (roll, pitch, yaw))
     rotation = np.array([
@@ -365,7 +353,3 @@ def _placement(origin: urdf_parser_py.urdf.Pose | None) -> tuple[Array, Array]:
         [-sp, cp * sr, cp * cr],
     ])  # fmt: skip
     return xyz, rotation
-
-
-def _one_line(error: Exception) -> str:
-    return ' '.join(f'{type(error).__name__}: {error}'.split())

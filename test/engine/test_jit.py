@@ -64,7 +64,7 @@ from masticator_dynamics import Mechanism
 mechanism = Mechanism.load('masticator')
 assert abs(mechanism.feedforward([0.0, 0.0, 0.0, 0.05]).actuated).max() > 1e-3
 assert mechanism.kernels.available, mechanism.kernels.reason
-slow = {'numba', 'scipy', 'pydantic', 'yaml', 'xacro', 'urdf_parser_py', 'difflib'}
+slow = {'numba', 'scipy', 'pydantic', 'yaml', 'xacro', 'difflib'}
 print(*sorted({name.split('.')[0] for name in sys.modules} & slow))
 print(*('llvmlite.binding',) * ('llvmlite.binding' in sys.modules))
 """
