@@ -80,9 +80,9 @@ class LoopKinematics:
 
     def gap(self, q: Array, tie: Loop | JointCoupling) -> float:
         """Largest gap of a loop or coupling, m or rad."""
-        coupled = isinstance(tie, JointCoupling)
-        gaps = self._coupling(q, tie) if coupled else self._loop(self.tree.poses(q), tie)
-        return float(np.abs(gaps.values).max())
+        if isinstance(tie, JointCoupling):
+            return float(np.abs(self._coupling(q, tie).values).max())
+        return float(np.abs(self._loop(self.tree.poses(q), tie).values).max())
 
     def gap_text(self, q: Array, tie: Loop | JointCoupling) -> str:
         """Largest gap of a loop or coupling, with its unit."""

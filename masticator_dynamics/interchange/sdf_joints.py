@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Protocol, TypeVar
 from xml.etree import ElementTree
 
 import numpy as np
@@ -159,7 +160,18 @@ class SdfJoints:
 _DEFAULTS = {'multiplier': '1', 'offset': '0', 'reference': '0'}
 
 
-def spanning(edges: list[Edge]) -> list[Edge]:
+class _Connects(Protocol):
+    @property
+    def parent(self) -> str: ...
+
+    @property
+    def child(self) -> str: ...
+
+
+_Connecting = TypeVar('_Connecting', bound=_Connects)
+
+
+def spanning(edges: list[_Connecting]) -> list[_Connecting]:
     """Edges that connect new links, in the order given (Kruskal)."""
     joined = DisjointSet(end for edge in edges for end in (edge.parent, edge.child))
     return [edge for edge in edges if joined.merge(edge.parent, edge.child)]
