@@ -92,46 +92,46 @@ class _TwoEnded:
 
     def left_out(self) -> Iterator[str]:
         """What a loop does not have here: limits, losses."""
-        tags = [part.tag for part in self.element if part.tag not in self._known()]
+        tags = [part.tag for part in self.element if part.tag not in self._read()]
         if tags:
             listed = ' and '.join(f'<{tag}>' for tag in dict.fromkeys(tags))
             yield f'{self.place} closes a loop, without its {listed}'
 
-    def _known(self) -> set[str]:
+    def _read(self) -> set[str]:
         tags = {str(end.tag) for end in self.ends}
         return {*tags, *(f'{tag}_{part}' for tag in tags for part in ('origin', 'axis')), 'axis'}
 
     def _check_parts(self) -> None:
         """Refuse elements and attributes that would place or turn the ends and are not read."""
-        known = self._known()
+        read = self._read()
         for end in self.ends:
             for inner in end:
                 if inner.tag != 'origin' or end.tag not in _OF_URDF_PLUS:
-                    self._refuse_place(inner, known)
+                    self._refuse_place(inner, read)
         for part in self.element:
             if part.tag == 'mimic':
                 reason = f'joint {self.element.get("name")} closes a loop'
                 self.unread.refuse('mimic', part.get('joint') or '', reason, _MIMICS)
-            elif part.tag not in (*known, *_LEFT_OUT):
-                self._refuse_place(part, known)
-                if near := meant(str(part.tag), (*known, *_LEFT_OUT)):
+            elif part.tag not in (*read, *_LEFT_OUT):
+                self._refuse_place(part, read)
+                if near := meant(str(part.tag), (*read, *_LEFT_OUT)):
                     reason = f'unknown element <{part.tag}>{near}'
                     raise DescriptionError(self.file, self.place, reason)
             attributes = {'xyz'} if str(part.tag).endswith('axis') else {'xyz', 'rpy', 'link'}
-            for name in part.attrib.keys() - attributes if part.tag in known else ():
+            for name in part.attrib.keys() - attributes if part.tag in read else ():
                 reason = f'{name} of <{part.tag}> is not one of {", ".join(sorted(attributes))}'
                 raise DescriptionError(self.file, self.place, reason)
 
-    def _refuse_place(self, part: ElementTree.Element, known: Collection[str]) -> None:
+    def _refuse_place(self, part: ElementTree.Element, read: Collection[str]) -> None:
         if part.tag in ('origin', 'pose') or str(part.tag).endswith(('_origin', '_axis')):
-            places = sorted(tag for tag in known if '_' in tag)
+            places = sorted(tag for tag in read if '_' in tag)
             reason = f'<{part.tag}> is not read: say {" and ".join(places)}'
             raise DescriptionError(self.file, self.place, reason)
 
     def _origin(self, end: ElementTree.Element) -> ElementTree.Element:
         """Where an end says its origin; Isaac's ends say it themselves."""
-        told = self.element.find(f'{end.tag}_origin'), end.find('origin')
-        return next((origin for origin in told if origin is not None), end)
+        origins = self.element.find(f'{end.tag}_origin'), end.find('origin')
+        return next((origin for origin in origins if origin is not None), end)
 
     def _placement(self, origin: ElementTree.Element) -> tuple[Array, Array]:
         position, angles = (
@@ -217,8 +217,8 @@ def read_couplings(root: ElementTree.Element, model: RobotModel, unread: Unread)
         if len(links) != 2:
             raise DescriptionError(model.file, place, 'does not name a predecessor and a successor')
         leading, led = _chains(model, links, place)
-        told = element.find('ratio')
-        text = '' if told is None else told.get('value', '')
+        value = element.find('ratio')
+        text = '' if value is None else value.get('value', '')
         (ratio,) = numbers_in(text, 1, model.file, f'{place} ratio')
         if not ratio:
             raise DescriptionError(model.file, place, 'its ratio is 0')

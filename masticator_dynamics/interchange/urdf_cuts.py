@@ -98,18 +98,9 @@ def cut_into_tree(root: ElementTree.Element, wanted: Collection[str], unread: Un
     edges = [_edge(joint) for joint in root.findall('joint')]
     parents = collections.Counter(edge.child for edge in edges)
     heads = [link for link in links if not parents[link]]
-    joined = DisjointSet(links)
-    if len({edge.name for edge in edges}) < len(edges) or not all(
-        end in joined for edge in edges for end in (edge.parent, edge.child)
-    ):
-        return cuts  # the parser says what is wrong
-    for edge in edges:
-        if edge.parent == edge.child:
-            reason = f'it ties {edge.parent!r} to itself'
-            raise DescriptionError(unread.file, f'joint {edge.name}', reason)
-        joined.merge(edge.parent, edge.child)
-    if joined.n_subsets != 1 or (len(heads) == 1 and max(parents.values(), default=0) < 2):
-        return cuts
+    is_tree = len(heads) == 1 and max(parents.values(), default=0) < 2
+    if is_tree or not _is_connected(links, edges, unread.file):
+        return cuts  # the parser says what is wrong, if anything
     base = (heads or links)[0]
     if not heads:
         cuts.warnings.append(f'every link hangs on another: {base}, the first, becomes the base')
@@ -122,12 +113,27 @@ def cut_into_tree(root: ElementTree.Element, wanted: Collection[str], unread: Un
         kind = order.index(edge.type) if edge.type in order else 0
         return not tied, kind, not edge.acts(), parents[edge.child] > 1
 
-    kept = spanning(sorted(edges, key=cut_last))
+    tree = spanning(sorted(edges, key=cut_last))
     for edge in edges:
-        if edge not in kept:
+        if edge not in tree:
             _cut(root, edge, cuts, unread)
-    _turn_outwards(root, kept, base, cuts, unread.file)
+    _turn_outwards(root, tree, base, cuts, unread.file)
     return cuts
+
+
+def _is_connected(links: list[str], edges: list[_Edge], file: pathlib.Path) -> bool:
+    """Whether joints of different names connect all links, none of them to itself."""
+    joined = DisjointSet(links)
+    if len({edge.name for edge in edges}) < len(edges) or not all(
+        end in joined for edge in edges for end in (edge.parent, edge.child)
+    ):
+        return False
+    for edge in edges:
+        if edge.parent == edge.child:
+            reason = f'it ties {edge.parent!r} to itself'
+            raise DescriptionError(file, f'joint {edge.name}', reason)
+        joined.merge(edge.parent, edge.child)
+    return bool(joined.n_subsets == 1)
 
 
 def _edge(joint: ElementTree.Element) -> _Edge:
@@ -143,6 +149,11 @@ def _cut(root: ElementTree.Element, edge: _Edge, cuts: Cuts, unread: Unread) -> 
     if mimic is not None:
         reason = f'joint {edge.name}, which closes a loop, is to follow {mimic.get("joint")}'
         unread.refuse('mimic', edge.name, reason, _MIMICS)
+    if edge.type not in _CLOSURES:  # what floats closes nothing
+        if edge.type != 'floating':
+            reason = f'its type is {edge.type!r}, and it closes a loop'
+            unread.refuse('joint', edge.name, reason, f'Read are {", ".join(_CLOSURES)}')
+        return
     position, rotation = edge.place(unread.file)
     axes = np.eye(3) if edge.type == 'fixed' else rotation_to(edge.axis(unread.file))
     ends = Frame(edge.parent, position, rotation @ axes), Frame(edge.child, np.zeros(3), axes)

@@ -97,12 +97,12 @@ def read_urdf(
     text, _ = urdf.expansion(file, dict(arguments or {}))
     root = root_element(text, file, 'URDF')
     _refuse_unread(root, unread)
+    loops, left_out = take_loops(root, unread)
+    cuts = cut_into_tree(root, {*wanted, *named_by_motors(root)}, unread)
     floating = [joint for joint in root.findall('joint') if joint.get('type') == 'floating']
     for joint in floating:
         joint.set('type', 'fixed')
     held = list(_mimics_of_fixed_joints(root, unread))
-    loops, left_out = take_loops(root, unread)
-    cuts = cut_into_tree(root, {*wanted, *named_by_motors(root)}, unread)
     tree = urdf.parse(ElementTree.tostring(root, encoding='unicode'), file)
     model = RobotModel(
         file, str(root.get('name') or file.stem), tree.root, dict(tree.links), list(tree.joints),
@@ -249,9 +249,9 @@ def _read_reference(gazebo: ElementTree.Element, model: RobotModel) -> None:
     for tag in {part.tag for part in gazebo if isinstance(part.tag, str)} - {*_OF_GAZEBO}:
         if near := meant(tag, _OF_GAZEBO, 0.85):
             raise DescriptionError(model.file, place, f'unknown element <{tag}>{near}')
-    known = {*model.links, *(joint.name for joint in model.joints)}
-    if name and name not in known:
-        note = f'{place}: there is no such link or joint{meant(name, known)}'
+    names = {*model.links, *(joint.name for joint in model.joints)}
+    if name and name not in names:
+        note = f'{place}: there is no such link or joint{meant(name, names)}'
         read = any(part.tag in _OF_GAZEBO for part in gazebo)
         (model.warn if read else model.notes.append)(note)
     on, off = gazebo.findtext('gravity') or 'true', gazebo.findtext('turnGravityOff')

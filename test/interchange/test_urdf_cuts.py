@@ -103,6 +103,12 @@ def test_a_follower_that_closes_a_loop(write: Write) -> None:
     ('joint', 'message'),
     [
         (PIN.replace('"effector"', '"rod_2"'), "joint pin: it ties 'rod_2' to itself"),
+        (
+            PIN.replace('"effector"', '"crank_1"').replace('revolute', 'planar') + PIN.replace(
+                '"pin"', '"nail"').replace('"effector"', '"crank_1"').replace('revolute', 'planar'),
+            "joint (pin|nail): its type is 'planar', and it closes a loop: not understood",
+        ),
+        (PIN.replace('"effector"', '"rod_1"').replace('revolute', 'floating'), None),
         (PIN.replace('"effector"', '"efector"'), "joint pin: link 'efector' does not exist"),
         (PIN.replace('name="pin"', 'name="elbow_1"'), 'joint elbow_1: appears twice'),
         (PIN.replace(RIGHT, '0 x 0'), 'joint pin origin: .* is not 3 finite numbers'),
