@@ -147,15 +147,19 @@ def test_joints_of_no_loop_stay_where_they_are(run, tmp_path: pathlib.Path) -> N
 
 
 def test_loops_that_are_closed_stay_where_they_are(run, tmp_path: pathlib.Path) -> None:
-    """Two four-bars on one ground: the open one moves, and the closed one does not."""
+    """Two four-bars on one ground: the open one, which is stretched, moves; the closed one not."""
     parts, loops = [], []
-    for mark, gap in (('a', 0.0), ('b', 0.05)):
+    shapes = (
+        ('a', (0.1, 0.1, 0.0), (0.3, 0.1, 0.0), (0.0, 0.2, 0.0)),
+        ('b', (0.1, 0.0, 0.0), (0.4, 0.0, 0.0), (0.3, 0.0, 0.0)),
+    )
+    for mark, elbow, tip, seat in shapes:
         parts += [
             Part(f'crank_{mark}', 'ground', mass=1.0),
-            Part(f'rod_{mark}', f'crank_{mark}', (0.1, 0.1, 0.0), mass=1.0),
-            frame(f'tip_{mark}', f'rod_{mark}', (0.3 + gap, 0.1, 0.0)),
+            Part(f'rod_{mark}', f'crank_{mark}', elbow, mass=1.0),
+            frame(f'tip_{mark}', f'rod_{mark}', tip),
             Part(f'rocker_{mark}', 'ground', (0.4, 0.0, 0.0), mass=1.0),
-            frame(f'seat_{mark}', f'rocker_{mark}', (0.0, 0.2, 0.0)),
+            frame(f'seat_{mark}', f'rocker_{mark}', seat),
         ]
         loops.append({'name': f'loop_{mark}', 'frames': [f'tip_{mark}', f'seat_{mark}']})
     driven = ['crank_a_joint', 'crank_b_joint']

@@ -53,10 +53,11 @@ def test_what_carries_a_loop_stays(write: Write, turned: float) -> None:
     assert bool(turned) == any(abs(home.get(f'elbow_{leg}', 0.0)) > 1e-3 for leg in (1, 2))
 
 
-def test_loops_that_are_closed_stay(write: Write) -> None:
+@pytest.mark.parametrize('turned', [0.3, 2.0, 3.0])
+def test_loops_that_are_closed_stay(write: Write, turned: float) -> None:
     """Beside an open loop; the two share the ground, and no joint."""
     closed = renamed(five_bars.urdf(LOOP), 'other_')
-    text = five_bars.urdf(LOOP, 0.3).replace('</robot>', f'{closed}</robot>')
+    text = five_bars.urdf(LOOP, turned).replace('</robot>', f'{closed}</robot>')
     home = import_description(write('a.urdf', text)).home
     moved = {name for name, value in home.items() if abs(value) > 1e-9}
     assert moved == {f'{kind}_{leg}' for kind in ('motor', 'elbow') for leg in (1, 2)}
