@@ -133,13 +133,13 @@ class TorqueWatch:
         if tangent.shape[0] == tangent.shape[1]:
             return
         moving = np.linalg.qr(tangent)[0]
-        kept = np.exp(-period / _FORGET)
+        memory = np.exp(-period / _FORGET)
         press = effort - moving @ (moving.T @ effort)
         self._slow += -np.expm1(-period / _SLOW) * (press - self._slow)
-        self._squares = kept * self._squares + self._slow**2
-        self._shares = kept * self._shares + 1.0 - (moving * moving).sum(axis=1)
-        self._load = kept * self._load + float(effort @ effort)
-        self._weight = kept * self._weight + 1.0
+        self._squares = memory * self._squares + self._slow**2
+        self._shares = memory * self._shares + 1.0 - (moving * moving).sum(axis=1)
+        self._load = memory * self._load + float(effort @ effort)
+        self._weight = memory * self._weight + 1.0
 
     def errors(self) -> TorqueErrors:
         """What is known now."""

@@ -86,17 +86,20 @@ def empty():
     def observe(efforts):
         observer = BiteObserver(setting.model, 'molar_left', settings, motors)
         samples = zip(time[::2], record.measured[::2], efforts[::2], strict=True)
-        return [found for found in map(lambda sample: observer.step(*sample), samples) if found]
+        estimates = (observer.step(*sample) for sample in samples)
+        return [estimate for estimate in estimates if estimate]
 
     return settings, told, observe
 
 
 def test_a_sound_robot_that_chews_nothing_feels_nothing(empty) -> None:
     settings, told, observe = empty
-    found = observe(told)
-    assert found[-1].torque_errors.measured
-    assert np.abs(found[-1].torque_errors.zero).max() < 1e-3
-    assert not any(e.contact or e.guarded(settings).any() or e.model_fault(settings) for e in found)
+    estimates = observe(told)
+    assert estimates[-1].torque_errors.measured
+    assert np.abs(estimates[-1].torque_errors.zero).max() < 1e-3
+    for each in estimates:
+        assert not each.contact and not each.guarded(settings).any()
+        assert not each.model_fault(settings)
 
 
 @pytest.mark.parametrize('fault', FAULTS)
