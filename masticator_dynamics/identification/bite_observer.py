@@ -22,6 +22,7 @@ from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.torque_watch import TorqueErrors, TorqueWatch
 from masticator_dynamics.mechanism import Mechanism
 
 _LONGEST = 0.05  # s between samples, after which the observer begins anew
@@ -33,6 +34,7 @@ _ALONE, _BEFORE, _END = 1.3, 0.6, 0.5  # of that: one sample, the one before, wh
 _LAW = Regularisation()  # velocities from counts are noisy
 _NEAR = 3.0  # samples, within which the sign of a velocity is not sure
 _VAGUE = 1e3  # times friction: noise beside which it tells nothing; at rest it is rounding alone
+_LEAST_ERROR = 10.0  # steps of torque that are no error
 _TELLING = 1e-3  # of the largest generalised friction: what tells nothing about it
 
 
@@ -50,6 +52,9 @@ class ObserverSettings:
         Hz, of the two poles of the filter.
     friction_error, inertia_error : float
         Standard deviations of friction and of inertial forces, as shares.
+    torque_error : float
+        N m or N, of a motor's torque at standstill, or of torques that press against one another:
+        more is told. What friction at rest and counts of position loops may be.
     least_force : float
         N, of what counts as contact.
     sure : float
@@ -63,6 +68,7 @@ class ObserverSettings:
     cutoff: float = 80.0
     friction_error: float = 0.1
     inertia_error: float = 0.02
+    torque_error: float = 0.01
     least_force: float = 0.5
     sure: float = 6.0
 
@@ -73,7 +79,13 @@ def measured_by(drives: Drives) -> tuple[ObserverSettings, Scaling]:
     averaged = all(drive.measured_torque == 'mean' for drive in drives.drives.values())
     counts = [2.0 * np.pi / (motor.counts_per_turn * motor.gear_ratio) for motor in motors]
     steps = [1e-3 * motor.rated_torque * motor.gear_ratio for motor in motors]
-    settings = ObserverSettings(count=max(counts), torque_step=max(steps), averaged=averaged)
+    gains = [drive.gains.position if drive.gains else 0.0 for drive in drives.drives.values()]
+    rows = zip(motors, gains, counts, strict=True)
+    held = [m.friction.coulomb * m.gear_ratio + gain * count for m, gain, count in rows]
+    settings = ObserverSettings(
+        count=max(counts), torque_step=max(steps), averaged=averaged,
+        torque_error=max(*held, _LEAST_ERROR * max(steps)),
+    )  # fmt: skip
     return settings, Scaling(motors)
 
 
@@ -88,7 +100,7 @@ class BiteEstimate:
     force : array, shape (3,)
         N, base axes.
     covariance : array, shape (3, 3)
-        N^2; for the stated errors of friction and inertia.
+        N^2; for the stated errors of friction and inertia, and zeros of the motors' torques.
     contact : bool
         Whether it is more than the model's own error, as stated or, if that is more, as shown by
         what no force at the point can cause.
@@ -101,6 +113,9 @@ class BiteEstimate:
         Root mean square of what no force at the point can cause, over what is expected.
     encoder_gap : float
         By how much redundant encoders disagree, rad or m.
+    torque_errors : TorqueErrors
+        Of the motors ``joints``.
+    joints : tuple of str
     """
 
     time: float
@@ -111,6 +126,8 @@ class BiteEstimate:
     friction_sd: float
     unexplained: float
     encoder_gap: float
+    torque_errors: TorqueErrors
+    joints: tuple[str, ...]
 
     @property
     def bound(self) -> FloatArray:
@@ -130,7 +147,7 @@ class BiteEstimate:
             )
         if self.encoder_gap > 20.0 * settings.count:
             return f'encoders disagree by {self.encoder_gap:.2g}: zeros, play or a slipping encoder'
-        return ''
+        return self.torque_errors.fault(self.joints, settings.torque_error)
 
     def guarded(self, settings: ObserverSettings) -> FloatArray:
         """The part (3,) of the force that the model's error cannot be, N: what may be fed forward.
@@ -189,10 +206,25 @@ class BiteObserver:
         at, axes = self._platform.poses(mechanism.home.q)
         self._offset = axes.T @ (mechanism.frame_chain(point).poses(mechanism.home.q)[0] - at)
         self._motors = motors
+        self._torques = TorqueWatch(mechanism, self.settings.count, self.settings.torque_step)
         self.reset()
 
+    @property
+    def not_seen(self) -> str:
+        """Which errors of the motors' torques nothing shows while food may act."""
+        motors, freedoms = len(self._mechanism.actuated), self._freedoms
+        return (
+            f'of {motors} torques, {motors - freedoms} combinations press against one another and '
+            f'{freedoms - 3} move what no force at the point moves: an error in the 3 others looks '
+            'like food, but for zeros at the first standstill'
+        )
+
     def reset(self) -> None:
-        """Begin anew: forget all samples and what the self-check has learnt."""
+        """Begin anew: forget all samples, zeros, and what the self-check has learnt."""
+        self._torques.forget()
+        self._begin()
+
+    def _begin(self) -> None:
         n = self._freedoms
         self._samples: list[tuple[float, Motion, FloatArray]] = []
         self._stages = np.zeros((2, n))
@@ -238,7 +270,8 @@ class BiteObserver:
         if self._samples and not 0.0 < time - self._samples[-1][0] < _LONGEST:
             if time == self._samples[-1][0]:
                 return None
-            self.reset()
+            self._begin()  # zeros are as they were
+        self._torques.rest(time, position, effort, motion)
         self._samples = [*self._samples[-2:], (time, motion, np.asarray(effort, dtype=float))]
         if len(self._samples) < 3:
             return None
@@ -282,7 +315,8 @@ class BiteObserver:
         # The two poles are behind a force that changes by twice as much as they differ.
         self._late = 2.0 * (self._stages[0] - self._stages[1])
         self._friction += share * (friction - self._friction)
-        return self._told(t1, twist, arm, period, gap)
+        self._torques.press(given[0], tangent, period)
+        return self._told(t1, twist, arm, tangent, period, gap)
 
     def _noise(
         self, mass: FloatArray, tangent: FloatArray, period: float, share: float
@@ -297,7 +331,13 @@ class BiteObserver:
         return np.asarray(by_count * (second @ second) + by_torque * (impulse @ impulse))
 
     def _told(
-        self, time: float, twist: FloatArray, arm: FloatArray, period: float, gap: float
+        self,
+        time: float,
+        twist: FloatArray,
+        arm: FloatArray,
+        tangent: FloatArray,
+        period: float,
+        gap: float,
     ) -> BiteEstimate:
         """The force that explains what is left, and what none does."""
         found, friction = self._stages[1] + self._late, self._friction
@@ -313,9 +353,18 @@ class BiteObserver:
         wrong = (abs(excess) - sd) / max(of.friction_error, _TELLING)
         noise, model = to_force @ (self._expected + [0.0 * late, late]) @ to_force.T
         beyond = of.sure**2 * noise + (_MODEL * max(unexplained, wrong, 1.0)) ** 2 * model
+        torques = self._torques.errors()
+        by_motor = to_force @ tangent.T
+        by_zero, by_press = by_motor * torques.zero, by_motor * torques.pressed
+        if torques.measured:  # what is only assumed is no reason to overlook a bite
+            beyond = beyond + _MODEL**2 * by_zero @ by_zero.T
+        bounded = covariance + by_zero @ by_zero.T + by_press @ by_press.T
         self._contact = self._touches(force, beyond)
         self._wrench = np.concatenate([force, _cross(arm) @ force]) * self._contact
-        return BiteEstimate(time, force, covariance, self._contact, excess, sd, unexplained, gap)
+        return BiteEstimate(
+            time, force, bounded, self._contact, excess, sd, unexplained, gap,
+            torques, self._mechanism.actuated,
+        )  # fmt: skip
 
     def _touches(self, force: FloatArray, beyond: FloatArray) -> bool:
         """Whether a force is contact, by squares of forces (3, 3) that may be none.

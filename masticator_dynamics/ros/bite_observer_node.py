@@ -56,6 +56,13 @@ class BiteObserverSettings(JointStateSettings):
     friction_error: float = parameter(
         0.3, 'Standard deviation of friction, as a share of what is described.', interval=(0.0, 2.0)
     )
+    torque_error: float = parameter(
+        0.0,
+        "Error of a motor's torque, N m or N at the joint, beyond which it is told: at standstill, "
+        'and a third of it where motors press against one another; 0: what friction at rest and a '
+        'count may be, by the drives file. Large for another goal of node dynamics than torque.',
+        interval=(0.0, 1e6),
+    )
     least_force: float = parameter(
         0.5, 'Least force that counts as contact, N.', interval=(0.0, 1e3)
     )
@@ -87,7 +94,10 @@ class BiteObserving(JointStateRuntime):
             mechanism = Mechanism(with_rotors(mechanism.description, drives))
             of, motors = measured_by(drives)
         of = dataclasses.replace(
-            of, friction_error=settings.friction_error, least_force=settings.least_force
+            of,
+            friction_error=settings.friction_error,
+            least_force=settings.least_force,
+            torque_error=settings.torque_error or of.torque_error,
         )
         self._point = settings.point or mechanism.description.platform
         self._observer = BiteObserver(mechanism, self._point, of, motors)
@@ -156,9 +166,25 @@ class BiteObserving(JointStateRuntime):
             'its standard deviation': newest.friction_sd,
             'unexplained over expected': newest.unexplained,
             'disagreement of encoders': newest.encoder_gap,
+            **self._torques(newest),
         }
         level = WARN if fault else OK
         return [Status('bite', level, fault or text, values), *super().collect()]
+
+    def _torques(self, newest: BiteEstimate) -> dict[str, object]:
+        """What is known of the errors of each motor's torque, and what is not."""
+        of, joints = newest.torque_errors, newest.joints
+        kind = 'at the first standstill' if of.measured else 'assumed, no standstill yet'
+        return {
+            **{f'zero of {j} (N m)': x for j, x in zip(joints, of.zero.tolist(), strict=True)},
+            'zeros': kind,
+            'pressing against one another (N m)': of.pressing,
+            **{
+                f'{joint} off if alone (N m)': amount
+                for joint, amount in zip(joints, of.alone.tolist(), strict=True)
+            },
+            'not seen': self._observer.not_seen,
+        }
 
 
 def _fill(message: WrenchStamped, force: FloatArray) -> None:

@@ -138,12 +138,12 @@ class SupervisedRuntime(DynamicsRuntime):
 
     def _joint_states(self) -> Status:
         """Whether anybody says where all joints are: RViz, planners and goals need it."""
-        own = self._settings.publish_joint_states
+        here = self._settings.publish_joint_states
         topic = self._node.resolve_topic_name('joint_states')
         count = self._node.count_publishers(topic)
         before, self._publishing = self._publishing, count
-        values: dict[str, object] = {'publishers': count, 'published here': own}
-        if own or count:
+        values: dict[str, object] = {'publishers': count, 'published here': here}
+        if here or count:
             return Status('joint states', OK, 'published', values)
         if before:
             self._node.get_logger().warning(f'nobody publishes {topic} any more')
