@@ -85,7 +85,7 @@ def run_demo(
         Recorded incisor path to follow (CSV: ``time incisor_x incisor_y incisor_z``, optionally
         ``bolus_force``); without it a built-in motion is chewed.
     mechanism : str
-        Name or path. One whose coordinates are not x, y, alpha, beta swings about home.
+        Name or path. One that has no jaw (link incisor; x, y, alpha, beta) swings about home.
     strokes : int
         Built-in strokes, one second each.
     rate : float
@@ -111,7 +111,8 @@ def run_demo(
     del needed[topics.ACTUATED_TRAJECTORY]  # a check says whether it came
 
     def produce(work: pathlib.Path) -> Summary:
-        nodes, options = dynamics_alone(model, rate), ('--contacts', *model.contacts)
+        nodes = dynamics_alone(model, rate, script.limits)
+        options = '--contacts', *model.contacts
         run = Run(demo.played(work, 'run', 'the dynamics node', nodes, needed, *options), rate)
         summary = demo.judged(work, run, RESULTS, ('run',))
         for name in page:
@@ -324,11 +325,13 @@ def leave_results(
     print(summary.as_text())
     checks = summary.checks
     print(f'{output.resolve()}: {", ".join(names)}', flush=True)
-    failed = [check.name for check in checks if check.passed is False]
-    unknown = [check.name for check in checks if check.passed is None]
+    failed = {check.name: check.detail for check in checks if check.passed is False}
+    unknown = [check.name for check in checks if check.passed is None and not check.cause]
     sentences = []
     if failed:
         sentences.append(f'{len(failed)} of {len(checks)} checks failed: {", ".join(failed)}')
+        if len(failed) == 1:
+            sentences[0] += f': {", ".join(failed.values())}'
         if set(failed) <= TIMING:
             sentences[0] += f' (timing only: {load_in_words()}; is it busy?)'
     if unknown:

@@ -4,16 +4,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import pathlib
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.frames import frame_poses
-from masticator_dynamics.errors import InputError, LimitError, ReachError, SingularityError
+from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_platform
+from masticator_dynamics.errors import (
+    InputError,
+    LimitError,
+    RangeWarning,
+    ReachError,
+    SingularityError,
+)
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.limits.ranges import range_room, refuse_outside
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (
     MotionPath,
@@ -30,7 +41,9 @@ BITE_STEP = 0.005  # s, between bite force messages
 LONGEST = 3600.0  # s, of a recording that is played
 # s, how long one stays valid; above the default, as a real sensor does not share the processor.
 BITE_TIMEOUT = 0.3
-PERIOD = 1.0  # s, of a built-in stroke
+PERIOD = 1.0  # s, of a built-in stroke, and of half a swing
+WIDEST_OPENING = 0.15  # rad, of a built-in stroke
+INCISOR, MOLAR = 'incisor', 'molar_left'  # links of a jaw
 _RETURN_SPEED = np.array([0.05, 0.05, 0.5, 0.5])  # m/s and rad/s, mean speed to and from home
 _SHORTEST_RETURN = 0.2  # s
 _FADE = 0.05  # s, in which a force at the end of the recording fades out
@@ -56,6 +69,8 @@ class Script:
         s.
     bite_forces : (M, 3) array
         What the food does to the mandible, N.
+    limits : bool
+        Whether efforts must be chosen within the description's limits: otherwise some are beyond.
     """
 
     source: str
@@ -67,6 +82,7 @@ class Script:
     bite_frame: str
     bite_times: FloatArray
     bite_forces: FloatArray
+    limits: bool = False
 
     @property
     def duration(self) -> float:
@@ -84,6 +100,11 @@ class Script:
             names=self.coordinates,
         )
 
+    @property
+    def effort_options(self) -> dict[str, Any]:
+        """Keywords of `Mechanism.feedforward` with which a node is asked for efforts."""
+        return {'limits': True, 'nearest': True} if self.limits else {}
+
     def save(self, file: pathlib.Path) -> None:
         """Write to an .npz file."""
         np.savez(file, **dataclasses.asdict(self))
@@ -95,7 +116,8 @@ class Script:
             data = dict(arrays)
         texts = {name: str(data[name]) for name in ('source', 'bite_frame')}
         coordinates = tuple(str(name) for name in data['coordinates'])
-        return cls(**{**data, **texts, 'coordinates': coordinates})
+        limits = bool(data['limits'])
+        return cls(**{**data, **texts, 'coordinates': coordinates, 'limits': limits})
 
 
 def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: int) -> Script:
@@ -116,55 +138,165 @@ def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: in
 
 
 def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on softening food; a swing if it cannot chew."""
-    if mechanism.independent != COORDINATES:
-        return swing_script(mechanism, strokes)
-    path = chewing_stroke(strokes=strokes, period=PERIOD)
-    food = bite_force(strokes=strokes, period=PERIOD)
-    times = _bite_times(path)
-    source = f'{strokes} built-in strokes'
-    return _script(mechanism, source, path, LONGEST_STEP, food.frame, times, food.sample(times))
+    """Chewing strokes of one second each on softening food; swings if there is no jaw.
 
-
-def swing_script(mechanism: Mechanism, swings: int) -> Script:
-    """Swings of all coordinates about home, one second each way, with a push on the platform.
-
-    As wide as ranges and reach allow, at most 0.3 rad or 0.15 of the mechanism's size. The push
-    grows and fades with every swing: downwards, a tenth of the mechanism's weight.
+    As wide as ranges, reach and limits of efforts allow.
 
     Raises
     ------
     LimitError
-        When home leaves no room to swing.
+        When it cannot even move a little; says why.
+    """
+    if has_jaw(mechanism):
+        with contextlib.suppress(LimitError):
+            return _widest(mechanism, lambda share: _chewing(mechanism, strokes, share), 5)
+    room = room_about_home(mechanism)
+    return _widest(mechanism, lambda share: _swings(mechanism, strokes, room, share), 20)
+
+
+def has_jaw(mechanism: Mechanism) -> bool:
+    """Whether a mechanism can chew: it has an incisor, whose motion has the jaw's coordinates."""
+    units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
+    measured = [units[name] for name in COORDINATES if name in mechanism.independent]
+    return measured == ['m', 'm', 'rad', 'rad'] and INCISOR in mechanism.frames
+
+
+def _chewing(mechanism: Mechanism, strokes: int, share: float) -> Script:
+    """Strokes that open by a share of the usual; other coordinates than the jaw's stay at home."""
+    stroke = chewing_stroke(strokes=strokes, period=PERIOD, opening=share * WIDEST_OPENING)
+    columns = [mechanism.independent.index(name) for name in COORDINATES]
+    coefficients = np.zeros((len(stroke.knots) - 1, 6, len(mechanism.independent)))
+    coefficients[:, :, columns] = stroke.coefficients
+    coefficients[:, 0] += mechanism.home.y
+    path = MotionPath(stroke.knots, coefficients, names=mechanism.independent)
+    food = bite_force(strokes=strokes, period=PERIOD, first=share * 100.0, last=share * 60.0)
+    times = _bite_times(path)
+    source = f'{strokes} built-in strokes'
+    if share < 1.0:
+        source += f', {share:.0%} as wide as usual'
+    forces = food.sample(times)
+    return _script(mechanism, source, path, LONGEST_STEP, food_frame(mechanism), times, forces)
+
+
+def food_frame(mechanism: Mechanism) -> str:
+    """Where food pushes on a jaw: at the left molar, or else at the incisor."""
+    return MOLAR if MOLAR in mechanism.frames else INCISOR
+
+
+def room_about_home(mechanism: Mechanism) -> FloatArray:
+    """How far each coordinate alone may go down and up from home (2, n_y), rad or m.
+
+    At most 0.3 rad or 0.15 of the mechanism's size.
+
+    Raises
+    ------
+    LimitError
+        When home leaves no room to move at all.
     """
     joints = {joint.name: joint for joint in mechanism.structure.tree.joints}
-    units = [joints[name].unit for name in mechanism.independent]
-    widest = np.where(np.array(units) == 'm', 0.15 * mechanism.structure.extent(), 0.3)
-    path = _widest_swing(mechanism, widest, swings)
-    times = _bite_times(path)
-    weight = 9.81 * sum(link.mass for link in mechanism.description.tree.links.values())
-    forces = np.zeros((len(times), 3))
-    forces[:, 2] = -0.1 * weight * np.sin(np.pi * times / path.end * swings) ** 2
+    slides = [joints[name].unit == 'm' for name in mechanism.independent]
+    widest = np.where(slides, 0.15 * mechanism.structure.extent(), 0.3)
+    shares = np.array([0.0, *0.7 ** np.arange(19, -1, -1)])  # from home outwards
+    ways = np.stack([-np.diag(widest), np.diag(widest)])
+    poses = mechanism.home.y + shares[:, None] * ways[:, :, None]  # (2, n_y, shares, n_y)
+    attempts = mechanism.attempt(poses.reshape(-1, len(widest)))
+    inside = attempts.closed.copy()
+    inside[inside] = ~range_room(mechanism, attempts.motions).outside
+    farther = np.logical_and.accumulate(inside.reshape(poses.shape[:3]), axis=2)
+    room = widest * np.max(farther * shares, axis=2)
+    if not room.any():
+        violations = mechanism.range_violations(mechanism.home)
+        reason = f'at home, {violations[0]}' if violations else 'home is at the end of all ranges'
+        raise LimitError(f'{mechanism.name} has no room to move about home: {reason}')
+    return np.asarray(room)
+
+
+def _swings(mechanism: Mechanism, swings: int, room: FloatArray, share: float) -> Script:
+    """Swings about home by a share of the room, one second each way, with a push on the platform.
+
+    Neighbouring coordinates swing in opposite directions: in phase, some machines only turn. The
+    push grows and fades with every swing: downwards, a tenth of the moving links' weight.
+    """
+    down, up = room
+    odd = np.arange(len(up)) % 2 == 1
+    first, second = np.where(odd, -down, up), np.where(odd, up, -down)
+    home, still = mechanism.home.y, np.zeros((2 * swings + 2, len(up)))
+    positions = home + share * np.array([still[0], *(first, second) * swings, still[0]])
+    # At rest at every turn, a coordinate does not overshoot the end of its range.
+    times = PERIOD * np.arange(len(positions))
+    path = MotionPath.through(times, positions, still, still, names=mechanism.independent)
+    bite_times = _bite_times(path)
+    weight = np.linalg.norm(mechanism.description.gravity) * sum(
+        body.mass for body in mechanism.structure.tree.inertias
+    )
+    forces = np.zeros((len(bite_times), 3))
+    forces[:, 2] = -0.1 * share * weight * np.sin(np.pi * bite_times / path.end * swings) ** 2
     source, frame = f'{swings} swings about home', mechanism.description.platform
-    return _script(mechanism, source, path, LONGEST_STEP, frame, times, forces)
+    return _script(mechanism, source, path, LONGEST_STEP, frame, bite_times, forces)
 
 
-def _widest_swing(mechanism: Mechanism, widest: FloatArray, swings: int) -> MotionPath:
-    home, rest = mechanism.home.y, np.zeros(len(mechanism.independent))
-    # Neighbouring coordinates swing in opposite directions: in phase, some machines only turn.
-    away = widest * np.where(np.arange(len(home)) % 2, -1.0, 1.0)
-    for share in 0.7 ** np.arange(20):
-        steps = np.array([0.0, *(1.0, -1.0) * swings, 0.0])
-        path = MotionPath.through(
-            PERIOD * np.arange(len(steps)), home + share * np.outer(steps, away),
-            start=(rest, rest), end=(rest, rest), names=mechanism.independent,
-        )  # fmt: skip
+def _widest(mechanism: Mechanism, script_at: Callable[[float], Script], attempts: int) -> Script:
+    """The widest of a few scripts, by their share of the usual, that stays within all limits.
+
+    Raises
+    ------
+    LimitError
+        When none does; says why the narrowest does not.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', RangeWarning)  # what leaves a range is not played
+        for share in 0.7 ** np.arange(attempts):
+            try:
+                return within_limits(mechanism, script_at(float(share)))
+            except (LimitError, ReachError, SingularityError) as error:
+                reason = error
+    raise LimitError(f'{mechanism.name} has nowhere to move within its limits: {reason}')
+
+
+def within_limits(mechanism: Mechanism, script: Script) -> Script:
+    """A script that a mechanism can play; efforts are chosen within limits if others are not.
+
+    Raises
+    ------
+    LimitError
+        Naming what leaves its range, or that no efforts keep the limits, and when.
+    """
+    times = np.arange(0.0, script.duration, SHORTEST_STEP)
+    rows = script.path.sample(times)
+    columns = [np.interp(times, script.bite_times, force) for force in script.bite_forces.T]
+    q = mechanism.feedforward_batch(*rows).q
+    wrench = wrenches_of_forces(mechanism, q, script.bite_frame, np.column_stack(columns))
+    effort = mechanism.feedforward_batch(*rows, wrench)
+    refuse_outside(mechanism, times, effort, None)
+    try:
+        refuse_outside(mechanism, times, effort, 1.0)
+    except LimitError:
         try:
-            _check_ranges(mechanism, path)
-        except (LimitError, ReachError, SingularityError):
-            continue
-        return path
-    raise LimitError(f'{mechanism.name} cannot swing about home within its ranges')
+            mechanism.feedforward_batch(*rows, wrench, limits=True)
+        except LimitError as error:
+            instant = times[error.row or 0]
+            raise LimitError(f'at {instant:.6g} s: {error.without_row}') from None
+        return dataclasses.replace(script, limits=True)
+    return script
+
+
+def wrenches_of_forces(
+    mechanism: Mechanism, q: FloatArray, frame: str, forces: FloatArray
+) -> FloatArray:
+    """Wrenches (N, 6) on the platform, base axes, of forces (N, 3) at a frame, in its axes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    q : (N, n_q) array
+        Tree positions, m and rad.
+    frame : str
+        URDF link at whose origin they act.
+    forces : (N, 3) array
+        N.
+    """
+    wrenches = np.hstack([forces, np.zeros_like(forces)])
+    return wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
 
 
 def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
@@ -176,7 +308,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     file : pathlib.Path
         CSV with columns ``time incisor_x incisor_y incisor_z`` (s; displacement from occlusion,
         m, base axes) and optionally ``bolus_force``: magnitude, N, of a force that pushes the
-        left molar straight down.
+        left molar (or else the incisor) straight down.
 
     Raises
     ------
@@ -205,7 +337,8 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
         force = np.append(bolus[:, 0], 0.0)
         forces[:, 2] = -np.interp(bite_times, shifted, force, left=0.0)
     step = float(np.clip(np.median(np.diff(times)), SHORTEST_STEP, LONGEST_STEP))
-    return _script(mechanism, file.name, path, step, 'molar_left', bite_times, forces)
+    script = _script(mechanism, file.name, path, step, food_frame(mechanism), bite_times, forces)
+    return within_limits(mechanism, script)
 
 
 def _check_coordinates(mechanism: Mechanism) -> None:
@@ -234,20 +367,12 @@ def _from_home_to_home(mechanism: Mechanism, track: MotionPath) -> tuple[MotionP
     back = MotionPath.through([stopped.end, end], [last[0], home], start=rest, end=rest)
     whole = MotionPath.joined([there, stopped, back])
     path = MotionPath(whole.knots - begin, whole.coefficients, names=mechanism.independent)
-    _check_ranges(mechanism, path)
     return path, stopped.start - begin
 
 
 def _way(distance: FloatArray) -> float:
     """Seconds for a quintic over a distance (n,)."""
     return max(_SHORTEST_RETURN, float(np.max(np.abs(distance) / _RETURN_SPEED)))
-
-
-def _check_ranges(mechanism: Mechanism, path: MotionPath) -> None:
-    for time in np.arange(path.start, path.end, SHORTEST_STEP):
-        violations = mechanism.range_violations(mechanism.solve(*path(float(time))))
-        if violations:
-            raise LimitError(f'{time:.2f} s after the start of the motion: {violations[0]}')
 
 
 def _script(
