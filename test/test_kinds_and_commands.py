@@ -378,8 +378,8 @@ class Refusal(NamedTuple):
 
 _NO_EQUALITY = Refusal(
     'MuJoCo has no equality for type',
-    'MuJoCo has no equality of this kind (of couplings, it has those of one joint to one other): the '
-    'file is written without, and the command says so',
+    'MuJoCo has no equality of this kind (of couplings, it has those of one joint to one other): '
+    'the file is written without, and the command says so',
 )
 _ONLY_PLANES = Refusal(
     'only planes fixed to the base are written',

@@ -63,4 +63,4 @@ def test_gap_is_seen(mechanism, oracle):
     moved = [oracle.frame_position('coupler_4_tip', row[order]) for row in q[:2]]
     assert gap[1] == pytest.approx(np.abs(moved[1] - moved[0]).max(), rel=1e-6)
     assert gap[2] == pytest.approx(1e-6, rel=1e-3)
-    assert [mechanism.largest_gap(row) for row in q] == pytest.approx(gap, rel=1e-12, abs=1e-18)
+    assert [mechanism.largest_gap(row) for row in q] == pytest.approx(gap, rel=1e-12, abs=1e-16)
