@@ -284,7 +284,7 @@ def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
         rotation = _about(2, *z) @ _about(1, *y) @ _about(0, *x)
     zero = values.get(f'{joint.name}.zero')
     if zero is not None:
-        if joint.type == 'prismatic':
+        if joint.slides:
             position = position + rotation @ (joint.axis * zero)
         else:
             sine, cosine = turn(zero)

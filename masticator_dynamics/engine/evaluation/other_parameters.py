@@ -182,7 +182,7 @@ def _followed(
 
 def _units(root: Model) -> FloatArray:
     size = root.structure.extent()
-    slides = [joint.type == 'prismatic' for joint in root.structure.tree.joints]
+    slides = [joint.slides for joint in root.structure.tree.joints]
     return np.where(slides, size, 1.0)
 
 

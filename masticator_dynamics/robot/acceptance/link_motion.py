@@ -59,7 +59,7 @@ class LinkMotion:
                 column = self._columns[joint.name]
                 axis = rotation @ joint.axis
                 rate = velocity[:, column, None] * axis
-                if joint.type == 'prismatic':
+                if joint.slides:
                     arm = arm + position[:, column, None] * axis
                     slide = rate
                 else:
