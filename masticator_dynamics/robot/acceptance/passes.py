@@ -191,8 +191,8 @@ class Pass:
         """Rows of the played motion with bite forces (len(rows), 3) in the bite frame, N."""
         mechanism, frame = self.mechanism, self.record.bite.frame
         wrench = wrenches_of_forces(mechanism, self._expected.q[rows], frame, force)
-        played = (part[rows] for part in self._rows)
-        return mechanism.feedforward_batch(*played, wrench, **self.script.effort_options)
+        y, y_dot, y_ddot = (part[rows] for part in self._rows)
+        return mechanism.feedforward_batch(y, y_dot, y_ddot, wrench, **self.script.effort_options)
 
     @cached_property
     def effort_error(self) -> float:
