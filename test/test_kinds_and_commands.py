@@ -41,7 +41,7 @@ from masticator_dynamics.interchange.mjcf_export import export_mjcf
 from masticator_dynamics.robot.acceptance.checks import judge
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
-from masticator_dynamics.robot.recording.script import built_in_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
 
 PAGE = samples.ROOT / 'docs' / 'mechanisms.md'
 MARKS = '<!-- made by test_kinds_and_commands.py -->', '<!-- until here -->'

@@ -26,6 +26,7 @@ from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.plot import plot_run
 from masticator_dynamics.robot.acceptance.summary import Summary, run_table, summarise
 from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.demo_motion import script_for
 from masticator_dynamics.robot.recording.nodes import (
     ClosedLoop,
     NodeSetup,
@@ -36,7 +37,7 @@ from masticator_dynamics.robot.recording.nodes import (
 )
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
 from masticator_dynamics.robot.recording.record import read_record
-from masticator_dynamics.robot.recording.script import Script, script_for
+from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
 from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.study import plot_study

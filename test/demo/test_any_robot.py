@@ -18,8 +18,9 @@ from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import LimitError
 from masticator_dynamics.robot.acceptance.checks import judge
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
+from masticator_dynamics.robot.recording.demo_motion import built_in_script, has_jaw
 from masticator_dynamics.robot.recording.nodes import dynamics_alone
-from masticator_dynamics.robot.recording.script import Script, built_in_script, has_jaw
+from masticator_dynamics.robot.recording.script import Script
 
 ARCHETYPES = samples.ROOT / 'config' / 'archetypes'
 

@@ -14,7 +14,8 @@ from masticator_dynamics.robot.acceptance.checks import judge, missing, publish_
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.summary import run_table, summarise
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.script import Script, built_in_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
+from masticator_dynamics.robot.recording.script import Script
 
 
 @pytest.fixture(scope='module')

@@ -14,7 +14,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.robot.acceptance.checks import ENERGY_TOLERANCE
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.acceptance.passes import Pass
-from masticator_dynamics.robot.recording.script import built_in_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
 
 LEAD, RATIO, ARM, G = 0.005, -6.0, 0.3, 9.81
 CART, BOB = 2.0, 0.7  # kg

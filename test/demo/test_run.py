@@ -22,7 +22,7 @@ from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.demo import run_demo
 from masticator_dynamics.robot.recording import nodes, processes, topics
-from masticator_dynamics.robot.recording.script import script_for
+from masticator_dynamics.robot.recording.demo_motion import script_for
 
 Reader = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed').Reader
 

@@ -10,7 +10,8 @@ import pytest
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.recording.script import Script, built_in_script, recorded_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
+from masticator_dynamics.robot.recording.script import Script, recorded_script
 
 
 @pytest.fixture(scope='module')

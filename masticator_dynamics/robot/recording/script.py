@@ -1,35 +1,29 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo plays: a motion that starts and ends at rest at home, and the food's force."""
+"""What is played: a motion that starts and ends at rest at home, and the food's force."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import pathlib
-import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import (
     InputError,
     LimitError,
-    RangeWarning,
-    ReachError,
-    SingularityError,
 )
 from masticator_dynamics.files.tables import read_table
-from masticator_dynamics.limits.ranges import range_room, refuse_outside
+from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (
     MotionPath,
-    bite_force,
-    chewing_stroke,
     track_incisor,
     with_rest_ramp,
 )
@@ -41,8 +35,7 @@ BITE_STEP = 0.005  # s, between bite force messages
 LONGEST = 3600.0  # s, of a recording that is played
 # s, how long one stays valid; above the default, as a real sensor does not share the processor.
 BITE_TIMEOUT = 0.3
-PERIOD = 1.0  # s, of a built-in stroke, and of half a swing
-WIDEST_OPENING = 0.15  # rad, of a built-in stroke
+_TOGETHER = 5000  # rows: a recording may be of an hour
 INCISOR, MOLAR = 'incisor', 'molar_left'  # links of a jaw
 _RETURN_SPEED = np.array([0.05, 0.05, 0.5, 0.5])  # m/s and rad/s, mean speed to and from home
 _SHORTEST_RETURN = 0.2  # s
@@ -120,166 +113,6 @@ class Script:
         return cls(**{**data, **texts, 'coordinates': coordinates, 'limits': limits})
 
 
-def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: int) -> Script:
-    """A recorded incisor path if a file is given, else built-in strokes.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What moves.
-    recording : pathlib.Path, optional
-        See :func:`recorded_script`.
-    strokes : int
-        See :func:`built_in_script`.
-    """
-    if recording is not None:
-        return recorded_script(mechanism, recording)
-    return built_in_script(mechanism, strokes)
-
-
-def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on softening food; swings if there is no jaw.
-
-    As wide as ranges, reach and limits of efforts allow.
-
-    Raises
-    ------
-    LimitError
-        When it cannot even move a little; says why.
-    """
-    if has_jaw(mechanism):
-        with contextlib.suppress(LimitError):
-            return _widest(mechanism, lambda share: _chewing(mechanism, strokes, share), 5)
-    room = room_about_home(mechanism)
-    return _widest(mechanism, lambda share: _swings(mechanism, strokes, room, share), 20)
-
-
-def has_jaw(mechanism: Mechanism) -> bool:
-    """Whether a mechanism can chew: it has an incisor, whose motion has the jaw's coordinates."""
-    units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
-    measured = [units[name] for name in COORDINATES if name in mechanism.independent]
-    return measured == ['m', 'm', 'rad', 'rad'] and INCISOR in mechanism.frames
-
-
-def _chewing(mechanism: Mechanism, strokes: int, share: float) -> Script:
-    """Strokes that open by a share of the usual; other coordinates than the jaw's stay at home."""
-    stroke = chewing_stroke(strokes=strokes, period=PERIOD, opening=share * WIDEST_OPENING)
-    columns = [mechanism.independent.index(name) for name in COORDINATES]
-    coefficients = np.zeros((len(stroke.knots) - 1, 6, len(mechanism.independent)))
-    coefficients[:, :, columns] = stroke.coefficients
-    coefficients[:, 0] += mechanism.home.y
-    path = MotionPath(stroke.knots, coefficients, names=mechanism.independent)
-    food = bite_force(strokes=strokes, period=PERIOD, first=share * 100.0, last=share * 60.0)
-    times = _bite_times(path)
-    source = f'{strokes} built-in strokes'
-    if share < 1.0:
-        source += f', {share:.0%} as wide as usual'
-    forces = food.sample(times)
-    return _script(mechanism, source, path, LONGEST_STEP, food_frame(mechanism), times, forces)
-
-
-def food_frame(mechanism: Mechanism) -> str:
-    """Where food pushes on a jaw: at the left molar, or else at the incisor."""
-    return MOLAR if MOLAR in mechanism.frames else INCISOR
-
-
-def room_about_home(mechanism: Mechanism) -> FloatArray:
-    """How far each coordinate alone may go down and up from home (2, n_y), rad or m.
-
-    At most 0.3 rad or 0.15 of the mechanism's size.
-
-    Raises
-    ------
-    LimitError
-        When home leaves no room to move at all.
-    """
-    joints = {joint.name: joint for joint in mechanism.structure.tree.joints}
-    slides = [joints[name].unit == 'm' for name in mechanism.independent]
-    widest = np.where(slides, 0.15 * mechanism.structure.extent(), 0.3)
-    shares = np.array([0.0, *0.7 ** np.arange(19, -1, -1)])  # from home outwards
-    ways = np.stack([-np.diag(widest), np.diag(widest)])
-    poses = mechanism.home.y + shares[:, None] * ways[:, :, None]  # (2, n_y, shares, n_y)
-    attempts = mechanism.attempt(poses.reshape(-1, len(widest)))
-    inside = attempts.closed.copy()
-    inside[inside] = ~range_room(mechanism, attempts.motions).outside
-    farther = np.logical_and.accumulate(inside.reshape(poses.shape[:3]), axis=2)
-    room = widest * np.max(farther * shares, axis=2)
-    if not room.any():
-        violations = mechanism.range_violations(mechanism.home)
-        reason = f'at home, {violations[0]}' if violations else 'home is at the end of all ranges'
-        raise LimitError(f'{mechanism.name} has no room to move about home: {reason}')
-    return np.asarray(room)
-
-
-def _swings(mechanism: Mechanism, swings: int, room: FloatArray, share: float) -> Script:
-    """Swings about home by a share of the room, one second each way, with a push on the platform.
-
-    Neighbouring coordinates swing in opposite directions: in phase, some machines only turn. The
-    push grows and fades with every swing: downwards, a tenth of the moving links' weight.
-    """
-    down, up = room
-    odd = np.arange(len(up)) % 2 == 1
-    first, second = np.where(odd, -down, up), np.where(odd, up, -down)
-    home, still = mechanism.home.y, np.zeros((2 * swings + 2, len(up)))
-    positions = home + share * np.array([still[0], *(first, second) * swings, still[0]])
-    # At rest at every turn, a coordinate does not overshoot the end of its range.
-    times = PERIOD * np.arange(len(positions))
-    path = MotionPath.through(times, positions, still, still, names=mechanism.independent)
-    bite_times = _bite_times(path)
-    weight = np.linalg.norm(mechanism.description.gravity) * sum(
-        body.mass for body in mechanism.structure.tree.inertias
-    )
-    forces = np.zeros((len(bite_times), 3))
-    forces[:, 2] = -0.1 * share * weight * np.sin(np.pi * bite_times / path.end * swings) ** 2
-    source, frame = f'{swings} swings about home', mechanism.description.platform
-    return _script(mechanism, source, path, LONGEST_STEP, frame, bite_times, forces)
-
-
-def _widest(mechanism: Mechanism, script_at: Callable[[float], Script], attempts: int) -> Script:
-    """The widest of a few scripts, by their share of the usual, that stays within all limits.
-
-    Raises
-    ------
-    LimitError
-        When none does; says why the narrowest does not.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', RangeWarning)  # what leaves a range is not played
-        for share in 0.7 ** np.arange(attempts):
-            try:
-                return within_limits(mechanism, script_at(float(share)))
-            except (LimitError, ReachError, SingularityError) as error:
-                reason = error
-    raise LimitError(f'{mechanism.name} has nowhere to move within its limits: {reason}')
-
-
-def within_limits(mechanism: Mechanism, script: Script) -> Script:
-    """A script that a mechanism can play; efforts are chosen within limits if others are not.
-
-    Raises
-    ------
-    LimitError
-        Naming what leaves its range, or that no efforts keep the limits, and when.
-    """
-    times = np.arange(0.0, script.duration, SHORTEST_STEP)
-    rows = script.path.sample(times)
-    columns = [np.interp(times, script.bite_times, force) for force in script.bite_forces.T]
-    q = mechanism.feedforward_batch(*rows).q
-    wrench = wrenches_of_forces(mechanism, q, script.bite_frame, np.column_stack(columns))
-    effort = mechanism.feedforward_batch(*rows, wrench)
-    refuse_outside(mechanism, times, effort, None)
-    try:
-        refuse_outside(mechanism, times, effort, 1.0)
-    except LimitError:
-        try:
-            mechanism.feedforward_batch(*rows, wrench, limits=True)
-        except LimitError as error:
-            instant = times[error.row or 0]
-            raise LimitError(f'at {instant:.6g} s: {error.without_row}') from None
-        return dataclasses.replace(script, limits=True)
-    return script
-
-
 def wrenches_of_forces(
     mechanism: Mechanism, q: FloatArray, frame: str, forces: FloatArray
 ) -> FloatArray:
@@ -297,6 +130,49 @@ def wrenches_of_forces(
     """
     wrenches = np.hstack([forces, np.zeros_like(forces)])
     return wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
+
+
+def food_frame(mechanism: Mechanism) -> str:
+    """Where food pushes on a jaw: at the left molar, or else at the incisor."""
+    return MOLAR if MOLAR in mechanism.frames else INCISOR
+
+
+def within_limits(mechanism: Mechanism, script: Script) -> Script:
+    """A script that a mechanism can play; efforts are chosen within limits if others are not.
+
+    Raises
+    ------
+    LimitError
+        Naming what leaves its range, or that no efforts keep the limits, and when.
+    """
+    beyond = False
+    for times, effort in _played(mechanism, script):
+        refuse_outside(mechanism, times, effort, None)
+        try:
+            refuse_outside(mechanism, times, effort, 1.0)
+        except LimitError:
+            beyond = True
+    if beyond:
+        for _ in _played(mechanism, script, limits=True):
+            pass
+    return dataclasses.replace(script, limits=beyond)
+
+
+def _played(
+    mechanism: Mechanism, script: Script, **options: Any
+) -> Iterator[tuple[FloatArray, Effort]]:
+    """Times of a script, s, some thousand at once, and the efforts that they need."""
+    every = np.arange(0.0, script.duration, SHORTEST_STEP)
+    for times in np.split(every, range(_TOGETHER, len(every), _TOGETHER)):
+        rows = script.path.sample(times)
+        force = [np.interp(times, script.bite_times, column) for column in script.bite_forces.T]
+        q = mechanism.feedforward_batch(*rows).q
+        wrench = wrenches_of_forces(mechanism, q, script.bite_frame, np.column_stack(force))
+        try:
+            yield times, mechanism.feedforward_batch(*rows, wrench, **options)
+        except LimitError as error:
+            instant = times[error.row or 0]
+            raise LimitError(f'at {instant:.6g} s: {error.without_row}') from None
 
 
 def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
@@ -329,7 +205,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     bolus = table.all_or_none(['bolus_force'])
     track = track_incisor(mechanism, times, recorded).path
     path, rest = _from_home_to_home(mechanism, track)
-    bite_times = _bite_times(path)
+    bite_times = bite_times_of(path)
     forces = np.zeros((len(bite_times), 3))
     if bolus is not None:
         # The recording ends before the motion: its last force fades while the motion comes to rest.
@@ -337,8 +213,12 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
         force = np.append(bolus[:, 0], 0.0)
         forces[:, 2] = -np.interp(bite_times, shifted, force, left=0.0)
     step = float(np.clip(np.median(np.diff(times)), SHORTEST_STEP, LONGEST_STEP))
-    script = _script(mechanism, file.name, path, step, food_frame(mechanism), bite_times, forces)
-    return within_limits(mechanism, script)
+    script = sampled_script(
+        mechanism, file.name, path, step, food_frame(mechanism), bite_times, forces
+    )
+    for instants, effort in _played(mechanism, script):
+        refuse_outside(mechanism, instants, effort, None)
+    return script
 
 
 def _check_coordinates(mechanism: Mechanism) -> None:
@@ -349,7 +229,8 @@ def _check_coordinates(mechanism: Mechanism) -> None:
         )
 
 
-def _bite_times(path: MotionPath) -> FloatArray:
+def bite_times_of(path: MotionPath) -> FloatArray:
+    """Times (M,) of the messages with the food's force, s."""
     return np.arange(0.0, path.end + BITE_STEP / 2.0, BITE_STEP)
 
 
@@ -375,7 +256,7 @@ def _way(distance: FloatArray) -> float:
     return max(_SHORTEST_RETURN, float(np.max(np.abs(distance) / _RETURN_SPEED)))
 
 
-def _script(
+def sampled_script(
     mechanism: Mechanism,
     source: str,
     path: MotionPath,
