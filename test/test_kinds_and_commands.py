@@ -406,7 +406,7 @@ REFUSED: dict[tuple[str, str], Refusal] = {
 # Not in every run: a quarter of a minute of a processor for each. EVERY_CELL=1 tries these, too.
 _LONG = (
     'takes a quarter of a minute for each of these, and is tried with `EVERY_CELL=1`; in every '
-    'run, `test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid` and `rrr4`'
+    'run, `test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
 )
 TRIED = ('slider_crank', 'five_bar')
 SELDOM = {(name, 'identify'): _LONG for name in INCLUDED if name not in TRIED}
