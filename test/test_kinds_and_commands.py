@@ -403,13 +403,16 @@ REFUSED: dict[tuple[str, str], Refusal] = {
         'coupling', 'load-inertia', 'excite', 'identify')},
     ('continuous', 'identify'): _DEGREES,
 }  # fmt: skip
-# Not in every run: a quarter of a minute of a processor for each. EVERY_CELL=1 tries these, too.
+# Not in every run: five to fifteen seconds of a processor for each. EVERY_CELL=1 tries them, too.
 _LONG = (
-    'takes a quarter of a minute for each of these, and is tried with `EVERY_CELL=1`; in every '
-    'run, `test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
+    'takes long for each of these, and is tried with `EVERY_CELL=1`; in every run, '
+    '`test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
 )
-TRIED = ('slider_crank', 'five_bar')
-SELDOM = {(name, 'identify'): _LONG for name in INCLUDED if name not in TRIED}
+_LARGE = ('excavator', 'rss6', 'stewart', 'three_rrs', 'trimule', 'trimule_five_axis')
+SELDOM = {(name, 'excite'): _LONG for name in _LARGE}
+SELDOM |= {
+    (name, 'identify'): _LONG for name in INCLUDED if name not in ('slider_crank', 'five_bar')
+}
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
