@@ -18,7 +18,7 @@ CLOCK = {'control', 'demo', 'drives', 'fuzz', 'nodes'}  # folders of tests with 
 # Files in them that only compute.
 COMPUTING = {
     'control': 'controllers ros2_control_block simulated_bus',
-    'demo': 'checks link_motion script',
+    'demo': 'any_robot checks link_motion power_balance script',
     'drives': (
         'can_frames command configuration emergency gate reference rotors scaling '
         'simulator_canopen simulator_cia402 simulator_faults simulator_files servo_step '

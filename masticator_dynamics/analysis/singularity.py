@@ -114,7 +114,7 @@ class SingularityMeasures:
         self._dependent = np.array([j for b in structure.blocks for j in b.joints], dtype=np.int64)
         self._driven = mechanism.tree_indices(mechanism.driving)
         self.characteristic_length = characteristic_length or balanced_length(mechanism)
-        slides = np.array([joint.type == 'prismatic' for joint in structure.tree.joints])
+        slides = np.array([joint.slides for joint in structure.tree.joints])
         unit = np.where(slides, self.characteristic_length, 1.0)
         independent = mechanism.tree_indices(mechanism.independent)
         self.scale = unit[independent] / unit[self._driven][:, None]
@@ -171,8 +171,8 @@ def balanced_length(mechanism: Mechanism) -> float:
     independent, driven = (
         mechanism.tree_indices(names) for names in (mechanism.independent, mechanism.driving)
     )
-    slides = np.array([joints[j].type == 'prismatic' for j in independent])
-    kinds = {joints[j].type == 'prismatic' for j in driven}
+    slides = np.array([joints[j].slides for j in independent])
+    kinds = {joints[j].slides for j in driven}
     if slides.all() or not slides.any() or len(kinds) != 1:
         return mechanism.structure.extent()
     squares = np.square(mechanism.home.tangent[driven]).sum(axis=0)

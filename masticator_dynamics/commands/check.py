@@ -255,7 +255,7 @@ def random_states(mechanism: Mechanism) -> Iterator[tuple[FloatArray, ...]]:
     """States anywhere around home: positions, velocities, accelerations and a wrench."""
     rng, home = np.random.default_rng(0), mechanism.home.y
     rows = mechanism.independent_rows
-    slides = np.array([mechanism.structure.tree.joints[j].type == 'prismatic' for j in rows])
+    slides = np.array([mechanism.structure.tree.joints[j].slides for j in rows])
     span = np.where(slides, mechanism.structure.extent(), 1.0)
     half = 0.5 * (mechanism.limits.upper[rows] - mechanism.limits.lower[rows])
     span = np.where(np.isfinite(half) & (half > 0.0), np.minimum(half, span), span)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from masticator_dynamics.commands.options import check_matplotlib, file_option, number_option
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
 
 _ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
@@ -56,7 +57,7 @@ def size_of(
     ) -> float | None:
         try:
             return None if value is None else size(value, quantity)
-        except ValueError:
+        except InputError:
             raise click.BadParameter(f'{value!r} is no size such as {example}') from None
 
     return callback
@@ -105,7 +106,6 @@ def fit_food(
 
     import yaml
 
-    from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_bytes, write_text
     from masticator_dynamics.robot.laboratory.curves import fit_figure, read_curve
     from masticator_dynamics.robot.laboratory.curves import fit_food as fit
@@ -178,7 +178,6 @@ def texture(
     """
     import numpy as np
 
-    from masticator_dynamics.errors import InputError
     from masticator_dynamics.files.tables import check_writable, write_table
     from masticator_dynamics.robot.laboratory.curves import curve_files, read_curve
     from masticator_dynamics.robot.laboratory.two_bites import judge

@@ -276,9 +276,7 @@ def _check_names(
     for name in content.actuators:
         require_known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     for name, actuator in content.actuators.items():
-        _check_transmission(
-            actuator.transmission, moving[name].type == 'prismatic', f'actuators.{name}', refuse
-        )
+        _check_transmission(actuator.transmission, moving[name].slides, f'actuators.{name}', refuse)
     for name in content.flexible:
         require_known(name, tree.links, f'flexible.{name}', 'link', refuse)
     constraints = [c.name for c in closures] + [c.name for c in content.contacts]

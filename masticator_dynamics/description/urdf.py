@@ -56,7 +56,12 @@ class Joint:
     @property
     def unit(self) -> str:
         """Unit of the joint's position."""
-        return 'm' if self.type == 'prismatic' else 'rad'
+        return 'm' if self.slides else 'rad'
+
+    @property
+    def slides(self) -> bool:
+        """Whether it shifts its child link along its axis; other moving joints turn it."""
+        return self.type == 'prismatic'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ from masticator_dynamics.design.states import States
 from masticator_dynamics.design.study_file import Figure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, meant
+from masticator_dynamics.files.units import QUANTITIES
 from masticator_dynamics.mechanism import Mechanism
 
 Quantities = Mapping[str, FloatArray]  # (G, N, ...), of the engine
@@ -62,6 +63,18 @@ KINDS = {
     'reachable': FigureKind('', 'share', '', ''),
 }
 MORE_IS_BETTER = ('least_socket_force', 'singularity', 'reachable')
+
+
+def measured_by(name: str, figures: Mapping[str, Figure]) -> tuple[str, ...]:
+    """What a figure of a study may measure, of ``files.units.QUANTITIES``; empty: anything."""
+    figure = figures.get(name)
+    if figure is None or figure.formula or figure.experiment:
+        return ()
+    kind = KINDS.get(figure.figure or name)
+    if kind is None:
+        return ()
+    units = kind.unit.split(' or ')
+    return tuple(q for q, known in QUANTITIES.items() if {*units} & {*known}) or ('ratio',)
 
 
 @dataclasses.dataclass(frozen=True)

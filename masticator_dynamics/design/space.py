@@ -10,8 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ from scipy.stats import qmc
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.design.formulas import Formula
-from masticator_dynamics.design.study_file import Samples, StudyFile, StudyVariable, in_si
+from masticator_dynamics.design.study_file import Samples, StudyFile, StudyVariable
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.tree import spanning_tree
 from masticator_dynamics.errors import InputError, meant
+from masticator_dynamics.files.units import in_si, is_size
 from masticator_dynamics.mechanism import Mechanism
 
 _DIGITS = 1e-12  # by which expanding in another process changes nothing
@@ -129,15 +129,17 @@ class DesignAxis:
     given: float | None = None
 
     @classmethod
-    def of(cls, name: str, variable: StudyVariable, given: float | None) -> DesignAxis:
-        """From the file; raises InputError for an empty range."""
-        known = given if variable.given is None else in_si(variable.given, name)
+    def of(
+        cls, name: str, variable: StudyVariable, given: float | None, quantity: Collection[str]
+    ) -> DesignAxis:
+        """From the file; raises InputError for an empty range, or another quantity's units."""
+        known = given if variable.given is None else in_si(variable.given, name, quantity)
         if (variable.range is None) == (not variable.values):
             raise InputError(f'variables.{name}: either a range or values are needed')
         if variable.range is None:
-            levels = tuple(in_si(value, name) for value in variable.values)
+            levels = tuple(in_si(value, name, quantity) for value in variable.values)
             return cls(name, min(levels), max(levels), levels, given=known)
-        low, high = (in_si(end, name) for end in variable.range)
+        low, high = (in_si(end, name, quantity) for end in variable.range)
         if not low < high:
             raise InputError(
                 f'variables.{name}: the range from {low:g} to {high:g} is empty; write the lower '
@@ -207,7 +209,11 @@ class Space:
             For names that do not exist, empty ranges and formulas that cannot be read.
         """
         known = mechanism.parameters(friction=True, geometry=True)
-        axes = [DesignAxis.of(n, v, known.get(n)) for n, v in study.variables.items()]
+        measured = {name: naming.quantities(mechanism.description, name) for name in known}
+        axes = [
+            DesignAxis.of(name, variable, known.get(name), measured.get(name, ()))
+            for name, variable in study.variables.items()
+        ]
         if len(study.actuators) > 1:
             levels = tuple(float(k) for k in range(len(study.actuators)))
             axes.append(DesignAxis(MOTORS, 0.0, levels[-1], levels))
@@ -215,7 +221,7 @@ class Space:
             raise InputError('variables: nothing is varied')
         formulas = {axis.name: Formula(axis.name) for axis in axes if '.' in axis.name}
         for name, text in study.parameters.items():
-            formulas[name] = _formula(text, name)
+            formulas[name] = _formula(text, name, measured.get(name, ()))
         arguments = {n: _formula(text, n) for n, text in study.xacro_arguments.items()}
         _check_names(formulas, arguments, axes, known)
         space = cls(tuple(axes), formulas, (), known, arguments, None)
@@ -299,10 +305,9 @@ class Space:
         return None if None in found else np.array(found, dtype=float)
 
 
-def _formula(text: float | str, name: str) -> Formula:
+def _formula(text: float | str, name: str, quantity: Collection[str] = ()) -> Formula:
     """A formula, or a number, perhaps with a unit."""
-    number = re.fullmatch(r'\s*[-+\d.eE]+(\s+[A-Za-z]+)?\s*', str(text))
-    return Formula(in_si(text, name) if number else text)
+    return Formula(in_si(text, name, quantity) if is_size(text) else text)
 
 
 def _check_names(

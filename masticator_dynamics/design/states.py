@@ -11,11 +11,12 @@ import pathlib
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.design.study_file import Chewing, StudyMotion, in_si
+from masticator_dynamics.design.study_file import Chewing, StudyMotion
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.files.units import in_si
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.chewing import COORDINATES, bite_force, chewing_stroke
 from masticator_dynamics.motion.incisor import track_incisor
@@ -172,13 +173,15 @@ def _file(file: str, mechanism: Mechanism, states: int) -> Rows:
 def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> Rows:
     home = mechanism.home.y
     values = [np.array([x]) for x in home]
+    joint_units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
     for name, ends in box.items():
         if name not in mechanism.independent:
             known = ', '.join(mechanism.independent)
             raise InputError(f'box.{name}: no such coordinate; there are: {known}')
         if len(ends) not in (2, 3):
             raise InputError(f'box.{name}: lowest, highest and, perhaps, steps are needed')
-        low, high = (in_si(end, f'box.{name}') for end in ends[:2])
+        measured = 'length' if joint_units[name] == 'm' else 'angle'
+        low, high = (in_si(end, f'box.{name}', measured) for end in ends[:2])
         if not low < high:
             raise InputError(f'box.{name}: from {low:g} to {high:g} is nothing')
         steps = int(ends[2]) if len(ends) == 3 else _STEPS

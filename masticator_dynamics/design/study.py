@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.design.figures import MORE_IS_BETTER, chosen_figures
+from masticator_dynamics.design.figures import MORE_IS_BETTER, chosen_figures, measured_by
 from masticator_dynamics.design.front import Front, search, violation
 from masticator_dynamics.design.judge import DesignStatus, Judge, judged
 from masticator_dynamics.design.sensitivity import Sensitivity, sobol_indices
 from masticator_dynamics.design.space import Space
 from masticator_dynamics.design.states import states_of
-from masticator_dynamics.design.study_file import StudyFile, in_si, load_study
+from masticator_dynamics.design.study_file import StudyFile, load_study
 from masticator_dynamics.design.twin_figures import TwinFigure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
@@ -33,6 +33,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.folder import locked
 from masticator_dynamics.files.kept import key_of
 from masticator_dynamics.files.tables import replacing, write_text
+from masticator_dynamics.files.units import in_si
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
 from masticator_dynamics.workers import results
@@ -202,8 +203,9 @@ class Study:
         """Least and largest value of constrained figures."""
         found = {}
         for name, bounds in self.content.constraints.items():
-            low = -np.inf if bounds.at_least is None else in_si(bounds.at_least, name)
-            high = np.inf if bounds.at_most is None else in_si(bounds.at_most, name)
+            measured = measured_by(name, self.content.figures)
+            low = -np.inf if bounds.at_least is None else in_si(bounds.at_least, name, measured)
+            high = np.inf if bounds.at_most is None else in_si(bounds.at_most, name, measured)
             found[name] = (low, high)
         return found
 

@@ -72,7 +72,7 @@ class Constraint:
     def unit(self, tree: SpanningTree, extent: float) -> float:
         """The unit of a gap: ``extent`` (m), or 1 rad."""
         if self.kind == 'coupling':
-            return extent if tree.joints[self.terms[0][0]].type == 'prismatic' else 1.0
+            return extent if tree.joints[self.terms[0][0]].slides else 1.0
         return 1.0 if self.kind == 'turn' else extent
 
     def unit_name(self, tree: SpanningTree) -> str:
@@ -102,7 +102,7 @@ def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float
     side_a, side_b = tree.supports(constraint.body_a), tree.supports(constraint.body_b)
     moving = {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
     if constraint.kind == 'turn':
-        return {j: sign for j, sign in moving.items() if tree.joints[j].type != 'prismatic'}
+        return {j: sign for j, sign in moving.items() if not tree.joints[j].slides}
     return moving
 
 

@@ -38,9 +38,8 @@ class Loops:
 
         0 for those held: they change no gap and take no step.
         """
-        units = {'prismatic': self.extent}
-        joints = self.tree.joints
-        return np.array([0.0 if j.name in self.held else units.get(j.type, 1.0) for j in joints])
+        units = [(j.name, self.extent if j.slides else 1.0) for j in self.tree.joints]
+        return np.array([0.0 if name in self.held else unit for name, unit in units])
 
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps of all equations, as described: m or rad."""

@@ -52,7 +52,7 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
     first, middle, last = block.joints
     chain = tree.placements[middle].body == first and tree.placements[last].body == middle
     side = {constraint.body_b: 1.0, constraint.body_a: -1.0}.get(last, 0.0)
-    turning = all(tree.joints[j].type != 'prismatic' for j in (middle, last))
+    turning = all(not tree.joints[j].slides for j in (middle, last))
     if not (chain and side and turning and middle == first + 1 and last == first + 2):
         return None
     tip = constraint.point_b if side > 0.0 else constraint.point_a
@@ -67,7 +67,7 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
     rod = at_home.rotations[last] @ tip
     axis_1, axis_2, axis_3 = (at_home.axis(j) for j in block.joints)
     foot = at_home.origins[middle] - at_home.origins[first]
-    if tree.joints[first].type == 'prismatic':
+    if tree.joints[first].slides:
         first_root = -np.sign(axis_1 @ rod)
     else:
         first_root = -np.sign(np.cross(axis_1, foot) @ (foot + rod))

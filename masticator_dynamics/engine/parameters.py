@@ -20,7 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.data import Actuator, Closure, Contact, JointPhysics
+from masticator_dynamics.description.data import (
+    Actuator,
+    Bound,
+    Closure,
+    Contact,
+    JointPhysics,
+)
 from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray, as_names
@@ -31,6 +37,57 @@ INERTIAL = ('mass', 'mx', 'my', 'mz', 'ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 PLACEMENT = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
 _NORMAL = ('nx', 'ny', 'nz')
 Values = dict[str, Any]
+
+
+class ParameterKind(NamedTuple):
+    """What parameters with an ending measure, of ``files.units.QUANTITIES``, and their bounds."""
+
+    turning: str  # of what turns, or has no joint
+    sliding: str = ''  # of what slides; empty: the same
+    bound: Bound = Bound()
+
+
+_NOT_NEGATIVE = Bound(ge=0.0)
+KINDS: dict[str, ParameterKind] = {
+    'mass': ParameterKind('mass', bound=_NOT_NEGATIVE),
+    **dict.fromkeys(INERTIAL[1:4], ParameterKind('first moment of mass')),
+    **dict.fromkeys(INERTIAL[4:], ParameterKind('moment of inertia')),
+    **dict.fromkeys(PLACEMENT[:3], ParameterKind('length')),
+    **dict.fromkeys(PLACEMENT[3:], ParameterKind('angle')),
+    **dict.fromkeys(_NORMAL, ParameterKind('ratio')),
+    'zero': ParameterKind('angle', 'length'),
+    'reference': ParameterKind('angle', 'length'),
+    'offset': ParameterKind('angle', 'length'),
+    'length': ParameterKind('length', bound=Bound(gt=0.0)),
+    'rotor_inertia': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
+    'armature': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
+    'stiffness': ParameterKind('angular stiffness', 'linear stiffness', _NOT_NEGATIVE),
+    'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
+    'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
+    'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
+    'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE),
+}
+
+
+def bound_of(name: str) -> Bound:
+    """What a parameter's value must keep, by its name."""
+    kind = KINDS.get(name.rpartition('.')[2])
+    return kind.bound if kind else Bound()
+
+
+def quantities(description: MechanismDescription, name: str) -> tuple[str, ...]:
+    """What a parameter measures; several where a joint and a contact share its name."""
+    owner, _, ending = name.rpartition('.')
+    kind = KINDS[ending]
+    units = {joint.name: joint.unit for joint in description.tree.joints}
+    owners = [owner] if owner in units else []
+    owners += [str(c.joint) for c in description.closures if c.name == owner and c.joint]
+    slides = [units[joint] == 'm' for joint in owners]
+    slides += [True for contact in description.contacts if contact.name == owner]
+    if ending == 'rotor_inertia' and _actuator(description, owner).transmission is not None:
+        slides = [False]  # of a motor that turns, whatever its joint does
+    measured = [kind.sliding or kind.turning if s else kind.turning for s in slides or [False]]
+    return tuple(dict.fromkeys(measured))
 
 
 class Moments(NamedTuple):
@@ -227,7 +284,7 @@ def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
         rotation = _about(2, *z) @ _about(1, *y) @ _about(0, *x)
     zero = values.get(f'{joint.name}.zero')
     if zero is not None:
-        if joint.type == 'prismatic':
+        if joint.slides:
             position = position + rotation @ (joint.axis * zero)
         else:
             sine, cosine = turn(zero)

@@ -72,7 +72,7 @@ class SpanningTree:
             parent = placement.body
             rotations[i] = rotations[parent] @ placement.rotation
             origins[i] = origins[parent] + rotations[parent] @ placement.position
-            if joint.type == 'prismatic':
+            if joint.slides:
                 origins[i] += q[i] * rotations[i, :, 2]
             else:
                 c, s = np.cos(q[i]), np.sin(q[i])
@@ -114,7 +114,7 @@ class TreePoses:
         return jacobian
 
     def _slides(self, joints: list[int]) -> list[bool]:
-        return [self.tree.joints[j].type == 'prismatic' for j in joints]
+        return [self.tree.joints[j].slides for j in joints]
 
 
 def spanning_tree(tree: Tree) -> SpanningTree:

@@ -219,7 +219,7 @@ def _units(mechanism: Mechanism) -> FloatArray:
     """Sizes (n_u,) that positions of motors are counted in: rad, or the mechanism's size."""
     joints = [mechanism.structure.tree.joints[k] for k in mechanism.actuated_rows]
     size = mechanism.structure.extent()
-    return np.array([size if joint.type == 'prismatic' else 1.0 for joint in joints])
+    return np.array([size if joint.slides else 1.0 for joint in joints])
 
 
 def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:

@@ -63,7 +63,7 @@ class Bridged(Evaluator):
             return pin.SE3(at.rotation.copy(), at.position.copy())
 
         for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
-            kind = pin.JointModelPZ() if joint.type == 'prismatic' else pin.JointModelRZ()
+            kind = pin.JointModelPZ() if joint.slides else pin.JointModelRZ()
             index = model.addJoint(at.body + 1, kind, place(at), joint.name)
             center, about_it = inertia.center_of_mass.copy(), inertia.about_center.copy()
             body = pin.Inertia(inertia.mass, center, about_it)

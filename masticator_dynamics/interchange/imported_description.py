@@ -83,7 +83,7 @@ def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
 
 def _kind(model: RobotModel, chain: list[Joint]) -> str:
     """Closure type that the joints carrying a body form together; empty if none."""
-    turning = all(joint.type != 'prismatic' for joint in chain)
+    turning = all(not joint.slides for joint in chain)
     if len(chain) == 1 and turning:
         return 'hinge'
     if len(chain) == 3 and turning:

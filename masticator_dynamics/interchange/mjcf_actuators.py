@@ -217,7 +217,7 @@ class _Actuators:
             self._drive(index, name, lead, gear * ratio)
             return
         moving = {joint: (c,) for joint, c in joints.items() if self.model.has_moving(joint)}
-        slides = any(self.model.joint(joint).type == 'prismatic' for joint in moving)
+        slides = any(self.model.joint(joint).slides for joint in moving)
         reel, own = self.model.add_link(f'{name}_reel'), self.model.free_joint_name(f'{name}_pull')
         kind = 'prismatic' if slides else 'continuous'
         self.model.joints.append(

@@ -103,7 +103,7 @@ class _MjcfWriter:
 
     def _joint(self, joint: Joint) -> ElementTree.Element:
         element = ElementTree.Element(
-            'joint', name=joint.name, type='slide' if joint.type == 'prismatic' else 'hinge',
+            'joint', name=joint.name, type='slide' if joint.slides else 'hinge',
             axis=numbers(joint.axis),
         )  # fmt: skip
         if np.isfinite([joint.lower, joint.upper]).all():

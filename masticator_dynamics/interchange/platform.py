@@ -100,7 +100,7 @@ class _Graph:
         self.heavy = {body for body, mass in masses.items() if mass > _LIGHT}
         self.edges: dict[str, list[_Edge]] = {body: [] for body in masses}
         for joint in model.joints:
-            self._connect(joint.parent, joint.child, 1, joint.type == 'prismatic')
+            self._connect(joint.parent, joint.child, 1, joint.slides)
         for loop in model.loops:
             slides = loop.type in ('slider', 'cylindrical')
             self._connect(loop.first.link, loop.second.link, _FREEDOMS[loop.type], slides)

@@ -43,7 +43,7 @@ class LoopKinematics:
         self.names = [joint.name for joint in self.tree.joints]
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
-        self.slides = np.array([joint.type == 'prismatic' for joint in self.tree.joints])
+        self.slides = np.array([joint.slides for joint in self.tree.joints])
 
     def guess(self) -> Array:
         """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""

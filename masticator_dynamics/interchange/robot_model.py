@@ -279,7 +279,7 @@ class RobotModel:
         """
         old = self.joint(name)
         along = position * old.axis
-        if old.type == 'prismatic':
+        if old.slides:
             self.change(name, type='fixed', position=old.position + old.rotation @ along)
         else:
             turned = Rotation.from_rotvec(along).as_matrix()

@@ -26,6 +26,7 @@ from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.plot import plot_run
 from masticator_dynamics.robot.acceptance.summary import Summary, run_table, summarise
 from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.demo_motion import script_for
 from masticator_dynamics.robot.recording.nodes import (
     ClosedLoop,
     NodeSetup,
@@ -36,7 +37,7 @@ from masticator_dynamics.robot.recording.nodes import (
 )
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
 from masticator_dynamics.robot.recording.record import read_record
-from masticator_dynamics.robot.recording.script import Script, script_for
+from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, study
 from masticator_dynamics.robot.twin.control_chain import ControlKind
 from masticator_dynamics.robot.twin.study import plot_study
@@ -85,7 +86,7 @@ def run_demo(
         Recorded incisor path to follow (CSV: ``time incisor_x incisor_y incisor_z``, optionally
         ``bolus_force``); without it a built-in motion is chewed.
     mechanism : str
-        Name or path. One whose coordinates are not x, y, alpha, beta swings about home.
+        Name or path. One that has no jaw (link incisor; x, y, alpha, beta) swings about home.
     strokes : int
         Built-in strokes, one second each.
     rate : float
@@ -111,7 +112,8 @@ def run_demo(
     del needed[topics.ACTUATED_TRAJECTORY]  # a check says whether it came
 
     def produce(work: pathlib.Path) -> Summary:
-        nodes, options = dynamics_alone(model, rate), ('--contacts', *model.contacts)
+        nodes = dynamics_alone(model, rate, script.limits)
+        options = '--contacts', *model.contacts
         run = Run(demo.played(work, 'run', 'the dynamics node', nodes, needed, *options), rate)
         summary = demo.judged(work, run, RESULTS, ('run',))
         for name in page:
@@ -324,11 +326,13 @@ def leave_results(
     print(summary.as_text())
     checks = summary.checks
     print(f'{output.resolve()}: {", ".join(names)}', flush=True)
-    failed = [check.name for check in checks if check.passed is False]
-    unknown = [check.name for check in checks if check.passed is None]
+    failed = {check.name: check.detail for check in checks if check.passed is False}
+    unknown = [check.name for check in checks if check.passed is None and not check.cause]
     sentences = []
     if failed:
         sentences.append(f'{len(failed)} of {len(checks)} checks failed: {", ".join(failed)}')
+        if len(failed) == 1:
+            sentences[0] += f': {", ".join(failed.values())}'
         if set(failed) <= TIMING:
             sentences[0] += f' (timing only: {load_in_words()}; is it busy?)'
     if unknown:

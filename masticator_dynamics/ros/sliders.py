@@ -35,7 +35,7 @@ def slider_urdf(description: MechanismDescription) -> str:
 
 
 def _limits(joint: Joint, home: float) -> tuple[float, float]:
-    reach = _TRAVEL if joint.type == 'prismatic' else _TURN
+    reach = _TRAVEL if joint.slides else _TURN
     lower = float(joint.lower) if np.isfinite(joint.lower) else home - reach
     upper = float(joint.upper) if np.isfinite(joint.upper) else home + reach
     return lower, upper

@@ -33,9 +33,8 @@ def perfect_record(mechanism: Mechanism, script: Script) -> Record:
     rows = script.path.sample(stamps)
     q = mechanism.feedforward_batch(*rows).q
     frame = script.bite_frame
-    effort = mechanism.feedforward_batch(
-        *rows, wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
-    )
+    wrench = wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
+    effort = mechanism.feedforward_batch(*rows, wrench, **script.effort_options)
     visual = slice(None, None, 5)
     count = np.arange(1.0, len(stamps) + 1.0)
     state = JointSeries(

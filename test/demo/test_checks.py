@@ -14,7 +14,8 @@ from masticator_dynamics.robot.acceptance.checks import judge, missing, publish_
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.summary import run_table, summarise
 from masticator_dynamics.robot.recording import topics
-from masticator_dynamics.robot.recording.script import Script, built_in_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
+from masticator_dynamics.robot.recording.script import Script
 
 
 @pytest.fixture(scope='module')
@@ -289,4 +290,24 @@ def test_pauses_of_the_computer_excuse_lost_cycles_but_no_wrong_torques(mechanis
     found = {check.name: check for check in judge(Run(Pass(mechanism, script, late), RATE))}
     assert found['publish rate'].passed is found['no cycle lost'].passed is None
     assert 'this computer stood still 5 times, 20.0 ms at most' in found['publish rate'].detail
-    assert found['torques as expected'].passed is found['energy balance'].passed is False
+    assert found['torques as expected'].passed is False
+    assert found['energy balance'].cause == 'torques as expected'
+
+
+def test_the_first_cause_is_told_alone(mechanism, script, record):
+    """A trajectory that the node refused: it holds home, and nothing is as it was played."""
+    state = record[topics.STATE]
+    still = with_state(
+        record, position=0.0 * state.position + state.position[0], velocity=0.0 * state.velocity,
+        effort=0.0 * state.effort + state.effort[0],
+    )  # fmt: skip
+    refused = dataclasses.replace(still, faults=('rejected',), actuated_trajectory=())
+    checks = judge(Run(Pass(mechanism, script, refused), RATE))
+    failed = [check.name for check in checks if check.passed is False]
+    assert failed == ['no fault reported']
+    consequences = {check.name for check in checks if check.cause == 'no fault reported'}
+    assert {'torques as expected', 'motion as played', 'controller trajectory'} <= consequences
+    without_fault = dataclasses.replace(refused, faults=())
+    checks = judge(Run(Pass(mechanism, script, without_fault), RATE))
+    failed = [check.name for check in checks if check.passed is False]
+    assert failed == ['motion as played', 'controller trajectory']

@@ -34,11 +34,11 @@ from masticator_dynamics.robot.demo import (
     run_closed_loop,
 )
 from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
 from masticator_dynamics.robot.recording.health import Counts, read_stalls, stalls_file
 from masticator_dynamics.robot.recording.nodes import GROUP, ClosedLoop, Progress
 from masticator_dynamics.robot.recording.processes import Child
 from masticator_dynamics.robot.recording.record import Record
-from masticator_dynamics.robot.recording.script import built_in_script
 
 MISSING = [
     name

@@ -22,7 +22,7 @@ from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.demo import run_demo
 from masticator_dynamics.robot.recording import nodes, processes, topics
-from masticator_dynamics.robot.recording.script import script_for
+from masticator_dynamics.robot.recording.demo_motion import script_for
 
 Reader = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed').Reader
 
@@ -179,10 +179,12 @@ def test_failed_check_is_named_and_results_stay(tmp_path, capsys, monkeypatch):
     output = tmp_path / 'results'
     assert run_demo(output, strokes=1) == 1
     shown = capsys.readouterr()
-    # Forces of the sockets follow from the torques that were recorded.
-    failed = 'torques as expected, contact forces as expected, energy balance'
-    assert f'3 of 12 checks failed: {failed}' in shown.err
-    assert re.search('FAILED +torques as expected', (output / 'summary.txt').read_text())
+    # Power, and forces of the sockets, follow from the torques that were recorded.
+    assert '1 of 12 checks failed: torques as expected: off by ' in shown.err
+    text = (output / 'summary.txt').read_text()
+    assert re.search('FAILED +torques as expected', text)
+    for name in ('contact forces as expected', 'energy balance'):
+        assert re.search(f"not judged +{name} +'torques as expected' failed", text)
     assert json.loads((output / 'summary.json').read_text())['passed'] is False
 
 

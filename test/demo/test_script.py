@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The motion played: from home to home at rest, inside the sockets, with the food's force."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.recording.script import Script, built_in_script, recorded_script
+from masticator_dynamics.robot.recording.demo_motion import built_in_script
+from masticator_dynamics.robot.recording.script import Script, recorded_script
 
 
 @pytest.fixture(scope='module')
@@ -93,15 +96,8 @@ def test_recorded_script_without_force(mechanism, recording, tmp_path):
 def test_points_keep_the_motion_between_them(mechanism, recording):
     """Quintics through the points give the planned motion, to the resolution of a recording."""
     script = recorded_script(mechanism, recording)
-    halved = Script(
-        **{
-            **script.__dict__,
-            'times': script.times[::2],
-            'positions': script.positions[::2],
-            'velocities': script.velocities[::2],
-            'accelerations': script.accelerations[::2],
-        }
-    )
+    fields = 'times', 'positions', 'velocities', 'accelerations'
+    halved = dataclasses.replace(script, **{name: getattr(script, name)[::2] for name in fields})
     assert script.times[1] <= 0.005 + 1e-12
     instants = np.linspace(0.0, script.times[::2][-1], 1001)
     difference = script.path.sample(instants)[0] - halved.path.sample(instants)[0]

@@ -92,7 +92,7 @@ def test_the_command_writes_a_food_that_loads(tmp_path, capsys) -> None:
     assert load_food(target).yield_force == pytest.approx(52.0, rel=1e-6)
     assert '30 N/mm, yields at 52 N, breaks, residual' in capsys.readouterr().err
     refusals = {
-        'inf': 'would be read as inf m',
+        'inf': "'inf' is no size such as 8mm",
         '1.7e308': 'would be read as 1.7e+308 m',
         '0.008 --softening nan': "'--softening': nan is not a finite number",
     }

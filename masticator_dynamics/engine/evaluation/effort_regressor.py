@@ -176,7 +176,7 @@ def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[s
         here, rotation = frame_poses(mechanism, q, joint.child)
         push = rotation @ joint.axis * (mechanism.transmission_ratios[k] * effort[..., k, None])
         none = np.zeros_like(push)
-        slides = joint.type == 'prismatic'
+        slides = joint.slides
         on_child = np.concatenate([push, none] if slides else [none, push], axis=-1)
         found[joint.child] = found.get(joint.child, 0.0) + on_child
         if joint.parent != mechanism.description.base:

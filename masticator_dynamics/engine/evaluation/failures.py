@@ -121,7 +121,7 @@ def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
 def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Positions (N, n_q) with the smallest gaps of a block found, and these gaps (N,)."""
     joints = list(block.joints)
-    slides = [mechanism.structure.tree.joints[j].type == 'prismatic' for j in joints]
+    slides = [mechanism.structure.tree.joints[j].slides for j in joints]
     unit = np.where(slides, mechanism.structure.extent(), 1.0)
     away = np.random.default_rng(0).uniform(-2.0, 2.0, (_STARTS, len(joints))) * unit
     away[0] = 0.0

@@ -46,7 +46,7 @@ class FrameChain:
     def __init__(self, mechanism: Model, frame: str):
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
         self._end, self.joints = end, sorted(tree.supports(end.body))
-        self._slides = np.array([tree.joints[j].type == 'prismatic' for j in self.joints], bool)
+        self._slides = np.array([tree.joints[j].slides for j in self.joints], bool)
         self._poses = mechanism.made(_BodyPoses)
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -162,7 +162,7 @@ class _BodyPoses:
 
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
-        self._turns = np.array([joint.type != 'prismatic' for joint in tree.joints], bool)
+        self._turns = np.array([not joint.slides for joint in tree.joints], bool)
         self._poses = poses(tree)
 
     def __call__(self, q: FloatArray) -> FloatArray:

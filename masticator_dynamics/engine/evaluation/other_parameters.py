@@ -84,7 +84,7 @@ def check_value(name: str, value: object) -> float:
     """A parameter as a number, refused where no mechanism can have it."""
     number = as_number(value, name)
     if not in_bounds(name, number):
-        if name.endswith('.length'):
+        if naming.bound_of(name).gt is not None:
             raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
         raise InputError(f'{name} is {number:.6g}; 0 or more is needed')
     return number
@@ -92,15 +92,10 @@ def check_value(name: str, value: object) -> float:
 
 def in_bounds(name: str, value: Any) -> Any:
     """Whether a mechanism can have a parameter's value, or each of an array of them."""
-    kind = name.rpartition('.')[2]
-    if kind == 'length':
-        return value > 0.0
-    return value >= 0.0 if kind in _NOT_NEGATIVE else value == value
-
-
-_NOT_NEGATIVE = (
-    'mass', 'rotor_inertia', 'armature', 'stiffness', 'viscous', 'coulomb', 'damping', 'friction',
-)  # fmt: skip
+    bound = naming.bound_of(name)
+    if bound.gt is not None:
+        return value > bound.gt
+    return value == value if bound.ge is None else value >= bound.ge
 
 
 def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
@@ -187,7 +182,7 @@ def _followed(
 
 def _units(root: Model) -> FloatArray:
     size = root.structure.extent()
-    slides = [joint.type == 'prismatic' for joint in root.structure.tree.joints]
+    slides = [joint.slides for joint in root.structure.tree.joints]
     return np.where(slides, size, 1.0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,12 @@ class Evaluator(Model):
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
 
-    def largest_gap(self, q: npt.ArrayLike) -> float:
-        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
+    def largest_gap(self, q: npt.ArrayLike) -> Any:
+        """Largest gap of a loop or contact, m or rad, at any tree positions (n_q,) or (N, n_q).
+
+        Of a closure, that of its equations, see ``engine/constraint.py``: metres between points,
+        sines between axes. A number, or (N,).
+        """
         return self.solver.largest_gap(q)
 
     @abc.abstractmethod

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,15 +82,20 @@ class RowSolver:
         given[: self._freedoms] = y
         return given, self.attempt(given[None])[0]
 
-    def largest_gap(self, q: npt.ArrayLike) -> float:
-        """Largest gap of a loop or contact at any tree positions (n_q,), m."""
-        given = np.zeros(3 * self._freedoms + 6 + len(self._model.tree_joints))
-        positions = given[3 * self._freedoms + 6 :]
-        positions[:] = as_finite_vector(q, 'q', len(positions))
-        given[: self._freedoms] = positions[self._model.independent_rows]
-        if self._kernels.gap.covers(given):
-            return float(self._kernels.gap(given)[0])
-        return self._model.structure.largest_gap(positions)
+    def largest_gap(self, q: npt.ArrayLike) -> Any:
+        """See :meth:`Evaluator.largest_gap`."""
+        many, first = np.ndim(q) == 2, 3 * self._freedoms + 6
+        width = len(self._model.tree_joints)
+        positions = [as_finite_vector(row, 'q', width) for row in (np.asarray(q) if many else [q])]
+        inputs = np.zeros((len(positions), first + width))
+        inputs[:, first:] = positions
+        inputs[:, : self._freedoms] = inputs[:, first:][:, self._model.independent_rows]
+        inputs = inputs if many else inputs[0]
+        if self._kernels.gap.covers(inputs):
+            gaps = self._kernels.gap(inputs)[..., 0]
+        else:
+            gaps = np.array([self._model.structure.largest_gap(row) for row in positions])
+        return gaps if many else gaps.item()
 
     # Efforts
 

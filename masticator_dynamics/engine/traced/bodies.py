@@ -304,7 +304,7 @@ class Plan:
 
         joints = [
             (
-                tree.joints[b].type == 'prismatic',
+                tree.joints[b].slides,
                 place(tree.placements[b].body),
                 b in block.joints,
                 b in self.actuated,
@@ -364,7 +364,7 @@ class Plan:
         self._bodies[first] = body  # bodies in lanes are looked up by the first
         return TracedJoint(
             joints,
-            tree.joints[first].type == 'prismatic',
+            tree.joints[first].slides,
             stacked([tree.placements[j].rotation for j in joints]),
             stacked([tree.placements[j].position for j in joints]),
             per_lane(self.structure.home[j] for j in joints),

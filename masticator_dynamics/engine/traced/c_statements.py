@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -85,7 +86,9 @@ def _operand(graph: Graph, index: int, inputs: Sequence[str]) -> str:
 
 
 def literal(x: float) -> str:
-    """A number, exactly; in parentheses if negative."""
+    """A number, exactly; in parentheses if negative. Beyond a surface there is none: NAN."""
+    if not math.isfinite(x):
+        return 'NAN' if math.isnan(x) else f'({"-" if x < 0.0 else ""}INFINITY)'
     text = repr(float(x))
     return f'({text})' if text.startswith('-') else text
 

@@ -31,7 +31,7 @@ def poses(tree: SpanningTree) -> RowCode:
         for k, (joint, at) in enumerate(zip(tree.joints, tree.placements, strict=True)):
             bodies[k] = Body(bodies[at.body], None)
             turn, offset = at.rotation.tolist(), at.position.tolist()
-            slides = joint.type == 'prismatic'
+            slides = joint.slides
             TracedJoint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
@@ -65,7 +65,7 @@ def travels(joints: Iterable[Joint]) -> list[float]:
     """1 rad for turning joints, the travel for sliding ones, m: what counts as equally far."""
 
     def travel(joint: Joint) -> float:
-        length = joint.upper - joint.lower if joint.type == 'prismatic' else 1.0
+        length = joint.upper - joint.lower if joint.slides else 1.0
         return length if math.isfinite(length) and length > 0.0 else 1.0
 
     return [travel(joint) for joint in joints]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +18,14 @@ from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import overlapped
 from masticator_dynamics.robot.twin.food import load_food
 
-POSITION_TOLERANCE = 1e-6  # rad
-VELOCITY_TOLERANCE = 1e-4  # rad/s
-EFFORT_TOLERANCE = 1e-5  # N m
+POSITION_TOLERANCE = 1e-6  # rad or m
+VELOCITY_TOLERANCE = 1e-4  # rad/s or m/s
+EFFORT_TOLERANCE = 1e-5  # N m or N
 CONTACT_TOLERANCE = 1e-3  # N
 ENERGY_TOLERANCE = 1e-3  # of the motors' absolute work
-GAP_TOLERANCE = 1e-10  # m
+GAP_TOLERANCE = 1e-10  # m or rad
 RATE_TOLERANCE = 0.99
-REST_TOLERANCE = 1e-6  # rad and rad/s
+REST_TOLERANCE = 1e-6  # rad and rad/s, or m and m/s
 # Checks that a busy computer fails, and those that hold whatever it does.
 TIMING = {
     'publish rate', 'reception rate', 'no cycle lost', 'cycle rate', 'PDOs in time', 'real time',
@@ -33,6 +33,16 @@ TIMING = {
 STANDS = {
     'torques as expected', 'whole motion recorded', 'motion as played',
     'contact forces as expected', 'energy balance', 'controller trajectory',
+}  # fmt: skip
+# What others rest on, in order: what fails with one before it in this list says nothing new.
+_GROUNDS = (
+    'no fault reported', 'whole motion recorded', 'motion as played', 'torques as expected',
+)  # fmt: skip
+# How many of these each check rests on.
+_RESTS_ON = {name: count for count, name in enumerate(_GROUNDS)} | {
+    'contact forces as expected': 4, 'energy balance': 4, 'loops closed': 3,
+    'ends at home at rest': 2, 'controller trajectory': 1,
+    'incisor tracked': 1, 'feedforward pays': 1, 'food bitten': 1, 'ends in occlusion': 1,
 }  # fmt: skip
 LONGEST_POINT_STEP = 0.02  # s; crank-space interpolation over more would open the loops
 _LAST = 0.2  # s of the record in which the mechanism must rest
@@ -52,29 +62,43 @@ MOST_EXCUSED = 0.2  # of the motion; with more of it left out, what remains says
 class Check:
     """A requirement, whether it was met, and the number that shows it.
 
-    ``passed`` is None where it could not be judged; ``detail`` then says why.
+    ``passed`` is None where it could not be judged; ``detail`` then says why, and ``cause`` names
+    the failed check that it follows from, if any.
     """
 
     name: str
     passed: bool | None
     detail: str
+    cause: str = ''
 
 
 Verdict = tuple[bool | None, str]  # whether it was met, and what shows it
 
 
 def judge(run: Run) -> tuple[Check, ...]:
-    """All checks of a run; what pauses of the computer may have spoiled is not judged."""
+    """All checks of a run; what pauses of the computer may have spoiled is not judged.
+
+    Nor is what fails in consequence of another check: the first cause is told alone.
+    """
     chosen = _OF_EVERY_RUN | (_IN_CLOSED_LOOP if run.food else _OF_NODE_ALONE)
     if run.food and run.alone is None:
         del chosen['feedforward pays']
-    still, found = stood_still(run), []
+    still, checks = stood_still(run), []
     for name, check in chosen.items():
         passed, detail = check(run)
         if still and not passed and name not in STANDS:
             passed, detail = None, f'{still}; {detail}'
-        found.append(Check(name, passed, detail))
-    return tuple(found)
+        checks.append(Check(name, passed, detail))
+    failed = {check.name for check in checks if check.passed is False}
+    return tuple(_or_cause(check, failed) for check in checks)
+
+
+def _or_cause(check: Check, failed: Collection[str]) -> Check:
+    """The check, or that it follows from the first of the failed ones that it rests on."""
+    causes = [name for name in _GROUNDS[: _RESTS_ON.get(check.name, 0)] if name in failed]
+    if check.passed is not False or not causes:
+        return check
+    return Check(check.name, None, f'{causes[0]!r} failed', causes[0])
 
 
 def _within(limit: float, value: float, detail: str) -> Verdict:
@@ -161,7 +185,7 @@ def _whole_motion(run: Run) -> Verdict:
 
 def _torques(run: Run) -> Verdict:
     """Efforts are those that the motion and the bite force sent or measured need."""
-    detail = 'off by {:.1e} N m at most (limit {:.0e})'
+    detail = f'off by {{:.1e}} {run.forward.effort_unit} at most (limit {{:.0e}})'
     return _within(EFFORT_TOLERANCE, run.forward.effort_error, detail)
 
 
@@ -183,8 +207,9 @@ _OF_EVERY_RUN: dict[str, Callable[[Run], Verdict]] = {
 
 def _motion(run: Run) -> Verdict:
     position, velocity = run.forward.motion_errors
+    unit, rate = run.forward.position_units
     return position <= POSITION_TOLERANCE and velocity <= VELOCITY_TOLERANCE, (
-        f'off by {position:.1e} rad and {velocity:.1e} rad/s at most '
+        f'off by {position:.1e} {unit} and {velocity:.1e} {rate} at most '
         f'(limits {POSITION_TOLERANCE:.0e}, {VELOCITY_TOLERANCE:.0e})'
     )
 
@@ -201,7 +226,7 @@ def _energy(run: Run) -> Verdict:
 
 def _gaps(run: Run) -> Verdict:
     largest = float(run.forward.gap.max())
-    return _within(GAP_TOLERANCE, largest, 'largest gap {:.1e} m (limit {:.0e})')
+    return _within(GAP_TOLERANCE, largest, 'largest gap {:.1e} m or rad (limit {:.0e})')
 
 
 def _publish_rate(run: Run) -> Verdict:
@@ -250,7 +275,8 @@ def _at_rest_at_home(run: Run) -> Verdict:
     home = mechanism.home.q[mechanism.tree_indices(mechanism.actuated)]
     away = float(np.abs(late.position[:, late.columns(mechanism.actuated)] - home).max())
     speed = float(np.abs(late.velocity).max())
-    detail = f'{away:.1e} rad from home at {speed:.1e} rad/s (limits {REST_TOLERANCE:.0e})'
+    unit, rate = run.forward.position_units
+    detail = f'{away:.1e} {unit} from home at {speed:.1e} {rate} (limits {REST_TOLERANCE:.0e})'
     return max(away, speed) <= REST_TOLERANCE, detail
 
 
@@ -270,6 +296,7 @@ def _controller_trajectory(run: Run) -> Verdict:
     error = float(np.abs(position - played).max())
     step = float(np.diff(times).max())
     speed = float(np.abs(message.points[-1].velocities).max())
+    unit, rate = run.forward.position_units
     efforts = all(len(point.effort) == len(mechanism.actuated) for point in message.points)
     passed = (
         error <= POSITION_TOLERANCE
@@ -279,8 +306,8 @@ def _controller_trajectory(run: Run) -> Verdict:
         and efforts
     )
     return passed, (
-        f'{len(times)} points, {step * 1e3:.0f} ms apart at most, off by {error:.1e} rad, '
-        f'{"with" if efforts else "without"} efforts, ends at {speed:.1e} rad/s'
+        f'{len(times)} points, {step * 1e3:.0f} ms apart at most, off by {error:.1e} {unit}, '
+        f'{"with" if efforts else "without"} efforts, ends at {speed:.1e} {rate}'
     )
 
 

@@ -4,119 +4,39 @@
 
 Judged in two ways that fail differently. The *expectation* evaluates the played motion and the bite
 forces sent at the stamps that came back: it detects a node that interpolates, times, transforms or
-forwards wrongly. The *energy balance* uses the masses in the URDF instead of the engine's dynamics:
-the energy that motors and food put in must be that of the links. It is a balance of powers in every
-cycle, since summing work over cycles would miss what torques do between them: at tooth contact they
-rise and fall within a few milliseconds. Where links are and how they move then follows from URDF
-and joint states alone: only the parsed URDF is shared with the engine, which is what is judged.
+forwards wrongly. The *energy balance* (``link_motion.py``) uses the masses in the URDF, and rotors,
+gears and springs of the YAML file, instead of the engine's dynamics: what motors and food put in
+must be what links, rotors and springs store. It is a balance of powers in every cycle, since
+summing work over cycles would miss what torques do between them: at tooth contact they rise and
+fall within a few milliseconds. Physics that is not judged here, such as the gap of a closure, is
+asked of the engine.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import trapezoid
-from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, rms
-from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.files.joint_series import ForceSeries
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.record import Record
-from masticator_dynamics.robot.recording.script import Script
-
-
-class LinkMotion:
-    """Poses and twists of all links for N joint states.
-
-    Parameters
-    ----------
-    description : MechanismDescription
-    names : sequence of str
-        Joints, the columns of the rows; all moving joints must be there.
-    position, velocity : (N, n) array
-        rad or m, and their rates.
-
-    Attributes
-    ----------
-    origin, rotation, velocity, angular : dict of arrays
-        By link: origin (N, 3) in m and rotation (N, 3, 3) in the base, linear velocity (N, 3) of
-        the origin and angular velocity (N, 3) in base axes.
-    """
-
-    def __init__(
-        self,
-        description: MechanismDescription,
-        names: Sequence[str],
-        position: FloatArray,
-        velocity: FloatArray,
-    ):
-        self.description = description
-        count, base = len(position), description.base
-        self.origin = {base: np.zeros((count, 3))}
-        self.rotation = {base: np.tile(np.eye(3), (count, 1, 1))}
-        self.velocity = {base: np.zeros((count, 3))}
-        self.angular = {base: np.zeros((count, 3))}
-        for joint in description.tree.joints:
-            parent, child = joint.parent, joint.child
-            arm = self.rotation[parent] @ joint.position
-            rotation = self.rotation[parent] @ joint.rotation
-            angular = self.angular[parent]
-            slide = np.zeros((count, 3))
-            if joint.type != 'fixed':
-                column = list(names).index(joint.name)
-                axis = rotation @ joint.axis
-                rate = velocity[:, column, None] * axis
-                if joint.type == 'prismatic':
-                    arm = arm + position[:, column, None] * axis
-                    slide = rate
-                else:
-                    turns = Rotation.from_rotvec(position[:, column, None] * joint.axis)
-                    rotation = rotation @ turns.as_matrix()
-                    angular = angular + rate
-            self.origin[child] = self.origin[parent] + arm
-            self.rotation[child] = rotation
-            self.angular[child] = angular
-            self.velocity[child] = (
-                self.velocity[parent] + np.cross(self.angular[parent], arm) + slide
-            )
-
-    def energy(self) -> FloatArray:
-        """Kinetic and potential energy (N,) of all links, J."""
-        total = np.zeros(len(self.origin[self.description.base]))
-        gravity = np.array(self.description.gravity)
-        for link, body in self.description.tree.links.items():
-            rotation, angular = self.rotation[link], self.angular[link]
-            arm = rotation @ body.center_of_mass
-            speed = self.velocity[link] + np.cross(angular, arm)
-            spin = np.einsum('nji,nj->ni', rotation, angular)
-            total += 0.5 * body.mass * np.einsum('ni,ni->n', speed, speed)
-            total += 0.5 * np.einsum('ni,ij,nj->n', spin, body.about_center, spin)
-            total -= body.mass * (self.origin[link] + arm) @ gravity
-        return total
-
-    def largest_gap(self) -> FloatArray:
-        """Largest distance (N,) by which a closure is open or a contact off its plane, m."""
-        gaps = [
-            np.linalg.norm(self.origin[one] - self.origin[two], axis=1)
-            for one, two in (closure.frames for closure in self.description.closures)
-        ]
-        for contact in self.description.contacts:
-            height = self.origin[contact.frame] @ np.array(contact.normal) + contact.offset
-            gaps.append(np.abs(height) / np.linalg.norm(contact.normal))
-        return np.max(gaps, axis=0)
-
+from masticator_dynamics.robot.recording.script import Script, wrenches_of_forces
 
 CLOSURE_STEP = 0.01  # s between measured angles that are fitted
 PEAK_STEP = 1e-4  # s; at tooth contact torques change within a millisecond or two
+LIMITED_STEP = 1e-3  # s; efforts chosen within limits take a hundred times as long to compute
+_EXPLAINED = 1e-8  # N m or N; far below what is judged, and above rounding
 # s; if it were as long as a burst of force, an ignored one could pass for one not yet seen.
 _OLDEST_BITE = 0.1
 _LEAST_WORK = 1e-6  # J; a recording may be of a jaw that does not move
@@ -211,6 +131,18 @@ class Pass:
         self.mechanism, self.script, self.record = mechanism, script, record
         self.state = record[topics.STATE]
 
+    @property
+    def effort_unit(self) -> str:
+        """Of the motors' efforts: N m, N, or both."""
+        return ' or '.join(dict.fromkeys(self.mechanism.effort_units))
+
+    @property
+    def position_units(self) -> tuple[str, str]:
+        """Of the actuated joints' positions and velocities: rad and rad/s, m and m/s, or both."""
+        joints = {joint.name: joint.unit for joint in self.mechanism.structure.tree.joints}
+        units = dict.fromkeys(joints[name] for name in self.mechanism.actuated)
+        return ' or '.join(units), ' or '.join(f'{unit}/s' for unit in units)
+
     @cached_property
     def _rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Independent positions, velocities and accelerations (N, n_y) that were played."""
@@ -219,7 +151,12 @@ class Pass:
     @cached_property
     def _expected(self) -> Effort:
         """The played motion, without bite force."""
-        return self.mechanism.feedforward_batch(*self._rows)
+        return self.mechanism.feedforward_batch(*self._rows, **self.script.effort_options)
+
+    @cached_property
+    def _sent_back(self) -> FloatArray:
+        """Efforts (N, n_u) that the node answered with."""
+        return self.state.effort[:, self.state.columns(self.mechanism.actuated)]
 
     @cached_property
     def bite(self) -> Bite:
@@ -229,31 +166,33 @@ class Pass:
         sent before the answer was received, as a late cycle is stamped with its due time, and
         either the last one before the stamp or one not much older.
         """
-        state, sent = self.state, self.record.bite
-        free = self._expected.actuated
-        difference = free - state.effort[:, state.columns(self.mechanism.actuated)]
-        units = [np.tile(axis, (len(free), 1)) for axis in np.eye(3)]
-        per_newton = np.stack([self._loaded(unit).actuated - free for unit in units], axis=1)
-        found = Bite(np.zeros((len(free), 3)), np.zeros(len(free)), np.full(len(free), np.inf))
+        state, sent, count = self.state, self.record.bite, len(self.state.stamps)
+        bite = Bite(np.zeros((count, 3)), np.zeros(count), np.full(count, np.inf))
         last = np.searchsorted(sent.stamps, state.received, side='right') - 1
         previous = np.searchsorted(sent.stamps, state.stamps, side='right') - 1
         first = np.minimum(np.searchsorted(sent.stamps, state.stamps - _OLDEST_BITE), previous)
         for back in range(int((last - first).max()) + 2):
             # Before the first message there is no force: index -1 stands for it.
             index = np.maximum(last - back, -1)
-            force = _force(sent, index)
-            error = np.abs(difference + np.einsum('ni,nij->nj', force, per_newton)).max(axis=1)
+            rows = np.flatnonzero((index >= first - 1) & (bite.error > _EXPLAINED))
+            if not len(rows):
+                continue
+            force = _force(sent, index[rows])
+            difference = self._loaded(force, rows).actuated - self._sent_back[rows]
+            error = np.abs(difference).max(axis=1)
             # Equal consecutive forces explain a cycle equally well: the newest is taken.
-            better = (error < found.error * 0.999) & (index >= first - 1)
-            found.error[better] = error[better]
-            found.force[better] = force[better]
-            found.age[better] = (state.stamps - sent.stamps[index])[better]
-        return found
+            better = error < bite.error[rows] * 0.999
+            rows = rows[better]
+            bite.error[rows], bite.force[rows] = error[better], force[better]
+            bite.age[rows] = (state.stamps - sent.stamps[index])[rows]
+        return bite
 
-    def _loaded(self, force: FloatArray) -> Effort:
-        """The played motion with bite forces (N, 3) in the bite frame, N."""
-        wrench = _wrench_of_bite(self.mechanism, self._expected.q, self.record.bite, force)
-        return self.mechanism.feedforward_batch(*self._rows, wrench)
+    def _loaded(self, force: FloatArray, rows: npt.NDArray[np.intp]) -> Effort:
+        """Rows of the played motion with bite forces (len(rows), 3) in the bite frame, N."""
+        mechanism, frame = self.mechanism, self.record.bite.frame
+        wrench = wrenches_of_forces(mechanism, self._expected.q[rows], frame, force)
+        y, y_dot, y_ddot = (part[rows] for part in self._rows)
+        return mechanism.feedforward_batch(y, y_dot, y_ddot, wrench, **self.script.effort_options)
 
     @cached_property
     def effort_error(self) -> float:
@@ -297,7 +236,8 @@ class Pass:
     def contact_error(self) -> float:
         """Largest difference from the expected contact multipliers, N."""
         known = np.isin(self.state.stamps, self.record[topics.CONTACTS].stamps)
-        away = np.abs(self.multipliers - self._loaded(self.bite.force).contact)
+        every = np.arange(len(known))
+        away = np.abs(self.multipliers - self._loaded(self.bite.force, every).contact)
         return float(away[known].max(initial=0.0))
 
     @cached_property
@@ -309,26 +249,34 @@ class Pass:
 
     @cached_property
     def gap(self) -> FloatArray:
-        """Largest gap (K,) of a loop or contact, m."""
-        return self.links.largest_gap()
+        """Largest gap (K,) of a loop or contact in `joint_states`, as the engine has it, m or rad.
+
+        Infinite where a position is not finite.
+        """
+        joints = self.record[topics.JOINT_STATES]
+        q = joints.position[:, joints.columns(self.mechanism.tree_joints)]
+        finite = np.isfinite(q).all(axis=1)
+        gap = np.full(len(q), np.inf)
+        gap[finite] = self.mechanism.largest_gap(q[finite])
+        return gap
 
     @cached_property
     def peaks(self) -> Peaks:
-        """Peaks that cycles every ``PEAK_STEP`` would have found, and those of the cycles.
+        """Peaks that cycles every ``PEAK_STEP`` would have seen, and those of the cycles.
 
         With the last bite force sent before each.
         """
         mechanism, sent = self.mechanism, self.record.bite
         none = np.full(len(mechanism.contacts), np.inf)
-        effort = self.state.effort[:, self.state.columns(mechanism.actuated)]
         peaks = Peaks(np.zeros(len(mechanism.actuated)), none, -none)
-        peaks = peaks.including(effort, self.multipliers)
-        for times in _chunks(np.arange(0.0, self.script.duration, PEAK_STEP)):
+        peaks = peaks.including(self._sent_back, self.multipliers)
+        step = LIMITED_STEP if self.script.limits else PEAK_STEP
+        for times in _chunks(np.arange(0.0, self.script.duration, step)):
             rows = self.script.path.sample(times)
             q = mechanism.feedforward_batch(rows[0]).q
-            wrench = _wrench_of_bite(mechanism, q, sent, force_before(sent, times))
-            found = mechanism.feedforward_batch(*rows, wrench)
-            peaks = peaks.including(found.actuated, found.contact)
+            wrench = wrenches_of_forces(mechanism, q, sent.frame, force_before(sent, times))
+            effort = mechanism.feedforward_batch(*rows, wrench, **self.script.effort_options)
+            peaks = peaks.including(effort.actuated, effort.contact)
         return peaks
 
     @cached_property
@@ -336,10 +284,14 @@ class Pass:
         """Energy unaccounted for, relative to that which went through the motors.
 
         Integral of the absolute difference between the power that motors and food put in and the
-        rate at which the links' energy changes.
+        rate at which the energy of links, rotors and springs changes. Efforts are those of the
+        motors, which move ``ratio`` times as fast as their joints.
         """
         stamps = self.state.stamps
-        motors = np.einsum('ni,ni->n', self.state.effort, self.state.velocity)
+        speed = self.state.velocity[:, self.state.columns(self.mechanism.actuated)]
+        actuators = self.mechanism.description.actuators
+        ratios = [actuators[name].ratio for name in self.mechanism.actuated]
+        motors = np.einsum('ni,ni,i->n', self._sent_back, speed, np.array(ratios))
         unaccounted = self._energy_rate() - motors - self._bite_power()
         throughput = float(trapezoid(np.abs(motors), stamps))
         return float(trapezoid(np.abs(unaccounted), stamps)) / max(throughput, _LEAST_WORK)
@@ -354,7 +306,7 @@ class Pass:
         return np.concatenate(power)
 
     def _energy_rate(self) -> FloatArray:
-        """Rate (N,) at which the links' energy changes along the played motion, W."""
+        """Rate (N,) at which the stored energy changes along the played motion, W."""
         rates = []
         for times in _chunks(self.state.stamps):
             before, after = (self._energy(times + side * _STEP) for side in (-1.0, 1.0))
@@ -426,23 +378,3 @@ def _force(sent: ForceSeries, index: npt.NDArray[np.intp]) -> FloatArray:
 
 def _chunks(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     return (values[first : first + _CHUNK] for first in range(0, len(values), _CHUNK))
-
-
-def _wrench_of_bite(
-    mechanism: Mechanism, q: FloatArray, sent: ForceSeries, force: FloatArray
-) -> FloatArray:
-    """Wrenches (N, 6) on the platform due to forces (N, 3) in the frame of a series.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        On whose platform the wrench acts.
-    q : (N, n_q) array
-        Tree positions, m and rad.
-    sent : ForceSeries
-        Its frame is that of the forces.
-    force : (N, 3) array
-        N, at the frame's origin and along its axes.
-    """
-    wrenches = np.hstack([force, np.zeros_like(force)])
-    return wrenches_on_platform(mechanism, q, wrenches, axes=sent.frame, point=sent.frame)

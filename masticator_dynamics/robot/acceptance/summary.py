@@ -69,12 +69,14 @@ def aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def torque_table(numbers: Mapping[str, Any]) -> list[str]:
-    """Lines of all motors' torques, N m, with a title; peaks between cycles where known."""
+    """Lines of all motors' efforts, with a title; peaks between cycles where known."""
     peak, rms = numbers['torque_peak_nm'], numbers['torque_rms_nm']
     between = numbers.get('torque_peak_between_cycles_nm')
     joint = max(len(name) for name in ('motor', *peak)) + 2
-    title = f'{"motor":{joint}}{"peak N m":>10}{"RMS N m":>10}'
-    lines = [f'{name:{joint}}{peak[name]:10.4f}{rms[name]:10.4f}' for name in peak]
+    unit = numbers.get('effort_unit', 'N m')
+    wide = len(unit) + 7
+    title = f'{"motor":{joint}}{f"peak {unit}":>{wide}}{f"RMS {unit}":>{wide}}'
+    lines = [f'{name:{joint}}{peak[name]:{wide}.4f}{rms[name]:{wide}.4f}' for name in peak]
     if between is not None:
         title += f'{"peak between cycles":>22}'
         lines = [f'{line}{between[name]:22.4f}' for line, name in zip(lines, peak, strict=True)]
@@ -113,6 +115,7 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
         'started': began.isoformat(' ', 'seconds'),
         'duration_s': script.duration,
         'bite_force_peak_n': bitten,
+        'effort_unit': one.effort_unit,
         'torque_peak_nm': _by_name(mechanism.actuated, np.abs(effort).max(axis=0)),
         'torque_rms_nm': _by_name(mechanism.actuated, np.sqrt((effort**2).mean(axis=0))),
     }
@@ -167,7 +170,7 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
         ('latency', f'median {n["latency_median_ms"]:.2f} ms, p99 {n["latency_p99_ms"]:.2f} ms,'
                     f' largest {n["latency_largest_ms"]:.1f} ms'),
         ('', LATENCY),
-        ('closure residual', f'{n["largest_closure_residual_m"]:.1e} m at most'),
+        ('closure residual', f'{n["largest_closure_residual_m"]:.1e} m or rad at most'),
     ]  # fmt: skip
     return n, rows
 

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
+from masticator_dynamics.files.units import in_si
 from masticator_dynamics.files.yaml_file import read_mapping
 
 CURVES = read_mapping(share_directory() / 'config' / 'measured_curves.yaml')
@@ -19,7 +20,6 @@ UNITS = {
     for quantity, units in CURVES['units'].items()
 }
 SI = {'displacement': 'm', 'force': 'N', 'time': 's'}
-_SIZE = re.compile(r'\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(\S*)\s*')
 
 
 def unit_value(quantity: str, unit: str) -> float | None:
@@ -30,18 +30,15 @@ def unit_value(quantity: str, unit: str) -> float | None:
 
 
 def size(text: str, quantity: str) -> float:
-    """A size such as ``8mm`` or, in SI units, ``0.008``.
+    """A size such as ``8mm`` or, in SI units, ``0.008``, with units as analysers spell them.
 
     Raises
     ------
-    ValueError
-        If it is no number, or has no unit of this quantity behind it.
+    InputError
+        If it is no number, is not finite, or has no unit of this quantity behind it.
     """
-    found = _SIZE.fullmatch(text)
-    value = unit_value(quantity, found[2] or SI[quantity]) if found else None
-    if found is None or value is None:
-        return float(text)  # 'inf' and 'nan' are numbers, and refused by who asked for the size
-    return float(found[1]) * value
+    measured = {'displacement': 'length'}.get(quantity, quantity)
+    return in_si(text, quantity, measured, functools.partial(unit_value, quantity))
 
 
 def check_possible(what: str, kind: str, value: float, remedy: str) -> None:

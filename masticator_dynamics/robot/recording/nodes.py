@@ -129,10 +129,10 @@ class NodeSetup:
     after: str = ''
 
 
-def dynamics_alone(mechanism: Mechanism, rate: float) -> list[NodeSetup]:
-    """Node dynamics at a rate (Hz), with no drives."""
-    rate = float(rate)
-    return [_dynamics(mechanism, rate=rate, visual_rate=min(VISUAL_RATE, rate))]
+def dynamics_alone(mechanism: Mechanism, rate: float, limits: bool = False) -> list[NodeSetup]:
+    """Node dynamics at a rate (Hz), with no drives; efforts are chosen within limits or not."""
+    rate, visual_rate = float(rate), min(VISUAL_RATE, float(rate))
+    return [_dynamics(mechanism, rate=rate, visual_rate=visual_rate, limits=limits)]
 
 
 def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> NodeSetup:

@@ -1,24 +1,29 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo plays: a motion that starts and ends at rest at home, and the food's force."""
+"""What is played: a motion that starts and ends at rest at home, and the food's force."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.frames import frame_poses
-from masticator_dynamics.errors import InputError, LimitError, ReachError, SingularityError
+from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.errors import (
+    InputError,
+    LimitError,
+)
 from masticator_dynamics.files.tables import read_table
+from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import (
     MotionPath,
-    bite_force,
-    chewing_stroke,
     track_incisor,
     with_rest_ramp,
 )
@@ -30,7 +35,8 @@ BITE_STEP = 0.005  # s, between bite force messages
 LONGEST = 3600.0  # s, of a recording that is played
 # s, how long one stays valid; above the default, as a real sensor does not share the processor.
 BITE_TIMEOUT = 0.3
-PERIOD = 1.0  # s, of a built-in stroke
+_TOGETHER = 5000  # rows: a recording may be of an hour
+INCISOR, MOLAR = 'incisor', 'molar_left'  # links of a jaw
 _RETURN_SPEED = np.array([0.05, 0.05, 0.5, 0.5])  # m/s and rad/s, mean speed to and from home
 _SHORTEST_RETURN = 0.2  # s
 _FADE = 0.05  # s, in which a force at the end of the recording fades out
@@ -56,6 +62,8 @@ class Script:
         s.
     bite_forces : (M, 3) array
         What the food does to the mandible, N.
+    limits : bool
+        Whether efforts must be chosen within the description's limits: otherwise some are beyond.
     """
 
     source: str
@@ -67,6 +75,7 @@ class Script:
     bite_frame: str
     bite_times: FloatArray
     bite_forces: FloatArray
+    limits: bool = False
 
     @property
     def duration(self) -> float:
@@ -84,6 +93,11 @@ class Script:
             names=self.coordinates,
         )
 
+    @property
+    def effort_options(self) -> dict[str, Any]:
+        """Keywords of `Mechanism.feedforward` with which a node is asked for efforts."""
+        return {'limits': True, 'nearest': True} if self.limits else {}
+
     def save(self, file: pathlib.Path) -> None:
         """Write to an .npz file."""
         np.savez(file, **dataclasses.asdict(self))
@@ -95,76 +109,70 @@ class Script:
             data = dict(arrays)
         texts = {name: str(data[name]) for name in ('source', 'bite_frame')}
         coordinates = tuple(str(name) for name in data['coordinates'])
-        return cls(**{**data, **texts, 'coordinates': coordinates})
+        limits = bool(data['limits'])
+        return cls(**{**data, **texts, 'coordinates': coordinates, 'limits': limits})
 
 
-def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: int) -> Script:
-    """A recorded incisor path if a file is given, else built-in strokes.
+def wrenches_of_forces(
+    mechanism: Mechanism, q: FloatArray, frame: str, forces: FloatArray
+) -> FloatArray:
+    """Wrenches (N, 6) on the platform, base axes, of forces (N, 3) at a frame, in its axes.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What moves.
-    recording : pathlib.Path, optional
-        See :func:`recorded_script`.
-    strokes : int
-        See :func:`built_in_script`.
+    q : (N, n_q) array
+        Tree positions, m and rad.
+    frame : str
+        URDF link at whose origin they act.
+    forces : (N, 3) array
+        N.
     """
-    if recording is not None:
-        return recorded_script(mechanism, recording)
-    return built_in_script(mechanism, strokes)
+    wrenches = np.hstack([forces, np.zeros_like(forces)])
+    return wrenches_on_platform(mechanism, q, wrenches, axes=frame, point=frame)
 
 
-def built_in_script(mechanism: Mechanism, strokes: int) -> Script:
-    """Chewing strokes of one second each on softening food; a swing if it cannot chew."""
-    if mechanism.independent != COORDINATES:
-        return swing_script(mechanism, strokes)
-    path = chewing_stroke(strokes=strokes, period=PERIOD)
-    food = bite_force(strokes=strokes, period=PERIOD)
-    times = _bite_times(path)
-    source = f'{strokes} built-in strokes'
-    return _script(mechanism, source, path, LONGEST_STEP, food.frame, times, food.sample(times))
+def food_frame(mechanism: Mechanism) -> str:
+    """Where food pushes on a jaw: at the left molar, or else at the incisor."""
+    return MOLAR if MOLAR in mechanism.frames else INCISOR
 
 
-def swing_script(mechanism: Mechanism, swings: int) -> Script:
-    """Swings of all coordinates about home, one second each way, with a push on the platform.
-
-    As wide as ranges and reach allow, at most 0.3 rad or 0.15 of the mechanism's size. The push
-    grows and fades with every swing: downwards, a tenth of the mechanism's weight.
+def within_limits(mechanism: Mechanism, script: Script) -> Script:
+    """A script that a mechanism can play; efforts are chosen within limits if others are not.
 
     Raises
     ------
     LimitError
-        When home leaves no room to swing.
+        Naming what leaves its range, or that no efforts keep the limits, and when.
     """
-    joints = {joint.name: joint for joint in mechanism.structure.tree.joints}
-    units = [joints[name].unit for name in mechanism.independent]
-    widest = np.where(np.array(units) == 'm', 0.15 * mechanism.structure.extent(), 0.3)
-    path = _widest_swing(mechanism, widest, swings)
-    times = _bite_times(path)
-    weight = 9.81 * sum(link.mass for link in mechanism.description.tree.links.values())
-    forces = np.zeros((len(times), 3))
-    forces[:, 2] = -0.1 * weight * np.sin(np.pi * times / path.end * swings) ** 2
-    source, frame = f'{swings} swings about home', mechanism.description.platform
-    return _script(mechanism, source, path, LONGEST_STEP, frame, times, forces)
-
-
-def _widest_swing(mechanism: Mechanism, widest: FloatArray, swings: int) -> MotionPath:
-    home, rest = mechanism.home.y, np.zeros(len(mechanism.independent))
-    # Neighbouring coordinates swing in opposite directions: in phase, some machines only turn.
-    away = widest * np.where(np.arange(len(home)) % 2, -1.0, 1.0)
-    for share in 0.7 ** np.arange(20):
-        steps = np.array([0.0, *(1.0, -1.0) * swings, 0.0])
-        path = MotionPath.through(
-            PERIOD * np.arange(len(steps)), home + share * np.outer(steps, away),
-            start=(rest, rest), end=(rest, rest), names=mechanism.independent,
-        )  # fmt: skip
+    beyond = False
+    for times, effort in _played(mechanism, script):
+        refuse_outside(mechanism, times, effort, None)
         try:
-            _check_ranges(mechanism, path)
-        except (LimitError, ReachError, SingularityError):
-            continue
-        return path
-    raise LimitError(f'{mechanism.name} cannot swing about home within its ranges')
+            refuse_outside(mechanism, times, effort, 1.0)
+        except LimitError:
+            beyond = True
+    if beyond:
+        for _ in _played(mechanism, script, limits=True):
+            pass
+    return dataclasses.replace(script, limits=beyond)
+
+
+def _played(
+    mechanism: Mechanism, script: Script, **options: Any
+) -> Iterator[tuple[FloatArray, Effort]]:
+    """Times of a script, s, some thousand at once, and the efforts that they need."""
+    every = np.arange(0.0, script.duration, SHORTEST_STEP)
+    for times in np.split(every, range(_TOGETHER, len(every), _TOGETHER)):
+        rows = script.path.sample(times)
+        force = [np.interp(times, script.bite_times, column) for column in script.bite_forces.T]
+        q = mechanism.feedforward_batch(*rows).q
+        wrench = wrenches_of_forces(mechanism, q, script.bite_frame, np.column_stack(force))
+        try:
+            yield times, mechanism.feedforward_batch(*rows, wrench, **options)
+        except LimitError as error:
+            instant = times[error.row or 0]
+            raise LimitError(f'at {instant:.6g} s: {error.without_row}') from None
 
 
 def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
@@ -176,7 +184,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     file : pathlib.Path
         CSV with columns ``time incisor_x incisor_y incisor_z`` (s; displacement from occlusion,
         m, base axes) and optionally ``bolus_force``: magnitude, N, of a force that pushes the
-        left molar straight down.
+        left molar (or else the incisor) straight down.
 
     Raises
     ------
@@ -197,7 +205,7 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
     bolus = table.all_or_none(['bolus_force'])
     track = track_incisor(mechanism, times, recorded).path
     path, rest = _from_home_to_home(mechanism, track)
-    bite_times = _bite_times(path)
+    bite_times = bite_times_of(path)
     forces = np.zeros((len(bite_times), 3))
     if bolus is not None:
         # The recording ends before the motion: its last force fades while the motion comes to rest.
@@ -205,7 +213,12 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
         force = np.append(bolus[:, 0], 0.0)
         forces[:, 2] = -np.interp(bite_times, shifted, force, left=0.0)
     step = float(np.clip(np.median(np.diff(times)), SHORTEST_STEP, LONGEST_STEP))
-    return _script(mechanism, file.name, path, step, 'molar_left', bite_times, forces)
+    script = sampled_script(
+        mechanism, file.name, path, step, food_frame(mechanism), bite_times, forces
+    )
+    for instants, effort in _played(mechanism, script):
+        refuse_outside(mechanism, instants, effort, None)
+    return script
 
 
 def _check_coordinates(mechanism: Mechanism) -> None:
@@ -216,7 +229,8 @@ def _check_coordinates(mechanism: Mechanism) -> None:
         )
 
 
-def _bite_times(path: MotionPath) -> FloatArray:
+def bite_times_of(path: MotionPath) -> FloatArray:
+    """Times (M,) of the messages with the food's force, s."""
     return np.arange(0.0, path.end + BITE_STEP / 2.0, BITE_STEP)
 
 
@@ -234,7 +248,6 @@ def _from_home_to_home(mechanism: Mechanism, track: MotionPath) -> tuple[MotionP
     back = MotionPath.through([stopped.end, end], [last[0], home], start=rest, end=rest)
     whole = MotionPath.joined([there, stopped, back])
     path = MotionPath(whole.knots - begin, whole.coefficients, names=mechanism.independent)
-    _check_ranges(mechanism, path)
     return path, stopped.start - begin
 
 
@@ -243,14 +256,7 @@ def _way(distance: FloatArray) -> float:
     return max(_SHORTEST_RETURN, float(np.max(np.abs(distance) / _RETURN_SPEED)))
 
 
-def _check_ranges(mechanism: Mechanism, path: MotionPath) -> None:
-    for time in np.arange(path.start, path.end, SHORTEST_STEP):
-        violations = mechanism.range_violations(mechanism.solve(*path(float(time))))
-        if violations:
-            raise LimitError(f'{time:.2f} s after the start of the motion: {violations[0]}')
-
-
-def _script(
+def sampled_script(
     mechanism: Mechanism,
     source: str,
     path: MotionPath,

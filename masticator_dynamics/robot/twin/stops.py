@@ -83,7 +83,7 @@ def pack_stops(stops: Stops | None, mechanism: Mechanism, mass: FloatArray) -> P
         rows.append(mechanism.frame_jacobian(home, frame)[axis])
     ranged = np.flatnonzero(np.isfinite(limits.lower) | np.isfinite(limits.upper))
     joints = np.stack([ranged, limits.lower[ranged], limits.upper[ranged]], axis=1)
-    slides = np.array([tree.joints[j].type == 'prismatic' for j in ranged], dtype=bool)
+    slides = np.array([tree.joints[j].slides for j in ranged], dtype=bool)
     felt = _inertias(home.tangent[ranged], mass)
     for kind in (slides, ~slides):
         if kind.any():
@@ -150,7 +150,7 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
         first, *pivots = block.joints
         constraint = structure.constraints[block.constraints[0]]
         chain = [tree.placements[j].body for j in pivots] == list(block.joints[:-1])
-        turning = all(tree.joints[j].type != 'prismatic' for j in pivots)
+        turning = all(not tree.joints[j].slides for j in pivots)
         if not (pivots and chain and turning and len(block.constraints) == 1):
             continue
         rod, foot = pivots[-1], poses.origins[pivots[-1]]
@@ -163,7 +163,7 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
         if apart > 1e-9 * length or not (at_end or constraint.body_a == rod) or radius == 0.0:
             continue
         lever = float(along @ swing) / (length * radius)
-        link, slides = tree.inertias[first], tree.joints[first].type == 'prismatic'
+        link, slides = tree.inertias[first], tree.joints[first].slides
         own = link.about_center[2, 2] + link.mass * float(
             link.center_of_mass[:2] @ link.center_of_mass[:2]
         )

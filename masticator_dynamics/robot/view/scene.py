@@ -296,7 +296,7 @@ def slider_ranges(mechanism: Mechanism) -> list[tuple[str, float, float, float, 
     for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
         j = mechanism.tree_joints.index(name)
         low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
-        slides = mechanism.structure.tree.joints[j].type == 'prismatic'
+        slides = mechanism.structure.tree.joints[j].slides
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             half = 0.2 * mechanism.structure.extent() if slides else 1.0
             low, high = home - half, home + half
