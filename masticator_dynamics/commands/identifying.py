@@ -32,7 +32,7 @@ from masticator_dynamics.identification.calibration import SUSPICIOUS, Calibrati
 from masticator_dynamics.identification.calibration import calibrate as found_by
 from masticator_dynamics.identification.calibration_search import Fixture
 from masticator_dynamics.identification.encoder_faults import reading_noise
-from masticator_dynamics.identification.excitation import exciting_motion
+from masticator_dynamics.identification.excitation import exciting_motion, steps
 from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
 from masticator_dynamics.identification.measured_motion import DEFAULT_CUTOFF, usual_cutoff
@@ -218,6 +218,10 @@ def _texts(
     'Largest effort that redundant motors give against one another, N m or N; columns internal_J '
     'tell it for every motor J.', 'EFFORT',
 )  # fmt: skip
+@number_option(
+    '--conditioning', 0.0, 0.99, 0.2, "Part of home's distance from singularities that is kept.",
+    'SHARE',
+)  # fmt: skip
 def excite(
     mechanism: str,
     output_file: str,
@@ -227,6 +231,7 @@ def excite(
     tries: int,
     seed: int,
     internal: float,
+    conditioning: float,
 ) -> None:
     """A motion from which `masticator identify` learns much.
 
@@ -240,9 +245,9 @@ def excite(
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
     teeth = [link for link in TEETH if link in loaded.frames]
-    with progress_bar('excite', tries) as bar:
+    with progress_bar('excite', steps(loaded, tries)) as bar:
         found = exciting_motion(
-            loaded, duration, highest, rate, tries, seed, bar.update, internal, below=teeth
+            loaded, duration, highest, rate, tries, seed, bar.update, internal, teeth, conditioning
         )
     # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
     values = np.swapaxes(found.rows, 1, 2).reshape(len(found.time), -1)
@@ -255,7 +260,8 @@ def excite(
     click.echo(
         f'{len(found.time)} rows; condition of the equations {before:.3g} at first, {after:.3g} '
         f'now; directions that such a recording tells: {found.learnt[0]} at first, '
-        f'{found.learnt[1]} now',
+        f'{found.learnt[1]} now; singularities are never nearer than {found.conditioning:.2g} of '
+        "home's distance",
         err=True,
     )
 

@@ -4,6 +4,8 @@
 
 Sums of sines of a few frequencies, as Swevers et al. (1997) use them, begin and end at rest in the
 middle of the ranges of joints and sockets, and stay inside these and the limits of the motors.
+They keep away from singularities, too: near them a robot whose friction is not yet known leaves its
+path, or changes its branch.
 Their coefficients are searched for the most information about the unknowns of `masticator
 identify`: half the logarithm of the determinant of the information matrix, beliefs included.
 Redundant motors may also work against one another, which moves nothing: it loads their bearings,
@@ -20,6 +22,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from masticator_dynamics.analysis.singularity import SingularityMeasures
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
@@ -61,6 +64,8 @@ class ExcitingMotion:
         motions determine: of the first motion that was tried, and of this one.
     learnt : tuple of int
         Directions in which the data would say more than is believed before, likewise.
+    conditioning : float
+        The least on the way, see :class:`_Conditioning`.
     """
 
     time: FloatArray
@@ -68,6 +73,31 @@ class ExcitingMotion:
     internal: FloatArray
     condition: tuple[float, float]
     learnt: tuple[int, int]
+    conditioning: float
+
+
+class _Conditioning:
+    """How far poses are from singularities, over how far home is: at most 1, 0 where singular.
+
+    Of both types of singularity, as ``analysis/singularity.py`` measures them.
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self._measures = SingularityMeasures(mechanism)
+        self._home = np.ones(2)
+        at_home = self._amounts(mechanism.solve_batch(mechanism.home.y[None]))[0]
+        self._home = np.where(at_home > 0.0, at_home, np.inf)  # without freedoms to drive: no share
+
+    def least(self, motion: Motion) -> float:
+        """Of some poses."""
+        shares = self._amounts(motion) / self._home
+        return float(min(1.0, np.where(np.isinf(self._home), 1.0, shares).min()))
+
+    def _amounts(self, motion: Motion) -> FloatArray:
+        """For both types (N, 2); none of the second beyond such a singularity."""
+        loops, actuation = self._measures.loops(motion), self._measures.actuation(motion)
+        driven = np.where(actuation.side < 0, 0.0, actuation.type_2)
+        return np.column_stack([loops.sines.min(axis=1, initial=1.0), driven])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,12 +138,15 @@ class _MotionSearch:
     """Largest motions of given shapes, and what they tell."""
 
     def __init__(
-        self, mechanism: Mechanism, series: _Series, internal: float, below: Sequence[str]
-    ):
+        self, mechanism: Mechanism, series: _Series, internal: float, below: Sequence[str],
+        share: float, progress: Callable[[int], None],
+    ):  # fmt: skip
         self.mechanism, self.series, self._internal = mechanism, series, internal
         home = mechanism.home
         self._tops = {link: mechanism.frame_pose(home, link).position[2] for link in below}
         self._limits = mechanism.load_limits
+        self.conditioning, self._share = _Conditioning(mechanism), share
+        self._progress = progress
         self.shape = (len(mechanism.independent), _HARMONICS, 2)
         count = int(np.ceil(series.duration * series.highest * _SAMPLES))
         self.time = np.linspace(0.0, series.duration, count)
@@ -175,6 +208,7 @@ class _MotionSearch:
         centre = self.mechanism.home.y.copy()
         for _ in range(_SWEEPS):
             for k in range(len(centre)):
+                self._progress(1)
                 room = min(self._room(centre[None]), _ROOM)
                 up, down = (self._far(centre, k, side, room) for side in (1.0, -1.0))
                 centre[k] += 0.5 * (up - down)
@@ -199,6 +233,8 @@ class _MotionSearch:
         try:
             motion = self.mechanism.solve_batch(poses)
         except MasticatorError:  # does not close, or singular
+            return -np.inf
+        if self.conditioning.least(motion) < self._share:
             return -np.inf
         rooms = [range_room(self.mechanism, motion).room.min()]
         for link, top in self._tops.items():
@@ -252,9 +288,10 @@ def exciting_motion(
     rate: float = 250.0,
     tries: int = 100,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda tries: None,
+    progress: Callable[[int], None] = lambda steps: None,
     internal: float = 0.0,
     below: Sequence[str] = (),
+    conditioning: float = 0.2,
 ) -> ExcitingMotion:
     """A motion from which the unknowns of a robot can be found.
 
@@ -273,11 +310,13 @@ def exciting_motion(
     seed : int
         The same seed gives the same motion.
     progress : callable
-        Called with the number of tries made since it was called.
+        Called with the number of steps made since it was called, of :func:`steps` in total.
     internal : float
         Largest effort of motors against one another, N m or N.
     below : sequence of str
         URDF links that stop at their height at home (base z), as teeth do, and stay below it.
+    conditioning : float
+        Part of home's distance from singularities, 0 to 1, that is kept everywhere.
 
     Raises
     ------
@@ -296,7 +335,8 @@ def exciting_motion(
     known = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
-        search = _MotionSearch(known, _Series(duration, highest), internal, below)
+        series = _Series(duration, highest)
+        search = _MotionSearch(known, series, internal, below, conditioning, progress)
         for name, reach in zip(known.independent, search.reach, strict=True):
             if reach < 1e-6:
                 raise InputError(f'{mechanism.name} has no room to move along {name}')
@@ -319,7 +359,13 @@ def exciting_motion(
     count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)
     before, after = (float(s[0] / s[count - 1]) for s in sizes)
     learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
-    return ExcitingMotion(time, rows, against, (before, after), learnt)
+    least = search.conditioning.least(effort)
+    return ExcitingMotion(time, rows, against, (before, after), learnt, least)
+
+
+def steps(mechanism: Mechanism, tries: int) -> int:
+    """Steps of :func:`exciting_motion`: to the middle of each range, and what is tried."""
+    return _SWEEPS * len(mechanism.independent) + tries
 
 
 def _searched(

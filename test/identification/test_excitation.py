@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.identification import excitation
 from masticator_dynamics.identification.excitation import exciting_motion
 from masticator_dynamics.limits.load_limits import load_ranges
 from masticator_dynamics.limits.ranges import range_room
@@ -123,3 +124,18 @@ def test_the_same_seed_gives_the_same_motion():
 def test_a_motion_that_is_too_short_is_refused():
     with pytest.raises(InputError, match='3 s are too short for 2 Hz; needed are 6 s'):
         exciting_motion(Mechanism.load('five_bar'), duration=3.0)
+
+
+def test_it_keeps_away_from_singularities():
+    """Of a fully actuated mechanism: what its motors hold least, over the same at home."""
+    mechanism, steps = Mechanism.load('three_rrs'), []
+    found = exciting_motion(
+        mechanism, duration=6.0, tries=2, rate=50.0, conditioning=0.3, progress=steps.append
+    )
+    assert sum(steps) == excitation.steps(mechanism, 2)
+    poses = mechanism.solve_batch(found.rows[:, 0])
+    jacobians = mechanism.jacobian_actuated_from_independent(poses)
+    home = mechanism.jacobian_actuated_from_independent(mechanism.home)
+    held = np.linalg.svd(jacobians @ np.linalg.inv(home), compute_uv=False)[:, -1]
+    assert found.conditioning >= 0.3
+    assert held.min() > 0.2  # 0.06 without
