@@ -204,6 +204,7 @@ class TrajectoryAction:
         self._node, self._mechanism = node, mechanism
         self._queue, self._failure = queue, failure
         self._goals: list[_Goal] = []
+        self._destroyed = False
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
@@ -225,6 +226,7 @@ class TrajectoryAction:
 
     def destroy(self) -> None:
         """Destroy action, topic and timer."""
+        self._destroyed = True
         for timer in (self._timer, self._soon):
             self._node.destroy_timer(timer)
         self._server.destroy()
@@ -267,6 +269,8 @@ class TrajectoryAction:
 
     def _settle(self) -> None:
         """End goals that were refused or replaced, a few at a time."""
+        if self._destroyed:  # before the executor came to it
+            return
         over = [goal for goal in self._goals if self._reason(goal)]
         for goal in over[:_AT_ONCE]:
             self._end(goal.handle, *self._reason(goal))
