@@ -183,7 +183,7 @@ def test_efforts_of_the_shortest_motions_are_seen():
     point = TrajectoryPoints(
         mechanism.independent, np.array([1.2e-4]), (np.array([[0, 0, 0, 1.5e-4]]),)
     )
-    for scale, expected in ((2.0, None), (1.0, r'at 0.000\d+ s: crank_\d effort')):
+    for scale, expected in ((2.0, None), (1.0, r'at \S+ s: crank_\d effort')):
         given = mechanism, point, at_home, at_home, STAMP, STAMP, scale
         if expected is None:
             prepared = trajectory_checks.prepare(*given)
