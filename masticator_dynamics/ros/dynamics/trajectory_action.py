@@ -271,9 +271,10 @@ class TrajectoryAction:
         """End goals that were refused or replaced, a few at a time."""
         if self._destroyed:  # before the executor came to it
             return
-        over = [goal for goal in self._goals if self._reason(goal)]
-        for goal in over[:_AT_ONCE]:
-            self._end(goal.handle, *self._reason(goal))
+        reasons = [(goal, self._reason(goal)) for goal in self._goals]
+        over = [(goal, *reason) for goal, reason in reasons if reason is not None]
+        for goal, code, text in over[:_AT_ONCE]:
+            self._end(goal.handle, code, text)
             self._goals.remove(goal)
         if len(over) > _AT_ONCE:
             self._soon.reset()

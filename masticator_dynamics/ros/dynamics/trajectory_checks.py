@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.motion import path_from_state, with_rest_ramp
+from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.ros.dynamics.checked_motion import Samples, checked, expected_samples
 from masticator_dynamics.ros.dynamics.cycle import Piece, State
 from masticator_dynamics.ros.dynamics.late_joining import PastError, join, refuse_over
@@ -290,7 +289,10 @@ def prepare(
     late, end = max(start - stamp, 0) * 1e-9, float(points.times[-1])
     if end > LONGEST:
         raise InputError(f'the trajectory lasts {end:.6g} s; at most {LONGEST:g} s are taken')
-    check = functools.partial(checked, mechanism, effort_limit_scale=effort_limit_scale, **options)
+
+    def check(path: MotionPath) -> Samples:
+        return checked(mechanism, path, effort_limit_scale, **options)
+
     left_out = 0
     with np.errstate(all='ignore'):  # absurd numbers become a named error further down
         refuse_over(late, end)
