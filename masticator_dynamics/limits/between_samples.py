@@ -202,7 +202,8 @@ def _beyond(
 def _divided(coefficients: Sequence[FloatArray], which: tuple[IntArray, ...]) -> Knots:
     """Some quintics (K) at the ends of parts (P + 1, K), which enclose them more closely."""
     ends = np.linspace(0.0, 1.0, _PARTS + 1)
-    rows = (np.tensordot(_basis(len(c) - 1, ends), c[:, *which], 1) for c in coefficients)
+    at, of = which
+    rows = (np.tensordot(_basis(len(c) - 1, ends), c[:, at, of], 1) for c in coefficients)
     return Knots(*rows)
 
 

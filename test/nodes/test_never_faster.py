@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath, path_from_state
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -174,6 +174,23 @@ def test_no_joint_is_faster_than_its_limit_between_any_two_instants(name, actuat
         if (prepared := shortest(attempt)) is not None:
             used.append(check_limits(mechanism, prepared))
     assert len(used) >= CASES // 2 and np.median(used) > 0.98
+
+
+def test_efforts_of_the_shortest_motions_are_seen():
+    """Over in 0.12 ms, no crank is faster than its limit, but accelerations are beyond motors."""
+    mechanism = Mechanism.load('masticator')
+    at_home = mechanism.home.y, *np.zeros((2, 4))
+    point = TrajectoryPoints(
+        mechanism.independent, np.array([1.2e-4]), (np.array([[0, 0, 0, 1.5e-4]]),)
+    )
+    for scale, expected in ((2.0, None), (1.0, r'at \S+ s: crank_\d effort')):
+        given = mechanism, point, at_home, at_home, STAMP, STAMP, scale
+        if expected is None:
+            prepared = trajectory_checks.prepare(*given)
+            assert check_limits(mechanism, prepared) > 0.8
+        else:
+            with pytest.raises(LimitError, match=expected):
+                trajectory_checks.prepare(*given)
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')

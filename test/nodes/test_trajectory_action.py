@@ -44,6 +44,10 @@ class Sent:
         self.accepted = self.handle.accepted
         self._ended = self._ask(self.handle.get_result_async) if self.accepted else None
 
+    @property
+    def ended(self):
+        return self._ended.done()
+
     def end(self):
         """Wait for the end; returns status, error code and text."""
         wait_for(self._ended.done, 'end of the goal')
@@ -171,6 +175,18 @@ def test_a_newer_motion_ends_a_goal_whoever_sends_it(planner, mechanism):
     wait_for(lambda: second.feedback, 'feedback')
     planner.client.follow(mechanism.independent, [0.5], [mechanism.home.y])  # on the topic
     assert second.end()[2] == 'pre-empted by a newer trajectory'
+
+
+def test_goals_that_are_replaced_again_and_again_are_told_of_one_by_one(planner, mechanism):
+    """Not when there is time: a client keeps ten results that it has not read."""
+    sent = []
+    for k in range(40):
+        sent.append(planner.send(mechanism.independent, [0.8], [[0.0, 0.0, 0.0, 0.01 * (k % 2)]]))
+        time.sleep(0.01)
+    wait_for(lambda: all(one.ended for one in sent[:30]), 'the results of those replaced', 0.5)
+    assert sent[-1].end()[1] == Result.SUCCESSFUL
+    ends = {one.end()[2].partition(' by a newer')[0] for one in sent[:-1]}
+    assert ends <= {'pre-empted', 'overtaken'}
 
 
 def test_a_goal_for_later_has_its_turn_and_can_be_cancelled_alone(planner, mechanism):

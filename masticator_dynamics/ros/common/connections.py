@@ -99,8 +99,8 @@ def _findings(
             if why := _mismatch([(end, mine) for mine in subscriptions], end):
                 yield ConnectionFinding(ERROR, f'{topic} is not received from {_name(end)}: {why}')
     if len(theirs) > 1 and topic == node.resolve_topic_name(_DESCRIPTION):
-        names = ' and '.join(sorted(map(_name, theirs)))
-        text = f'{topic} is published by {names}: the controller manager may have the other robot'
+        both = ' and '.join(sorted(map(_name, theirs)))
+        text = f'{topic} is published by {both}: the controller manager may have the other robot'
         yield ConnectionFinding(ERROR, text)
     for mine in publishers[:1]:
         for end in node.get_subscriptions_info_by_topic(topic):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +56,7 @@ class Samples:
         pairs = zip(self._values(), later._values(), strict=True)
         return Samples(*(np.concatenate(pair) for pair in pairs))
 
-    def _values(self) -> list[FloatArray]:
+    def _values(self) -> list[Any]:
         return [getattr(self, field.name) for field in dataclasses.fields(self)]
 
 

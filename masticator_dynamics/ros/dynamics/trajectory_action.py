@@ -126,6 +126,9 @@ class Tolerances:
 
 
 _LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
+# Goals that are replaced can be many at a time, and a client that takes ROS's defaults keeps ten
+# answers that it has not read: so many results are sent at once, and more after a moment (s).
+_AT_ONCE, _MOMENT = 4, 0.01
 _PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
 _BURST = 10  # lines in the log at once
 _LARGEST = 65536  # bytes; a state of all joints has 2000
@@ -201,6 +204,7 @@ class TrajectoryAction:
         self._node, self._mechanism = node, mechanism
         self._queue, self._failure = queue, failure
         self._goals: list[_Goal] = []
+        self._destroyed = False
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
@@ -214,15 +218,17 @@ class TrajectoryAction:
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
             result_timeout=_KEPT,
         )
-        # A steady clock: a simulated one may stand still.
-        self._timer = node.create_timer(
-            _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)  # a simulated one may stand still
+        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
         self._timer.cancel()  # until there is a goal
+        self._soon = node.create_timer(_MOMENT, self._settle, clock=steady)
+        self._soon.cancel()  # until there are too many results at once
 
     def destroy(self) -> None:
         """Destroy action, topic and timer."""
-        self._node.destroy_timer(self._timer)
+        self._destroyed = True
+        for timer in (self._timer, self._soon):
+            self._node.destroy_timer(timer)
         self._server.destroy()
         self._states.destroy()
 
@@ -247,16 +253,39 @@ class TrajectoryAction:
         finally:
             _forget(handle.request)
         self._goals.append(goal)
-        self._timer.reset()
-        reply = functools.partial(setattr, goal, 'outcome')
+        if self._timer.is_canceled():  # it would never come round if every goal set it back
+            self._timer.reset()
+        reply = functools.partial(self._checked, goal)
         self._queue.put(
             Request(goal.points, ACTION, reply, lambda: handle.is_cancel_requested, goal.stamp)
         )
+
+    def _checked(self, goal: _Goal, outcome: Outcome) -> None:
+        """Note the outcome of a goal's checks, and have those end that it ends; from any thread."""
+        goal.outcome = outcome
+        executor = self._node.executor
+        if executor is not None:
+            executor.create_task(self._settle)
+
+    def _settle(self) -> None:
+        """End goals that were refused or replaced, a few at a time."""
+        if self._destroyed:  # before the executor came to it
+            return
+        reasons = [(goal, self._reason(goal)) for goal in self._goals]
+        over = [(goal, *reason) for goal, reason in reasons if reason is not None]
+        for goal, code, text in over[:_AT_ONCE]:
+            self._end(goal.handle, code, text)
+            self._goals.remove(goal)
+        if len(over) > _AT_ONCE:
+            self._soon.reset()
+        else:
+            self._soon.cancel()
 
     def _look(self) -> None:
         if not self._goals:
             self._timer.cancel()
             return
+        self._settle()
         for message, _ in self._states.take():
             self._measured = self._read(message)
         self._goals = [goal for goal in self._goals if not self._look_at(goal)]
@@ -273,23 +302,34 @@ class TrajectoryAction:
         )
         return stamp.sec * 1_000_000_000 + stamp.nanosec, position, velocity
 
-    def _look_at(self, goal: _Goal) -> bool:
-        """Whether a goal has come to its end."""
+    def _reason(self, goal: _Goal) -> tuple[int, str] | None:
+        """Error code and text of a goal that was refused, or is followed no longer; else None."""
         outcome = goal.outcome
         if isinstance(outcome, Exception):
-            return self._end(goal.handle, _code(outcome), str(outcome))
-        if outcome is None:
+            return _code(outcome), str(outcome)
+        if outcome is None or self._followed(outcome) is not None or self._stops(goal):
+            return None
+        if failure := self._failure():
+            return int(_Result.PATH_TOLERANCE_VIOLATED), f'stopped: {failure}'
+        return int(_Result.INVALID_GOAL), 'pre-empted by a newer trajectory'
+
+    @staticmethod
+    def _stops(goal: _Goal) -> bool:
+        """Whether a goal was cancelled, and its motion is to come to rest."""
+        requested = goal.handle.is_cancel_requested and goal.stop_requested
+        return requested and not isinstance(goal.stop, Exception)
+
+    def _look_at(self, goal: _Goal) -> bool:
+        """Whether a goal that is followed, or comes to rest, has come to its end."""
+        outcome = goal.outcome
+        if outcome is None or isinstance(outcome, Exception):
             return False
-        piece, failure = self._followed(outcome), self._failure()
+        piece = self._followed(outcome)
         if goal.handle.is_cancel_requested and (piece is not None or goal.stop_requested):
             done = self._look_at_stop(goal, piece)
             if done is not None:
                 return done
-        if piece is not None:
-            return self._compare(goal, piece, outcome.joints)
-        if failure:
-            return self._end(goal.handle, _Result.PATH_TOLERANCE_VIOLATED, f'stopped: {failure}')
-        return self._end(goal.handle, _Result.INVALID_GOAL, 'pre-empted by a newer trajectory')
+        return piece is not None and self._compare(goal, piece, outcome.joints)
 
     def _look_at_stop(self, goal: _Goal, piece: Piece | None) -> bool | None:
         """Whether a cancelled goal is at rest; None if it cannot be stopped on the way."""

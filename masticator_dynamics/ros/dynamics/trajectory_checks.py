@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,10 +18,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
-from masticator_dynamics.motion import path_from_state, with_rest_ramp
+from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.ros.dynamics.checked_motion import Samples, checked, expected_samples
 from masticator_dynamics.ros.dynamics.cycle import Piece, State
-from masticator_dynamics.ros.dynamics.late_joining import join, refuse_over
+from masticator_dynamics.ros.dynamics.late_joining import PastError, join, refuse_over
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
 _SECOND = 1_000_000_000  # ns
@@ -248,7 +247,7 @@ def prepare(
     mechanism: Mechanism,
     points: TrajectoryPoints,
     at_start: State,
-    at_stamp: State,
+    at_stamp: State | None,
     stamp: int,
     start: int,
     effort_limit_scale: float,
@@ -265,7 +264,8 @@ def prepare(
     points : TrajectoryPoints
         In independent coordinates; times count from ``stamp``.
     at_start, at_stamp : State
-        Where the motion that is followed until then is, at ``start`` and ``stamp``.
+        Where the motion that is followed until then is, at ``start`` and ``stamp``; at the latter,
+        None if that is so long ago that nobody knows.
     stamp, start : int
         ns; if ``start`` is later, the motion that was meant is joined.
     effort_limit_scale : float
@@ -289,10 +289,15 @@ def prepare(
     late, end = max(start - stamp, 0) * 1e-9, float(points.times[-1])
     if end > LONGEST:
         raise InputError(f'the trajectory lasts {end:.6g} s; at most {LONGEST:g} s are taken')
-    check = functools.partial(checked, mechanism, effort_limit_scale=effort_limit_scale, **options)
+
+    def check(path: MotionPath) -> Samples:
+        return checked(mechanism, path, effort_limit_scale, **options)
+
     left_out = 0
     with np.errstate(all='ignore'):  # absurd numbers become a named error further down
         refuse_over(late, end)
+        if at_stamp is None:
+            raise PastError(f'late by {late:.3g} s: how the mechanism moved then is not known')
         path, ramp = with_rest_ramp(
             path_from_state(at_stamp, points.times, *points.rows, names=mechanism.independent)
         )

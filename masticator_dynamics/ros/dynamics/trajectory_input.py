@@ -23,7 +23,6 @@ from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIABLE
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
-from masticator_dynamics.ros.dynamics.late_joining import PastError
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
@@ -250,14 +249,13 @@ class TrajectoryInput:
                 raise InputError(text)
             stop = request.content is None
             stamp = start if stop else reading.stamp or start
-            if stamp < schedule[0].start:
-                text = f'late by {(start - stamp) * 1e-9:.3g} s'
-                raise PastError(f'{text}: how the mechanism moved then is no longer known')
-            states = [piece_at(schedule, at).state(at) for at in (start, stamp)]
+            at_start = piece_at(schedule, start).state(start)
+            known = stamp >= schedule[0].start
+            at_stamp = piece_at(schedule, stamp).state(stamp) if known else None
             # What is needed to come to rest is appended to the point where the motion is.
-            rest = TrajectoryPoints(self._independent, np.zeros(1), (states[0][0][None],))
+            rest = TrajectoryPoints(self._independent, np.zeros(1), (at_start[0][None],))
             prepared = self.preparer.prepare(
-                reading.expected, rest if stop else None, *states, stamp, start,
+                reading.expected, rest if stop else None, at_start, at_stamp, stamp, start,
                 settings.effort_limit_scale, request.reply is not None, settings.late_scale,
             )  # fmt: skip
             now = self.now()
