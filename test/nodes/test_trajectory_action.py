@@ -181,7 +181,7 @@ def test_goals_that_are_replaced_again_and_again_are_told_of_one_by_one(planner,
     """Not when there is time: a client keeps ten results that it has not read."""
     sent = []
     for k in range(40):
-        sent.append(planner.send(mechanism.independent, [0.8], [[0.0, 0.0, 0.0, 0.01 * (k % 2)]]))
+        sent.append(planner.send(mechanism.independent, [5.0], [[0.0, 0.0, 0.0, 0.01 * (k % 2)]]))
         time.sleep(0.01)
     wait_for(lambda: all(one.ended for one in sent[:30]), 'the results of those replaced', 0.5)
     assert sent[-1].end()[1] == Result.SUCCESSFUL
