@@ -27,11 +27,12 @@ def start_nodes(value: launching.Values) -> list:
     prefix = {'frame_prefix': value['frame_prefix']}
     nodes = [
         launching.joint_state_completion(value),
-        launching.own_node('frame_path', value, {'frame': frame, **prefix}),
+        launching.own_node('frame_path', value, {'frame': frame, 'aside': 0.06, **prefix}),
         launching.robot_state_publisher(description, value),
     ]
     if launching.wants_gui(value):
-        return [*nodes, sliders(description, value), launching.rviz(description, value)]
+        rviz = launching.rviz(description, value, ['frame_path'])
+        return [*nodes, sliders(description, value), rviz]
     joints = ', '.join(description.independent)
     text = f'without sliders nothing moves until somebody publishes {joints} on joint_states_in'
     return [*nodes, LogInfo(msg=text)]
@@ -41,7 +42,8 @@ def sliders(description, value) -> Node:
     """One slider for each independent coordinate: a robot made of these joints alone.
 
     joint_state_publisher_gui shows a slider for every joint of its URDF; its parameter
-    dependent_joints takes none away.
+    dependent_joints takes none away. It listens to robot_description whatever file it is given, and
+    must not hear that of the mechanism.
     """
     file = launching.temporary_file(slider_urdf(description), '.urdf')
     home = {name: float(description.home.get(name, 0.0)) for name in description.independent}
@@ -51,7 +53,10 @@ def sliders(description, value) -> Node:
         'joint_state_publisher_gui',
         [{'zeros': home, 'rate': 50}],
         arguments=[str(file)],
-        remappings=[('joint_states', 'joint_states_in')],
+        remappings=[
+            ('joint_states', 'joint_states_in'),
+            ('robot_description', 'sliders_description'),
+        ],
     )
 
 
