@@ -7,7 +7,7 @@ from launch_ros.actions import Node
 
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
-from masticator_dynamics.ros.sliders import slider_urdf
+from masticator_dynamics.ros.sliders import REMAPPINGS, slider_urdf
 
 ARGUMENTS = (
     *launching.shared('mechanism'),
@@ -42,8 +42,7 @@ def sliders(description, value) -> Node:
     """One slider for each independent coordinate: a robot made of these joints alone.
 
     joint_state_publisher_gui shows a slider for every joint of its URDF; its parameter
-    dependent_joints takes none away. It listens to robot_description whatever file it is given, and
-    must not hear that of the mechanism.
+    dependent_joints takes none away.
     """
     file = launching.temporary_file(slider_urdf(description), '.urdf')
     home = {name: float(description.home.get(name, 0.0)) for name in description.independent}
@@ -53,10 +52,7 @@ def sliders(description, value) -> Node:
         'joint_state_publisher_gui',
         [{'zeros': home, 'rate': 50}],
         arguments=[str(file)],
-        remappings=[
-            ('joint_states', 'joint_states_in'),
-            ('robot_description', 'sliders_description'),
-        ],
+        remappings=REMAPPINGS,
     )
 
 

@@ -100,10 +100,11 @@ def tf_prefix(frame_prefix: str) -> str:
     InputError
         For a prefix that does not end with a slash.
     """
-    if frame_prefix and not frame_prefix.rstrip('/') + '/' == frame_prefix:
+    inside = frame_prefix.strip('/')
+    if frame_prefix and not (inside and frame_prefix == f'{inside}/'):
         raise InputError(
             f'frame_prefix is {frame_prefix!r}: RViz shows robots only with prefixes that end with '
-            f'one slash, such as {frame_prefix.strip("/_") or "left"}/ (gui:=false goes without)'
+            f'one slash, such as {inside.strip("_") or "left"}/ (gui:=false goes without)'
         )
     return frame_prefix.removesuffix('/')
 
