@@ -88,9 +88,12 @@ def arrow_between(drawn: Marker, start: FloatArray, end: FloatArray, width: floa
     drawn.scale.z = min(3.0 * width, 0.5 * length)
 
 
-def write(drawn: Marker, text: str, position: FloatArray) -> None:
-    """Write a text at a point (3,), m."""
-    drawn.text = text
+def write(drawn: Marker, text: str, position: FloatArray, height: float) -> None:
+    """Write a text at a point (3,), m.
+
+    The width of blanks is given, too: without it, those of RViz are a metre wide.
+    """
+    drawn.text, drawn.scale.x, drawn.scale.z = text, 0.5 * height, height
     place = drawn.pose.position
     place.x, place.y, place.z = position.tolist()
 

@@ -31,12 +31,12 @@ PERIOD = 50_000_000  # ns between drawings: twenty a second look smooth enough
 
 # Relative to the size of the mechanism.
 _LONGEST = 1.0  # arrow, of a force at its reference
-_RADIUS, _LINE = 0.11, 0.02  # of an arc, and how thick it is
+_RADIUS, _LINE = 0.15, 0.025  # of an arc, and how thick it is
 _SHAFT = 0.03  # of an arrow
 _TEXT = 0.05
 _SHORTEST = 0.03  # part of full length; what is shorter would be a speck
 
-_FULL_TURN = 1.5 * math.pi  # rad, of an arc at the limit
+_FULL_TURN = 1.8 * math.pi  # rad, of an arc at the limit
 _LEVELS, _POINTS = 90, 24  # drawn lengths of an arc, and points of the longest
 _FOOD, _OTHERS, _SOCKETS, _CLOSURES = (
     (1.0, 0.3, 0.35), (0.85, 0.4, 1.0), (0.2, 0.85, 0.95), (0.75, 0.75, 0.8),
@@ -248,8 +248,7 @@ class _Pen:
     ) -> Marker:
         """A text that faces whoever looks."""
         drawn = self._marker(Marker.TEXT_VIEW_FACING, group, number, frame, colour)
-        drawn.scale.z = _TEXT * self._size
-        markers.write(drawn, text, position)
+        markers.write(drawn, text, position, _TEXT * self._size)
         return drawn
 
     def _marker(

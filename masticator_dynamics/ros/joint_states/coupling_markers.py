@@ -101,9 +101,8 @@ class CouplingMarkers:
         ):
             colour = by_thresholds(index, warn, error)
             text = markers.marker(Marker.TEXT_VIEW_FACING, 'indices', number, self._frame, colour)
-            text.scale.z = _TEXT * self._size
             above = place + [0.0, 0.0, 1.2 * _TEXT * self._size]
-            markers.write(text, f'{joint}: {index:.2f}', above)
+            markers.write(text, f'{joint}: {index:.2f}', above, _TEXT * self._size)
             yield text
 
 
