@@ -94,11 +94,11 @@ def ros_node(ros_domain):
 @pytest.fixture
 def easel(ros_node):
     ros_node.trigger_configure()
-    ros_node.trigger_activate()
     made = []
 
     def make(mechanism, prefix=''):
         made.append(Easel(ros_node, mechanism, prefix))
+        ros_node.trigger_activate()
         return made[-1]
 
     yield make
@@ -153,7 +153,7 @@ def test_every_motor_has_its_share_of_the_limit(easel):
         text = drawn['efforts', -1].text
         most = int(np.abs(efforts).argmax())
         assert text.startswith(f'{drawing.mechanism.actuated[most]}: {efforts[most]:.3g} N m')
-        assert text.endswith(f'{abs(efforts[most]) / 5.0:.0%} of its limit')
+        assert text.endswith(f'{100 * abs(efforts[most]) / 5.0:.2g}% of its limit')
 
 
 def test_forces_of_sockets_and_food_point_and_measure_what_they_should(easel):
@@ -245,7 +245,7 @@ def test_sliders_are_drawn_as_straight_arrows_along_them(easel):
         tip, share = arrow(drawn['efforts', number]), abs(efforts[number]) / 200.0  # N, in the URDF
         wanted = np.sign(efforts[number]) * joints[name].axis * size * math.sqrt(share)
         np.testing.assert_allclose(tip, wanted, atol=1e-9)
-    assert ' N, 2% of its limit' in drawn['efforts', -1].text
+    assert ' N, 1.9% of its limit' in drawn['efforts', -1].text
 
 
 @pytest.mark.parametrize('name', [*samples.NAMES, *(str(a) for a in archetypes())])

@@ -128,7 +128,7 @@ class ForceMarkers:
         name, unit = self._mechanism.actuated[number], self._mechanism.effort_units[number]
         text = f'{name}: {efforts[number]:.3g} {unit}'
         if math.isfinite(limits[number]):
-            text += f', {abs(efforts[number]) / limits[number]:.0%} of its limit'
+            text += f', {100.0 * abs(efforts[number]) / limits[number]:.2g}% of its limit'
         return self._pen.text('efforts', -1, self._mechanism.description.base, self._above, text)
 
     def _forces(self, time: int, effort: Effort) -> Iterator[Marker]:
