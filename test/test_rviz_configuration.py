@@ -12,6 +12,7 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes
+from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.rviz_configuration import DRAWINGS, configuration, grid_cell, tf_prefix
 
@@ -45,6 +46,24 @@ def points(mechanism):
     return np.array([mechanism.frame_pose(mechanism.home, f).position for f in mechanism.frames])
 
 
+def rod_ends(mechanism):
+    """Middles of drawn boxes and balls, and both ends of the axes of cylinders, base axes."""
+    description, ends = mechanism.description, []
+    for shape in shapes(description.urdf_xml, description.urdf_file.parent)[0]:
+        pose = mechanism.frame_pose(mechanism.home, shape.link)
+        roll, pitch, yaw = shape.angles
+        axis = np.array([
+            math.cos(yaw) * math.sin(pitch) * math.cos(roll) + math.sin(yaw) * math.sin(roll),
+            math.sin(yaw) * math.sin(pitch) * math.cos(roll) - math.cos(yaw) * math.sin(roll),
+            math.cos(pitch) * math.cos(roll),
+        ])  # fmt: skip
+        half = 0.5 * shape.size[1] if shape.kind == 'cylinder' else 0.0
+        ends += [
+            pose.position + pose.rotation @ (shape.position + k * half * axis) for k in (-1, 1)
+        ]
+    return np.array(ends).reshape(-1, 3)
+
+
 def test_the_camera_stands_outside_and_sees_the_whole_mechanism(mechanism):
     view = content(mechanism)['Visualization Manager']['Views']['Current']
     yaw, pitch, distance = view['Yaw'], view['Pitch'], view['Distance']
@@ -53,14 +72,15 @@ def test_the_camera_stands_outside_and_sees_the_whole_mechanism(mechanism):
     ])  # fmt: skip
     camera = xyz(view['Focal Point']) + distance * back
     aside = np.array([-math.sin(yaw), math.cos(yaw), 0.0])
-    rays = points(mechanism) - camera
+    drawn = rod_ends(mechanism)
+    rays = np.vstack([points(mechanism), drawn]) - camera
     ahead = -rays @ back
     assert ahead.min() > 0.5 * distance > view['Near Clip Distance']
     half = math.tan(FIELD_OF_VIEW / 2)
     assert (np.abs(rays @ aside) < WIDE * half * ahead).all()
     assert (np.abs(rays @ np.cross(back, aside)) < half * ahead).all()
-    size = np.ptp(points(mechanism), axis=0).max()
-    assert size > 0.1 * distance, 'the mechanism is a speck'
+    seen = np.ptp(np.vstack([points(mechanism), drawn]), axis=0).max()
+    assert seen > 0.2 * distance, 'the mechanism is a speck'
 
 
 def test_the_grid_is_a_floor_of_round_cells(mechanism):

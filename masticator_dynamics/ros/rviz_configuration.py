@@ -7,13 +7,16 @@ Topics are relative: RViz runs in the namespace of the nodes.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -25,7 +28,8 @@ DRAWINGS = {
     'frame_path': ('Path', 'frame_path/path', True),
 }
 _BACKGROUND = '70; 76; 84'  # white names, dark motors and light teeth are all seen on it
-_DISTANCE = 2.8  # of the camera, in sizes of the mechanism
+_DISTANCE = 2.8  # of the camera, in sizes of the mechanism, at least
+_HALF_VIEW = 0.93 * math.tan(math.radians(22.5))  # of its height per distance, and a little margin
 _YAW, _PITCH = 0.6, 0.3  # rad: from the front, the left, and above
 _HEAD = """\
 # Copyright 2026 The masticator_dynamics authors
@@ -142,14 +146,49 @@ def named_frames(mechanism: Mechanism) -> list[str]:
     return list(dict.fromkeys(name for name in wanted if name not in closed))
 
 
+def drawn_points(mechanism: Mechanism) -> FloatArray:
+    """Corners (N, 3) of the boxes around the drawn shapes at home, base axes, m; meshes without."""
+    description, tree = mechanism.description, mechanism.structure.tree
+    poses = tree.poses(mechanism.structure.in_floats.home)
+    corners = []
+    for shape in shapes(description.urdf_xml, description.urdf_file.parent)[0]:
+        turn = Rotation.from_euler('xyz', shape.angles).as_matrix()
+        frame = tree.frames[shape.link]
+        for corner in itertools.product((-1.0, 1.0), repeat=3):
+            in_link = shape.position + turn @ (corner * _half_sizes(shape))
+            in_body = frame.position + frame.rotation @ in_link
+            corners.append(poses.point(frame.body, in_body))
+    return np.array(corners).reshape(-1, 3)
+
+
+def _half_sizes(shape: Shape) -> FloatArray:
+    if shape.kind == 'box':
+        return 0.5 * np.array(shape.size)
+    if shape.kind == 'cylinder':
+        return np.array([shape.size[0], shape.size[0], 0.5 * shape.size[1]])
+    return np.full(3, shape.size[0] if shape.kind == 'sphere' else 0.0)
+
+
+def _distance(mechanism: Mechanism, middle: FloatArray) -> float:
+    """From which joints fill the window well, and all that is drawn is inside, m."""
+    along = np.array([
+        np.cos(_YAW) * np.cos(_PITCH), np.sin(_YAW) * np.cos(_PITCH), np.sin(_PITCH),
+    ])  # fmt: skip
+    aside = np.array([-np.sin(_YAW), np.cos(_YAW), 0.0])
+    away = drawn_points(mechanism) - middle
+    across = np.maximum(np.abs(away @ aside), np.abs(away @ np.cross(along, aside)))
+    needed = (across / _HALF_VIEW + away @ along).max(initial=0.0)
+    return max(_DISTANCE * mechanism.structure.extent(), float(needed))
+
+
 def _view(mechanism: Mechanism) -> dict[str, Any]:
     lowest, highest = box_at_home(mechanism)
-    extent = mechanism.structure.extent()
+    middle, extent = 0.5 * (lowest + highest), mechanism.structure.extent()
     return {
         'Class': 'rviz_default_plugins/Orbit',
         'Name': 'Current View',
-        'Distance': _rounded(_DISTANCE * extent),
-        'Focal Point': _vector(0.5 * (lowest + highest)),
+        'Distance': _rounded(_distance(mechanism, middle)),
+        'Focal Point': _vector(middle),
         'Focal Shape Fixed Size': True,
         'Focal Shape Size': 0.02,
         'Near Clip Distance': _rounded(0.01 * extent),
