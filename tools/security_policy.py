@@ -58,7 +58,7 @@ _OF_NODES = {
         ('joint_trajectory', 'bite_force', 'external_wrench', 'joint_states'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
          'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*',
-         'feedforward_effort/*', '~/markers'),
+         'joint_effort/*', '~/markers'),
         execute=('follow_joint_trajectory',),
     ),
     'servo_drives': Access(

@@ -123,7 +123,7 @@ def test_texts_have_blanks_that_rviz_can_show():
 def test_efforts_have_topics_named_by_joints(ros_node, listen):
     topics = EffortTopics(ros_node, ['crank_1', 'crank_2'])
     ros_node.trigger_activate()
-    newest = listen(Float64, 'feedforward_effort/crank_2')
+    newest = listen(Float64, 'joint_effort/crank_2')
     topic = topics._publishers[1]
     wait_for(topic.get_subscription_count, 'a subscription')
     topics.publish(np.array([0.25, -0.5]))

@@ -79,7 +79,7 @@ class Launched:
     def __init__(self, display, folder, name, **arguments):
         self._display = display
         self.log_file = folder / f'{name}.log'
-        words = [f'{key}:={value}' for key, value in arguments.items()]
+        words = [f'{key}:={value}' for key, value in arguments.items() if value]
         start = 'from ros2cli.cli import main; raise SystemExit(main())'
         command = [
             sys.executable, '-c', start, 'launch', 'masticator_dynamics', f'{name}.launch.py',

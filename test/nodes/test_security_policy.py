@@ -88,5 +88,5 @@ def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
         for topic in used:
             assert any(fnmatch.fnmatch(topic, entry) for entry in allowed), (right, topic)
         # With use_sim_time only, and with effort_topics.
-        for entry in allowed - {'/clock', '/feedforward_effort/*'}:
+        for entry in allowed - {'/clock', '/joint_effort/*'}:
             assert fnmatch.filter(used, entry), (right, entry)

@@ -1,6 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A topic for each effort, named by its joint: rqt_plot names curves by topics alone."""
+"""A topic for each effort, named by its joint: rqt_plot names curves by topics alone.
+
+Not below ``feedforward_effort``: rqt_plot would take their names for fields of that topic."""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from masticator_dynamics.ros.common.direct_subscription import publisher
 
 def effort_topic(joint: str) -> str:
     """Topic of the effort of an actuated joint."""
-    return f'feedforward_effort/{joint}'
+    return f'joint_effort/{joint}'
 
 
 class EffortTopics:

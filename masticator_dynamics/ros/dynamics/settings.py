@@ -86,7 +86,7 @@ class DynamicsSettings(NodeSettings):
     )
     effort_topics: bool = parameter(
         False,
-        'Publish each effort on a topic named by its joint, feedforward_effort/<joint>, too: plots '
+        'Publish each effort on a topic named by its joint, joint_effort/<joint>, too: plots '
         'then have names.',
     )
     frame_prefix: str = FRAME_PREFIX
