@@ -15,7 +15,7 @@ from std_msgs.msg import Float64  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from masticator_dynamics.ros.common import markers  # noqa: E402
-from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics  # noqa: E402
+from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics, effort_topic  # noqa: E402
 from masticator_dynamics.ros.frame_path_node import _outward  # noqa: E402
 from masticator_dynamics.ros.joint_states.coupling_markers import (  # noqa: E402
     PERIOD,
@@ -129,3 +129,12 @@ def test_efforts_have_topics_named_by_joints(ros_node, listen):
     topics.publish(np.array([0.25, -0.5]))
     assert newest().data == -0.5
     topics.destroy()
+
+
+def test_no_topic_of_an_effort_could_be_a_field_of_another():
+    """rqt_plot takes the first topic with which the name of a curve begins."""
+    from tools.security_policy import access
+
+    name = effort_topic('crank_1')
+    assert not [topic for topic in access('dynamics').publish if name.startswith(f'{topic}/')]
+    assert any(name.startswith(topic.rstrip('*')) for topic in access('dynamics').publish)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A topic for each effort, named by its joint: rqt_plot names curves by topics alone.
 
-Not below ``feedforward_effort``: rqt_plot would take their names for fields of that topic."""
+Not below ``feedforward_effort``: rqt_plot would take their names for fields of that topic.
+"""
 
 from __future__ import annotations
 
