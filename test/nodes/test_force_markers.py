@@ -33,16 +33,17 @@ from masticator_dynamics.ros.dynamics.measured_wrenches import (  # noqa: E402
 from nodes.harness import wait_for  # noqa: E402
 
 NOW = 10**18
+OPEN = [0.002, 0.001, 0.02, 0.2]  # m and rad: no frame of the mandible is parallel to the base
 
 
 class Easel:
     """Drawings of a mechanism, as a subscriber gets them."""
 
-    def __init__(self, node, mechanism, prefix=''):
+    def __init__(self, node, mechanism, prefix='', pose=None):
         self.mechanism, self.time = mechanism, NOW
         self.bite, self.external = BiteForce(mechanism), MeasuredWrenches(mechanism)
         self.clamp = EffortClamp(mechanism)
-        motion = ExecutedMotion(mechanism.home.y)
+        motion = ExecutedMotion(mechanism.home.y if pose is None else pose)
         self.cycle = FeedforwardCycle(
             mechanism, motion, self.bite, self.clamp, external=self.external
         )
@@ -96,8 +97,8 @@ def easel(ros_node):
     ros_node.trigger_configure()
     made = []
 
-    def make(mechanism, prefix=''):
-        made.append(Easel(ros_node, mechanism, prefix))
+    def make(mechanism, prefix='', pose=None):
+        made.append(Easel(ros_node, mechanism, prefix, pose))
         ros_node.trigger_activate()
         return made[-1]
 
@@ -158,7 +159,7 @@ def test_every_motor_has_its_share_of_the_limit(easel):
 
 def test_forces_of_sockets_and_food_point_and_measure_what_they_should(easel):
     """Turned into the base, arrows of sockets, food and weight hold the mandible in balance."""
-    drawing = easel(samples.mechanism('masticator'))
+    drawing = easel(samples.mechanism('masticator'), pose=OPEN)
     mechanism = drawing.mechanism
     wrench = np.array([3.0, -4.0, -60.0, 0.0, 0.0, 0.0])
     drawing.bite.take('molar_left', drawing.time, drawing.time + PERIOD, wrench)
@@ -201,7 +202,7 @@ def test_an_arrow_goes_with_its_force(easel):
 
 def test_torques_and_the_point_of_the_bite_are_those_of_the_node(easel):
     """With a point frame, the force is drawn there, in the axes it was measured in."""
-    drawing = easel(samples.mechanism('masticator'))
+    drawing = easel(samples.mechanism('masticator'), pose=OPEN)
     drawing.bite.point_frame = 'incisor'
     wrench = np.array([0.0, 0.0, -40.0, 0.0, -2.0, 0.0])
     drawing.bite.take('crank_5_link', drawing.time, drawing.time + PERIOD, wrench)
@@ -218,7 +219,7 @@ def test_torques_and_the_point_of_the_bite_are_those_of_the_node(easel):
 
 
 def test_forces_in_closures_are_drawn_on_request(easel):
-    drawing = easel(samples.mechanism('masticator'))
+    drawing = easel(samples.mechanism('masticator'), pose=OPEN)
     assert not [key for key in drawing.draw() if key[0] == 'closures']
     drawing.markers.closures = True
     drawing.bite.take('incisor', drawing.time, drawing.time + PERIOD, -60.0 * np.eye(6)[2])
