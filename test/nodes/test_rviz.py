@@ -214,7 +214,7 @@ def test_view_shows_every_mechanism_whole(launched, mechanism, tmp_path):
 def test_bringup_shows_torques_sockets_and_food(launched, food, namespace, prefix, tmp_path):
     seen = launched('bringup', use_fake_planner='true', namespace=namespace, frame_prefix=prefix)
     seen.wait_for(r'rviz2.*OpenGl')
-    seen.wait_for(r'\[dynamics\]: masticator: efforts of')
+    seen.wait_for(r'dynamics\]: masticator: efforts of')
     food(namespace or '/', f'{prefix}molar_left')
     time.sleep(SETTLES)
     picture = seen.picture(kept(tmp_path, f'bringup_{namespace or "alone"}'))
