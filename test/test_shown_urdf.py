@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import samples
-import urdf_parser_py.urdf
 
 from masticator_dynamics.description import archetypes, load_description
 from masticator_dynamics.description.urdf import parse
@@ -50,7 +49,6 @@ def test_every_link_has_one_colour_and_all_shapes_stay(name):
         assert len(of_link) <= 1, link.get('name')
         materials += of_link
     assert materials and None not in materials
-    urdf_parser_py.urdf.URDF.from_xml_string(text)
 
     def drawn(urdf):
         tree = spanning_tree(parse(urdf, description.urdf_file))
