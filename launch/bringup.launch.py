@@ -10,6 +10,7 @@ from launch.actions import ExecuteProcess
 from masticator_dynamics.description import load_description
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.ros import launching
+from masticator_dynamics.ros.rviz_configuration import DRAWINGS
 
 # Handed on to dynamics.launch.py as they are.
 DYNAMICS_ARGUMENTS = (
@@ -39,15 +40,18 @@ def start_nodes(value: launching.Values) -> list:
     passed = {name: value[name] for name, _, _ in DYNAMICS_ARGUMENTS}
     # What the robot measures takes the place of what it is told to do.
     passed['publish_joint_states'] = 'false' if measured else ''
+    passed['gui'] = 'false'  # here, with what all nodes draw
     prefix = {'frame_prefix': value['frame_prefix']}
     started = [
         *launching.of_file('dynamics', passed),
-        launching.own_node('inertia_coupling', value),
+        launching.own_node('inertia_coupling', value, prefix),
         launching.own_node('inertia_estimator', value),
-        launching.own_node('frame_path', value, {'frame': frame, **prefix}),
+        launching.own_node('frame_path', value, {'frame': frame, 'aside': 0.06, **prefix}),
     ]
     if measured:
         started.append(launching.joint_state_completion(value))
+    if launching.wants_gui(value):
+        started.append(launching.rviz(description, value, list(DRAWINGS)))
     if launching.is_true(value['record']):
         started += ['ros2bag', record(value)]
     if launching.is_true(value['use_fake_planner']):

@@ -22,9 +22,9 @@ def start_nodes(value: launching.Values) -> list:
     if launching.is_true(value['robot_state_publisher']):
         nodes.append(launching.robot_state_publisher(description, value))
     if launching.wants_gui(value):
-        nodes.append(launching.rviz(description, value))
+        nodes.append(launching.rviz(description, value, ['dynamics']))
     if launching.is_true(value['plots']):
-        nodes.append(launching.plots(description, value))
+        nodes += launching.plots(description, value)
     return nodes
 
 

@@ -89,9 +89,9 @@ def start_nodes(value: launching.Values) -> list:
     if hardware == 'topic':
         started += drives(value, simulate)
     if launching.wants_gui(value):
-        started.append(launching.rviz(description, value))
+        started.append(launching.rviz(description, value, ['dynamics']))
     if launching.is_true(value['plots']):
-        started.append(launching.plots(description, value))
+        started += launching.plots(description, value)
     plugins = (PLUGINS[hardware], PLUGINS[value['controller']], 'joint_state_broadcaster')
     return [*started, *plugins]
 

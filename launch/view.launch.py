@@ -7,7 +7,7 @@ from launch_ros.actions import Node
 
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
-from masticator_dynamics.ros.sliders import slider_urdf
+from masticator_dynamics.ros.sliders import REMAPPINGS, slider_urdf
 
 ARGUMENTS = (
     *launching.shared('mechanism'),
@@ -27,11 +27,12 @@ def start_nodes(value: launching.Values) -> list:
     prefix = {'frame_prefix': value['frame_prefix']}
     nodes = [
         launching.joint_state_completion(value),
-        launching.own_node('frame_path', value, {'frame': frame, **prefix}),
+        launching.own_node('frame_path', value, {'frame': frame, 'aside': 0.06, **prefix}),
         launching.robot_state_publisher(description, value),
     ]
     if launching.wants_gui(value):
-        return [*nodes, sliders(description, value), launching.rviz(description, value)]
+        rviz = launching.rviz(description, value, ['frame_path'])
+        return [*nodes, sliders(description, value), rviz]
     joints = ', '.join(description.independent)
     text = f'without sliders nothing moves until somebody publishes {joints} on joint_states_in'
     return [*nodes, LogInfo(msg=text)]
@@ -51,7 +52,7 @@ def sliders(description, value) -> Node:
         'joint_state_publisher_gui',
         [{'zeros': home, 'rate': 50}],
         arguments=[str(file)],
-        remappings=[('joint_states', 'joint_states_in')],
+        remappings=REMAPPINGS,
     )
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import samples
 
-from masticator_dynamics.ros.sliders import slider_urdf
+from masticator_dynamics.ros.sliders import REMAPPINGS, slider_urdf
 
 
 @pytest.mark.parametrize('name', samples.NAMES)
@@ -28,3 +28,12 @@ def test_every_slider_is_an_independent_coordinate_of_the_same_range(name):
         assert lower <= description.home.get(joint.name, 0.0) <= upper
         if math.isfinite(joint.lower) and math.isfinite(joint.upper):
             assert (lower, upper) == (joint.lower, joint.upper)
+
+
+def test_sliders_hear_no_description_but_their_own():
+    """joint_state_publisher_gui takes robot_description as soon as it comes, whatever its file."""
+    assert dict(REMAPPINGS) == {
+        'joint_states': 'joint_states_in',
+        'robot_description': 'sliders_description',
+    }
+    assert 'remappings=REMAPPINGS' in (samples.ROOT / 'launch/view.launch.py').read_text()

@@ -57,7 +57,8 @@ _OF_NODES = {
     'dynamics': Access(
         ('joint_trajectory', 'bite_force', 'external_wrench', 'joint_states'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
-         'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*'),
+         'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*',
+         'joint_effort/*', '~/markers'),
         execute=('follow_joint_trajectory',),
     ),
     'servo_drives': Access(
@@ -66,7 +67,7 @@ _OF_NODES = {
         tuple(f'~/{service}' for service in _DRIVES),
     ),
     'joint_state_completion': Access(('joint_states_in',), ('joint_states',)),
-    'inertia_coupling': Access(('joint_states',), ('~/mci',)),
+    'inertia_coupling': Access(('joint_states',), ('~/mci', '~/markers')),
     'inertia_estimator': Access(('joint_states',), ('~/load_inertia',), ('~/estimate',)),
     'frame_path': Access(('joint_states',), ('~/path',)),
     'bite_observer': Access(('joint_states',), ('bite_force_estimate', 'bite_force')),

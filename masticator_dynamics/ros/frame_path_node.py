@@ -8,11 +8,13 @@ import collections
 import dataclasses
 import functools
 
+import numpy as np
 from geometry_msgs.msg import Point
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
@@ -22,7 +24,8 @@ from masticator_dynamics.ros.joint_states.joint_state_runtime import (
 )
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
-_RED, _GREEN, _BLUE = 0.1, 0.3, 0.8
+_RED, _GREEN, _BLUE = 0.3, 0.9, 1.0
+_THIN = 0.007  # width of a line, relative to the size of the mechanism
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +41,17 @@ class FramePathSettings(JointStateSettings):
         3.0, 'How far back the path goes, s.', interval=(0.1, 60.0), read_only=False
     )
     line_width: float = parameter(
-        0.0005, 'Of the line in RViz, m.', interval=(1e-5, 0.1), read_only=False
+        0.0,
+        'Of the line in RViz, m; 0: as fits the size of the mechanism, for the masticator 1 mm.',
+        interval=(0.0, 0.1),
+        read_only=False,
+    )
+    aside: float = parameter(
+        0.0,
+        'How far from where the frame has been the line is drawn, horizontally outwards, so that '
+        'links do not hide it; in sizes of the mechanism (masticator: 0.14 m).',
+        interval=(0.0, 1.0),
+        read_only=False,
     )
     frame_prefix: str = FRAME_PREFIX
 
@@ -56,6 +69,8 @@ class FramePath(JointStateRuntime):
         mechanism = Mechanism.load(settings.mechanism)
         frame = settings.frame or mechanism.description.platform
         self._chain = FrameChain(mechanism, frame)
+        self._size = mechanism.structure.extent()
+        self._outward = _outward(mechanism, self._chain)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
         marker = Marker(ns=frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
@@ -84,9 +99,24 @@ class FramePath(JointStateRuntime):
             points.popleft()
         marker = self._message
         marker.header.stamp = header.stamp
-        marker.scale.x = self._settings.line_width
+        marker.scale.x = self._settings.line_width or _THIN * self._size
+        aside = self._settings.aside * self._size * self._outward
+        place = marker.pose.position
+        place.x, place.y, place.z = aside.tolist()
         marker.points = [point for _, point in points]
         return True
+
+
+def _outward(mechanism: Mechanism, chain: FrameChain) -> FloatArray:
+    """Horizontal direction (3,) from the middle of the mechanism to a frame at home; or zero."""
+    origins = mechanism.structure.tree.poses(mechanism.home.q).origins
+    away = chain.poses(mechanism.home.q)[0] - 0.5 * (origins.max(axis=0) + origins.min(axis=0))
+    down = np.array(mechanism.description.gravity)
+    if down.any():
+        down /= np.linalg.norm(down)
+        away -= (away @ down) * down
+    length = np.linalg.norm(away)
+    return np.asarray(away / length if length > 1e-6 else np.zeros(3))
 
 
 make_node = functools.partial(ManagedNode, 'frame_path', FramePathSettings, FramePath)

@@ -14,7 +14,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
 from masticator_dynamics.ros.common.direct_subscription import doubles
-from masticator_dynamics.ros.common.managed_node import ManagedNode, parameter
+from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
+from masticator_dynamics.ros.joint_states.coupling_markers import CouplingMarkers
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     JointReading,
     JointStateRuntime,
@@ -41,6 +42,7 @@ class InertiaCouplingSettings(JointStateSettings):
         constraints='not below warn_above',
         read_only=False,
     )
+    frame_prefix: str = FRAME_PREFIX
 
     def __post_init__(self) -> None:
         """Refuse thresholds in the wrong order."""
@@ -51,7 +53,7 @@ class InertiaCouplingSettings(JointStateSettings):
 
 
 class Coupling(JointStateRuntime):
-    """Turns topic ``joint_states`` into topic ``~/mci`` and a diagnostic for every joint.
+    """Turns topic ``joint_states`` into ``~/mci``, drawings and a diagnostic for every joint.
 
     Raises
     ------
@@ -64,7 +66,13 @@ class Coupling(JointStateRuntime):
         mechanism.inertia_coupling(mechanism.home)
         self._newest: FloatArray | None = None
         message, does = Float64MultiArray(), f'inertia coupling of {", ".join(mechanism.actuated)}'
+        self._markers = CouplingMarkers(node, mechanism, settings.frame_prefix)
         super().__init__(node, settings, mechanism, 'joint_states', '~/mci', message, does)
+
+    def destroy(self) -> None:
+        """Destroy the topics."""
+        super().destroy()
+        self._markers.destroy()
 
     def deactivate(self) -> None:
         """Stop answering and forget the last answer."""
@@ -75,6 +83,9 @@ class Coupling(JointStateRuntime):
         """The indices."""
         self._newest = self._mechanism.inertia_coupling(reading.motion)
         self._message.data = doubles(self._newest)
+        time = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+        settings = self._settings
+        self._markers.show(time, reading.motion, settings.warn_above, settings.error_above)
         return True
 
     def collect(self) -> list[Status]:

@@ -44,8 +44,12 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping
+from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.ros import middleware
+from masticator_dynamics.ros.dynamics.effort_topics import effort_topic
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
+from masticator_dynamics.ros.rviz_configuration import configuration
+from masticator_dynamics.ros.shown_urdf import for_rviz
 
 Arguments = Sequence[tuple[str, str, str]]  # name, default, description
 Values = dict[str, str]
@@ -248,6 +252,8 @@ def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> 
         given['rate'] = float(value['rate'])
     if value['goal']:
         given['goal'] = value['goal']
+    if is_true(value['plots']):  # curves are then named by joints
+        given['effort_topics'] = True
     for switch in ('friction', 'limits', 'publish_joint_states'):
         if value[switch]:
             given[switch] = is_true(value[switch])
@@ -267,28 +273,35 @@ def joint_state_completion(value: Values, remappings: Sequence[tuple[str, str]] 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
     """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
     given = {
-        'robot_description': description.urdf_xml,
+        'robot_description': for_rviz(description.urdf_xml),
         'frame_prefix': value['frame_prefix'],
     }
     return program(value, 'robot_state_publisher', 'robot_state_publisher', [given])
 
 
-def rviz(description: MechanismDescription, value: Values) -> Node:
-    """Start RViz on the mechanism's base, with the frame prefix where its displays need it."""
-    template = (share_directory() / 'rviz/masticator.rviz').read_text(encoding='utf-8')
-    config = template.replace('TF Prefix: ""', f'TF Prefix: "{value["frame_prefix"]}"')
-    arguments = [
-        *('-d', str(temporary_file(config, '.rviz'))),
-        *('-f', value['frame_prefix'] + description.base),
-    ]
+def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] = ()) -> Node:
+    """Start RViz on a mechanism.
+
+    Parameters
+    ----------
+    description : MechanismDescription
+    value : dict
+        Values of the launch arguments.
+    nodes : sequence of str
+        Those whose drawings are shown, keys of `rviz_configuration.DRAWINGS`.
+    """
+    config = configuration(Mechanism(description), value['frame_prefix'], nodes)
+    arguments = ['-d', str(temporary_file(config, '.rviz'))]
     return program(value, 'rviz2', 'rviz2', arguments=arguments)
 
 
-def plots(description: MechanismDescription, value: Values) -> Node:
-    """Start rqt_plot on the efforts of node dynamics."""
-    topic = '/'.join(['', *filter(None, [value['namespace'].strip('/')]), 'feedforward_state'])
-    curves = [f'{topic}/effort[{k}]' for k in range(len(description.actuated))]
-    return program(value, 'rqt_plot', 'rqt_plot', arguments=curves)
+def plots(description: MechanismDescription, value: Values) -> list[Action]:
+    """Start rqt_plot on the efforts of node dynamics once they come: it looks for a topic once."""
+    within = '/'.join(['', *filter(None, [value['namespace'].strip('/')])])
+    topics = [f'{within.rstrip("/")}/{effort_topic(joint)}' for joint in description.actuated]
+    curves = program(value, 'rqt_plot', 'rqt_plot', arguments=[f'{t}/data' for t in topics])
+    comes = [('joint_states_in', 'feedforward_state')]
+    return then(wait_for_joint_states(value, description.actuated, comes), curves)
 
 
 def wait_for_joint_states(

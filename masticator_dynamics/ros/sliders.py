@@ -11,6 +11,9 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
 
+# joint_state_publisher_gui listens to robot_description whatever file it is given: it must not hear
+# that of the mechanism, or all joints get sliders.
+REMAPPINGS = [('joint_states', 'joint_states_in'), ('robot_description', 'sliders_description')]
 _TURN, _TRAVEL = np.pi, 0.5  # rad and m either side of home, for joints without limits
 
 

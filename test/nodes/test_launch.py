@@ -6,6 +6,7 @@ import ast
 import importlib
 import importlib.util
 import json
+import pathlib
 import py_compile
 import re
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from masticator_dynamics.cli import COMMANDS
+from masticator_dynamics.errors import InputError
 from nodes.launch_files import (
     PACKAGES,
     ROOT,
@@ -136,26 +138,6 @@ def test_the_page_of_topics_is_complete():
     for node in NODES:
         assert f'## `{node}`' in page and f'parameters of {node} -->' in page
     assert {f'{node}_node' for node in NODES} < {p.name for p in (ROOT / 'scripts').iterdir()}
-
-
-def test_rviz_shows_what_is_published():
-    """Displays with their topics and types; frames are those of the mechanism."""
-    from masticator_dynamics.description import load_description
-
-    description = load_description('masticator')
-    manager = yaml.safe_load((ROOT / 'rviz/masticator.rviz').read_text())['Visualization Manager']
-    assert manager['Global Options']['Fixed Frame'] == description.base
-    shown = {}
-    for display in manager['Displays']:
-        topic = display.get('Topic') or display.get('Description Topic')
-        if topic:
-            shown[topic['Value']] = display['Class'].removeprefix('rviz_default_plugins/')
-    contacts = {f'contact_force/{contact.name}': 'Wrench' for contact in description.contacts}
-    assert shown == contacts | {
-        'robot_description': 'RobotModel',
-        'bite_force': 'Wrench',
-        'frame_path/path': 'Marker',
-    }
 
 
 def topics_in_layouts():
@@ -295,7 +277,9 @@ BRINGUP = {
 }  # fmt: skip
 CASES = [
     ('dynamics', {'gui': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
-    ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {'dynamics', 'rqt_plot'}),
+    ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {
+        'dynamics', 'rqt_plot', 'wait_for_joint_states',
+    }),
     ('view', {'mechanism': 'rcid', 'gui': 'true'}, {
         'joint_state_completion', 'frame_path', 'robot_state_publisher',
         'joint_state_publisher_gui', 'rviz2',
@@ -317,10 +301,85 @@ CASES = [
 
 @needs_launch
 @pytest.mark.parametrize('namespace', ['', '/left/'])
-def test_plots_are_of_the_efforts_of_this_robot(namespace):
-    words = only(command_lines('dynamics', {'plots': 'true', 'namespace': namespace}), 'rqt_plot')
-    topic = namespace.rstrip('/') + '/feedforward_state'
-    assert words[:6] == [f'{topic}/effort[{k}]' for k in range(6)]
+@pytest.mark.parametrize('name', ['dynamics', 'twin'])
+def test_plots_are_of_the_efforts_of_this_robot_named_by_joints(name, namespace):
+    given = {'plots': 'true', 'gui': 'false', 'namespace': namespace}
+    lines = command_lines(name, given)
+    topic = namespace.rstrip('/') + '/joint_effort'
+    words = only(lines, 'rqt_plot')
+    assert words[:6] == [f'{topic}/crank_{k}/data' for k in range(1, 7)]
+    assert parameters(only(lines, 'dynamics_node'), 'dynamics')['effort_topics'] is True
+    plain = only(command_lines(name, {'gui': 'false'}), 'dynamics_node')
+    assert parameters(plain, 'dynamics')['effort_topics'] is False
+
+
+@needs_launch
+def test_plots_wait_until_there_is_something_to_plot():
+    """rqt_plot looks a topic up once: what comes later is never shown."""
+    lines = command_lines('dynamics', {'plots': 'true'})
+    waiting = only(lines, 'wait_for_joint_states')
+    assert 'joint_states_in:=feedforward_state' in waiting
+    joints = [f'crank_{k}' for k in range(1, 7)]
+    assert list(parameters(waiting, 'wait_for_joint_states')['joints']) == joints
+    failed = command_lines('dynamics', {'plots': 'true'}, exit_code=1)
+    assert 'rqt_plot' not in [executable for executable, _ in failed]
+
+
+def rviz_file(name, **given):
+    """What RViz is started with."""
+    words = only(command_lines(name, {'gui': 'true'} | given), 'rviz2')
+    return yaml.safe_load(pathlib.Path(words[words.index('-d') + 1]).read_text())
+
+
+@needs_launch
+@pytest.mark.parametrize(
+    ('name', 'drawings'),
+    [
+        ('view', {'Path'}),
+        ('dynamics', {'Forces'}),
+        ('bringup', {'Forces', 'Inertia coupling', 'Path'}),
+        ('twin', {'Forces'}),
+    ],
+)
+def test_rviz_shows_what_the_launch_file_starts(name, drawings):
+    manager = rviz_file(name)['Visualization Manager']
+    assert manager['Global Options']['Fixed Frame'] == 'maxilla'
+    shown = {display['Name'] for display in manager['Displays']}
+    assert shown == drawings | {'Grid', 'Robot', 'Frames'}
+
+
+@needs_launch
+def test_a_prefix_reaches_rviz_without_its_slash_and_the_nodes_with_it():
+    lines = command_lines('bringup', {'gui': 'true', 'frame_prefix': 'left/', 'namespace': 'left'})
+    for node in ('dynamics', 'inertia_coupling', 'frame_path', 'robot_state_publisher'):
+        name = node if node == 'robot_state_publisher' else f'{node}_node'
+        assert parameters(only(lines, name), node)['frame_prefix'] == 'left/', node
+    manager = rviz_file('bringup', frame_prefix='left/')['Visualization Manager']
+    robot = next(d for d in manager['Displays'] if d['Name'] == 'Robot')
+    assert (robot['TF Prefix'], manager['Global Options']['Fixed Frame']) == (
+        'left',
+        'left/maxilla',
+    )
+    with pytest.raises(InputError, match='left_'):
+        executed('view', {'gui': 'true', 'frame_prefix': 'left_'})
+    executed('view', {'gui': 'false', 'frame_prefix': 'left_'})
+
+
+@needs_launch
+def test_sliders_do_not_hear_the_description_of_the_mechanism():
+    words = only(command_lines('view', {'gui': 'true'}), 'joint_state_publisher_gui')
+    assert {'robot_description:=sliders_description', 'joint_states:=joint_states_in'} <= {*words}
+
+
+@needs_launch
+def test_the_published_description_has_a_colour_per_link():
+    words = only(command_lines('view', {'gui': 'false'}), 'robot_state_publisher')
+    text = parameters(words, 'robot_state_publisher')['robot_description']
+    links = ElementTree.fromstring(text).findall('link')
+    assert all(
+        len({v.find('material').get('name') for v in li.findall('visual')}) < 2 for li in links
+    )
+    assert 'mandible_tooth' in [link.get('name') for link in links]
 
 
 @needs_launch

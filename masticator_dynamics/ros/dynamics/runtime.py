@@ -20,6 +20,8 @@ from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, ExecutedMotion, 
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchInput
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
+from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics
+from masticator_dynamics.ros.dynamics.force_markers import ForceMarkers
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
@@ -66,6 +68,12 @@ class DynamicsRuntime:
         self._visual_countdown = 0
         self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
         self._publishers.show_joints(settings.publish_joint_states, active=False)
+        named = mechanism.actuated if settings.effort_topics else ()
+        self._effort_topics = EffortTopics(node, named)
+        self._markers = ForceMarkers(
+            node, mechanism, settings.frame_prefix, self.cycle, self.bite, self.external, self.clamp
+        )
+        self._markers.closures = settings.marker_closures
         self.scheduler = CycleScheduler(
             settings.rate, self.now, self._run_cycle, self._after_cycle, self._clock_jumped,
             self._stalled, self._cycle_failed,
@@ -100,6 +108,7 @@ class DynamicsRuntime:
             If the point frame is unknown.
         """
         self._apply(settings)
+        self._markers.closures = settings.marker_closures
         active = self.trajectory_input.active
         self._publishers.show_joints(settings.publish_joint_states, active=active)
 
@@ -149,6 +158,8 @@ class DynamicsRuntime:
         self.bite_input.destroy()
         self.external_input.destroy()
         self._publishers.destroy(self._node)
+        self._effort_topics.destroy()
+        self._markers.destroy()
 
     def _new_action(self) -> TrajectoryAction | None:
         """The action's server; None if the messages of joint actions are not installed."""
@@ -173,11 +184,15 @@ class DynamicsRuntime:
         """Compute the next cycle as far as it is known, and publish the rest of the last one."""
         following = due + self.scheduler.period
         self._publishers.prepare(following, self.cycle.prepare(following))
+        if self.answer is None:
+            return
+        self._markers.show(due, self.answer)
         self._visual_countdown -= 1
-        if self._visual_countdown >= 0 or self.answer is None:
+        if self._visual_countdown >= 0:
             return
         self._visual_countdown = self._visual_every - 1
         self._publishers.visual(due, self.answer.effort)
+        self._effort_topics.publish(self.answer.actuated)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''

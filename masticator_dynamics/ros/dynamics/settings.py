@@ -74,6 +74,19 @@ class DynamicsSettings(NodeSettings):
         read_only=False,
     )
     visual_rate: float = parameter(
-        50.0, 'Rate of joint_states, contact_force and joint_force, Hz.', interval=(0.1, 200.0)
+        50.0,
+        'Rate of joint_states, contact_force, joint_force and effort topics, Hz.',
+        interval=(0.1, 200.0),
+    )
+    marker_closures: bool = parameter(
+        False,
+        'Forces in closures are among the drawings on ~/markers, too.',
+        read_only=False,
+        name='markers.closures',
+    )
+    effort_topics: bool = parameter(
+        False,
+        'Publish each effort on a topic named by its joint, joint_effort/<joint>, too: plots '
+        'then have names.',
     )
     frame_prefix: str = FRAME_PREFIX
