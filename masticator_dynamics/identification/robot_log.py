@@ -113,6 +113,7 @@ _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
 _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
+_FAR_BETTER = 0.6  # of the gap
 _POSES = 40
 _FULL_TURN = 2.0 * np.pi
 
@@ -280,7 +281,7 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     if gap < allowed:
         return
     said = f'{1e3 * gap:.3g} mm' if np.isfinite(gap) else 'more than can be closed'
-    if pair := swapped_joints(mechanism, log.position):
+    if pair := exchanged_joints(mechanism, log.position, allowed):
         raise InputError(
             f'{log.source}: the loops stay open by {said}; they close when {pair[0]} and {pair[1]} '
             'are swapped'
@@ -291,13 +292,18 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     )
 
 
-def swapped_joints(mechanism: Mechanism, position: FloatArray) -> tuple[str, str] | None:
-    """Two motors whose columns (N, n_u) are swapped: exchanged, they close the loops."""
-    allowed, gap = _OPEN * mechanism.structure.extent(), _gap(mechanism, position)
+def exchanged_joints(
+    mechanism: Mechanism, position: FloatArray, allowed: float = np.inf
+) -> tuple[str, str] | None:
+    """Two motors whose columns (N, n_u), exchanged, close the loops far better, to so many m."""
+    gaps = {}
     for pair in itertools.combinations(range(len(mechanism.actuated)), 2):
         order = np.arange(len(mechanism.actuated))
         order[list(pair)] = pair[::-1]
-        if _gap(mechanism, position[:, order]) < min(allowed, 0.2 * gap):
-            first, second = pair
-            return mechanism.actuated[first], mechanism.actuated[second]
-    return None
+        gaps[pair] = _gap(mechanism, position[:, order])
+    if not gaps:
+        return None
+    (first, second), smallest = min(gaps.items(), key=lambda item: item[1])
+    if not smallest < min(allowed, _FAR_BETTER * _gap(mechanism, position)):
+        return None
+    return mechanism.actuated[first], mechanism.actuated[second]
