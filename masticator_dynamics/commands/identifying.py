@@ -320,6 +320,8 @@ def calibrate(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
+    for sentence in table.doubts:
+        warn(sentence)
     readings = actuated_positions(table, loaded)
     noise = None if resolution is None else np.full(readings.shape[1], resolution / np.sqrt(12.0))
     try:

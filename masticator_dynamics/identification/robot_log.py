@@ -17,7 +17,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.recorded_joints import RecordedJoints, read_joints, times_in_doubt
+from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
 
@@ -98,10 +98,9 @@ def read_log(
     time = table.times()
     if doubt := times_in_doubt(table, time):
         raise InputError(f'{table.source}: {doubt}')
-    doubts = ()
-    if isinstance(table, RecordedJoints) and not table.has_stamps:
-        doubts = (f'{source}: messages have no time in their headers: taken is when they arrived',)
-    return RobotLog(table.source, time, position, effort, table.all_or_none(WRENCH), doubts=doubts)
+    return RobotLog(
+        table.source, time, position, effort, table.all_or_none(WRENCH), doubts=table.doubts
+    )
 
 
 _SHORTEST = 2.0  # s
