@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +62,9 @@ class RobotLog:
         """Some of the rows."""
         parts = ('time', 'position', 'effort', 'wrench', 'measured')
         values = {name: getattr(self, name) for name in parts}
-        chosen = {name: None if v is None else v[rows] for name, v in values.items()}
+        chosen: dict[str, Any] = {
+            name: None if v is None else v[rows] for name, v in values.items()
+        }
         return dataclasses.replace(self, **chosen)
 
 
