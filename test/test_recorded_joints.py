@@ -200,6 +200,8 @@ def test_messages_without_numbers_and_without_times_are_named(tmp_path) -> None:
     table = read_joints(str(bag(tmp_path / 'b', odd)), [JOINTS])
     with pytest.raises(InputError, match=r'1 of 40 messages.* after 0.056 s the effort of elbow'):
         table.numbers(['effort_elbow'])
+    late = read_joints(str(bag(tmp_path / 'd', states(stamped=False))), [JOINTS])
+    assert 'no time in their headers: taken is when they arrived' in late.doubts[0]
     at_once = [(0.0, *rest) for _, *rest in states(stamped=False)]
     assert 'no time in their headers' in refused(bag(tmp_path / 'c', at_once))
 
@@ -209,6 +211,9 @@ def test_parts_that_are_missing_or_damaged_are_said(tmp_path) -> None:
     about = folder / 'metadata.yaml'
     about.write_text(about.read_text().replace('- b.db3', '- b.db3\n  - b_1.db3'))
     assert 'b_1.db3: it is named in metadata.yaml and missing' in read_bag(folder).cut
+    assert read_joints(str(folder), [JOINTS]).doubts == (read_bag(folder).cut,)
+    (folder / 'b.db3').rename(folder / 'renamed.db3')  # then metadata tell nothing
+    assert len(read_joints(str(folder), [JOINTS])) == len(TIME)
     file = alone(bag(tmp_path / 'c', states() * 20, 'sqlite3'))
     content = bytearray(file.read_bytes())
     content[-20000:] = b'\xff' * 20000
@@ -216,7 +221,7 @@ def test_parts_that_are_missing_or_damaged_are_said(tmp_path) -> None:
     assert 'is damaged: 0.31 s' in read_bag(file).cut
     (tmp_path / 'd').mkdir()
     with pytest.raises(InputError, match='a folder without files .mcap, .db3'):
-        read_bag(tmp_path / 'd')
+        read_joints(str(tmp_path / 'd'), [JOINTS])
     old = tmp_path / 'old.bag'
     old.write_bytes(b'#ROSBAG V2.0\n...')
     with pytest.raises(InputError, match='a bag of ROS 1; `rosbags-convert'):

@@ -228,7 +228,9 @@ def inverse_dynamics(
 
 
 def _tell_doubts(motion: MotionFile) -> None:
-    """Warn of times that may not be seconds."""
+    """Warn of a recording that is not whole, and of times that may not be seconds."""
+    for sentence in motion.table.doubts:
+        warn(sentence)
     if doubt := times_in_doubt(motion.table, motion.time):
         warn(f'{motion.table.source}: {doubt}')
 
@@ -347,6 +349,8 @@ def forward_kinematics(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
+    for sentence in table.doubts:
+        warn(sentence)
     time, positions = table.times(), actuated_positions(table, loaded)
     rows = []
     for part in chunks(len(time), _POSES, 'forward kinematics'):

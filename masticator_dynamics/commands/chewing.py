@@ -108,7 +108,7 @@ def experiment(
     On the twin by default; with --robot through nodes dynamics and servo_drives, which must be
     running, with the drives homed: it enables the drives, and leaves them torque-free.
 
-    Writes a recording for every mouthful (MCAP), strokes.csv, mouthfuls.csv, conditions.csv,
+    Writes a bag for every mouthful, strokes.csv, mouthfuls.csv, conditions.csv,
     effects.csv, comparisons.csv, figures (SVG and PDF) and report.html. Recordings in FOLDER are
     kept: an interrupted experiment goes on where it stopped.
     """

@@ -31,7 +31,6 @@ from masticator_dynamics.files.tables import check_writable, read_table, write_t
 from masticator_dynamics.identification.calibration import SUSPICIOUS, Calibration, refuse_worse
 from masticator_dynamics.identification.calibration import calibrate as found_by
 from masticator_dynamics.identification.calibration_search import Fixture
-from masticator_dynamics.identification.encoder_faults import reading_noise
 from masticator_dynamics.identification.excitation import exciting_motion, steps
 from masticator_dynamics.identification.identify import Identified, passes, with_motor_friction
 from masticator_dynamics.identification.identify import identify as identified
@@ -321,10 +320,10 @@ def calibrate(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
+    for sentence in table.doubts:
+        warn(sentence)
     readings = actuated_positions(table, loaded)
-    noise = reading_noise(readings)
-    if resolution:
-        noise = np.maximum(noise, resolution / np.sqrt(12.0))
+    noise = None if resolution is None else np.full(readings.shape[1], resolution / np.sqrt(12.0))
     try:
         found = found_by(
             loaded, readings, noise, parameters or (), tolerance=tolerance,

@@ -162,7 +162,7 @@ def _files(path: pathlib.Path, faults: list[tuple[pathlib.Path, Exception]]) -> 
             raise InputError(f'{path}: not a recording but a folder, a pipe or a device')
         return [path]
     named = _named(path)
-    if named:
+    if any(file.exists() for file in named):  # otherwise files were renamed
         for file in named:
             if not file.exists():
                 faults.append((file, FileNotFoundError(f'{METADATA} names it, and it is missing')))

@@ -7,6 +7,7 @@ A folder with such a file and its ``metadata.yaml`` is a bag for ``ros2 bag info
 
 from __future__ import annotations
 
+import json
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -119,12 +120,6 @@ def bag_metadata(file: pathlib.Path) -> str:
     }})  # fmt: skip
 
 
-class _Dumper(yaml.SafeDumper):
-    """Without anchors, which other readers need not know."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
 def _yaml(content: Any) -> str:
-    return yaml.dump(content, Dumper=_Dumper, sort_keys=False)
+    # As a copy without shared parts: other readers need not know anchors.
+    return str(yaml.safe_dump(json.loads(json.dumps(content)), sort_keys=False))

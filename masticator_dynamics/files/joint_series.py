@@ -95,7 +95,7 @@ def joint_names(events: Sequence[Event]) -> tuple[str, ...]:
     """Names of all joints in messages of one topic, in the order in which they first come."""
     names: dict[str, None] = {}
     for content in (event.content for event in events):
-        there = getattr(content, 'joint_names', None) or getattr(content, 'name', ())
+        there: Sequence[str] = getattr(content, 'joint_names', ()) or getattr(content, 'name', ())
         names.update(dict.fromkeys(there))
     return tuple(names)
 

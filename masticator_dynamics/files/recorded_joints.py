@@ -38,16 +38,22 @@ class RecordedJoints(Columns):
         Name of the recording in messages.
     topic : str
     series : JointSeries
-        Its times count from the first message.
+    cut : str
+        A sentence on a recording that is truncated or damaged; empty for a whole one.
     """
 
-    def __init__(self, source: str, topic: str, series: JointSeries):
+    def __init__(self, source: str, topic: str, series: JointSeries, cut: str = ''):
         self._topic = topic
         fields = [field for field in FIELDS if getattr(series, field).shape[1]]
         names = [f'{field}_{name}' for name in series.names for field in fields]
         super().__init__(source, [TIME, *names])
         time = series.time
-        if np.isnan(series.stamps).any() and np.ptp(time) < _NO_TIME and len(time) > 1:
+        late = 'messages have no time in their headers: taken is when they arrived'
+        has_stamps = not np.isnan(series.stamps).any()
+        self.doubts = tuple(
+            sentence for sentence in (cut, '' if has_stamps else f'{source}: {late}') if sentence
+        )
+        if not has_stamps and np.ptp(time) < _NO_TIME and len(time) > 1:
             raise InputError(
                 f'{source}: {topic}: its messages have no time in their headers, and arrived '
                 f'within {np.ptp(time):.2g} s'
@@ -62,11 +68,6 @@ class RecordedJoints(Columns):
     def place(self, row: int) -> str:
         """Name a message for a message, counted from 1."""
         return f'{self.source}: message {row + 1} of {self._topic}'
-
-    @property
-    def has_stamps(self) -> bool:
-        """Whether times are those of the robot, not those of the recorder."""
-        return not np.isnan(self._series.stamps).any()
 
     def _column(self, name: str) -> FloatArray:
         if name == TIME:
@@ -110,7 +111,7 @@ def read_joints(
         When it cannot be read, or no topic or several have what is needed.
     """
     recorded = {there: here for here, there in (names or {}).items()}
-    if not is_bag(source):
+    if not (is_bag(source) or pathlib.Path(source).is_dir()):
         table = read_table(source, topic)
         table.rename_joints(recorded)
         return table
@@ -128,7 +129,7 @@ def read_joints(
             f'{", ".join(fitting)}; --topic chooses one'
         )
     ((name, series),) = fitting.items()
-    return RecordedJoints(source, name, series)
+    return RecordedJoints(source, name, series, recording.cut)
 
 
 def times_in_doubt(table: Columns, time: FloatArray) -> str:

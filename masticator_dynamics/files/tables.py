@@ -50,10 +50,13 @@ class Columns(abc.ABC):
         Name in messages.
     columns : tuple of str
         Names of all columns; those that are not used may hold anything.
+    doubts : tuple of str
+        Sentences on what a person should know of it.
     """
 
     def __init__(self, source: str, columns: Sequence[str]):
         self.source, self.columns = source, tuple(columns)
+        self.doubts: tuple[str, ...] = ()
         self._read = set[str]()  # names of columns that were asked for
 
     @abc.abstractmethod

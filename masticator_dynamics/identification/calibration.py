@@ -26,12 +26,17 @@ from masticator_dynamics.identification.encoder_equations import (
     LinearisedEquations,
     Poses,
 )
-from masticator_dynamics.identification.encoder_faults import refuse_faulty_encoders
-from masticator_dynamics.identification.robot_log import swapped_joints
+from masticator_dynamics.identification.encoder_faults import (
+    refuse_faulty_encoders,
+    rounding_noise,
+    shaking_noise,
+)
+from masticator_dynamics.identification.robot_log import exchanged_joints
 from masticator_dynamics.mechanism import Mechanism
 
 LEARNT = 0.5  # of the prior standard deviation: what may be left of it where something is learnt
 _NAMED = 0.3  # of the largest share: what is named of a direction
+_WRONG = 10.0  # times what noise explains, from which nothing is known
 SUSPICIOUS = 2.0  # times what noise explains, from which something else is wrong
 _IN_FIXTURE = 1e-5, 1e-4  # m and rad, to which a fixture holds a pose
 _MOST_NAMED = 6
@@ -119,6 +124,7 @@ def _named(unknowns: EncoderUnknowns, direction: FloatArray, fixed: FloatArray) 
 
 
 _MOST, _LEAST = 6_000, 20  # poses
+_GUESSED = 1e-3  # of the range of readings, noise at first
 _BLOCKS, _HELD = 20, 5  # of the recording; every so many is held out
 _SEPARATE = 4.0  # standard deviations by which some encoder must differ from the pose before
 
@@ -159,7 +165,6 @@ class Calibration:
     residual_before: float
     residual_after: float
     misfit: float
-
     units: tuple[str, ...] = ()
 
     @property
@@ -167,12 +172,16 @@ class Calibration:
         """Whether held-out poses agree better with the values found than with those before.
 
         True where nothing is learnt, and without redundancy, with which poses could disagree. Where
-        more is left than noise and tolerance explain, half of the disagreement must be gone.
+        more is left than noise and tolerance explain, half of the disagreement must be gone; where
+        much more is left, nothing is known.
         """
-        if np.isnan(self.residual_before) or not self.learnt.any():
+        if np.isnan(self.misfit) or not self.learnt.any():
             return True
+        if np.isnan(self.residual_before):  # no pose fitted
+            return self.misfit < _WRONG
         allowed = 1.0 if self.misfit < SUSPICIOUS else 0.5
-        return bool(self.residual_after < allowed * self.residual_before)
+        agrees = self.residual_after < allowed * self.residual_before
+        return bool(agrees and self.misfit < _WRONG)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -183,7 +192,7 @@ class Calibration:
 def calibrate(
     mechanism: Mechanism,
     readings: npt.ArrayLike,
-    noise: npt.ArrayLike,
+    noise: npt.ArrayLike | None = None,
     names: Sequence[str] = (),
     *,
     tolerance: float = 0.0,
@@ -197,8 +206,10 @@ def calibrate(
         With the numbers known so far.
     readings : array_like, shape (N, n_u)
         Of the encoders of the actuated joints in many poses, in order of time, rad or m.
-    noise : array_like, shape (n_u,)
-        Standard deviation of a reading: a count over the square root of 12, at least.
+    noise : array_like, shape (n_u,), optional
+        Standard deviation of a reading: a count over the square root of 12, at least. By default
+        what the readings show: rounding, noise of a smooth motion, or else what redundant encoders
+        disagree by.
     names : sequence of str
         What is unknown: zeros of encoders or dimensions, by the names of
         ``mechanism.parameters(geometry=True)``; by default the zeros of all actuated joints.
@@ -214,10 +225,28 @@ def calibrate(
         that are unknown.
     """
     unknowns = EncoderUnknowns(mechanism, names, tolerance)
-    noise = np.broadcast_to(np.asarray(noise, dtype=float), (len(mechanism.actuated),))
-    if not (noise > 0.0).all():
-        raise InputError('noise of readings must be more than 0')
     table = _table(mechanism, readings)
+    if noise is not None:
+        told = np.broadcast_to(np.asarray(noise, dtype=float), table.shape[1:])
+        if not (told > 0.0).all():
+            raise InputError('noise of readings must be more than 0')
+        return _calibrated(unknowns, table, told, fixture)
+    rounding, shaking = rounding_noise(table), shaking_noise(table)
+    told = np.fmax(rounding, shaking)
+    untold = np.isnan(shaking) & (len(mechanism.actuated) > len(mechanism.independent))
+    if not untold.any():
+        return _calibrated(unknowns, table, told, fixture)
+    told = np.where(untold, np.maximum(_GUESSED * np.ptp(table, axis=0), told), told)
+    found = _calibrated(unknowns, table, told, fixture)
+    # What redundant encoders disagree by is then their noise.
+    told = np.where(untold, np.maximum(found.misfit * told, rounding), told)
+    return _calibrated(unknowns, table, told, fixture)
+
+
+def _calibrated(
+    unknowns: EncoderUnknowns, table: FloatArray, noise: FloatArray, fixture: Fixture | None
+) -> Calibration:
+    mechanism = unknowns.mechanism
     kept = _distinct(table, noise)
     redundant = len(mechanism.actuated) - len(mechanism.independent)
     if redundant:
@@ -251,26 +280,32 @@ def calibrate(
 def refuse_worse(mechanism: Mechanism, readings: npt.ArrayLike, found: Calibration) -> None:
     """Refuse values with which held-out poses agree no better than with those before.
 
+    Parameters
+    ----------
+    mechanism, readings
+        What :func:`calibrate` was given.
+    found : Calibration
+        What it found.
+
     Raises
     ------
     InputError
-        Saying by how much they disagree, and why if that is known.
+        Saying by how much poses disagree, and why if that is known.
     """
-    if found.better:
+    suspicious = found.misfit > SUSPICIOUS
+    if found.better and (found.learnt.any() or not suspicious):
         return
-    pair = swapped_joints(mechanism, _table(mechanism, readings))
-    reason = ''
+    pair = exchanged_joints(mechanism, _table(mechanism, readings)) if suspicious else None
+    if found.better and pair is None:  # nothing is changed, and nobody knows what is wrong
+        return
+    reason = 'an encoder slips or counts the other way, or a part is off by more than that'
     if pair is not None:
-        reason = f'; they would agree if {pair[0]} and {pair[1]} were swapped'
-    elif found.misfit > SUSPICIOUS:
-        reason = (
-            f'; errors are {found.misfit:.2g} times what noise and tolerance explain: an encoder '
-            'slips or counts the other way, or a part is another'
-        )
+        reason = f'{pair[0]} and {pair[1]} seem to be swapped'
+    times = f'; errors are {found.misfit:.2g} times what noise and tolerance explain: {reason}'
     raise InputError(
         'the values found are no better than those before: redundant encoders disagree by '
         f'{found.residual_after:.3g} in held-out poses, and disagreed by '
-        f'{found.residual_before:.3g} (root mean square, rad or m){reason}'
+        f'{found.residual_before:.3g} (root mean square, rad or m){times if suspicious else ""}'
     )
 
 

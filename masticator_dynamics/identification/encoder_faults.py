@@ -20,19 +20,22 @@ _SMOOTH = 0.02  # of its range, that such differences of a smooth motion stay be
 _NORMAL = 1.4826  # standard deviation over the median of the size, of a normal distribution
 
 
-def reading_noise(readings: FloatArray) -> FloatArray:
-    """Standard deviation (n_u,) of a reading of each encoder, from readings (N, n_u).
+def rounding_noise(readings: FloatArray) -> FloatArray:
+    """What rounding leaves (n_u,) in readings (N, n_u): a count over the square root of 12."""
+    return np.array([_rounding(column) for column in readings.T])
 
-    A count over the square root of 12, or what high differences of a smooth motion show, if that is
-    more.
+
+def shaking_noise(readings: FloatArray) -> FloatArray:
+    """Standard deviation (n_u,) of noise from one reading (N, n_u) to the next.
+
+    High differences of a smooth motion are noise alone. NaN where poses are not those of one.
     """
-    return np.array([max(_rounding(column), _shaking(column)) for column in readings.T])
+    return np.array([_shaking(column) for column in readings.T])
 
 
 def _rounding(column: FloatArray) -> float:
-    """Of the smallest step between readings, if all are multiples of it."""
-    levels = np.unique(column)
-    steps = np.diff(levels)
+    """The smallest step tells the count, if all steps are multiples of it."""
+    steps = np.diff(np.unique(column))
     steps = steps[steps > _SMALLEST]
     if not len(steps):
         return _FINEST
@@ -42,12 +45,11 @@ def _rounding(column: FloatArray) -> float:
 
 
 def _shaking(column: FloatArray) -> float:
-    """Of noise from one reading to the next; 0 where poses are not those of a smooth motion."""
     if len(column) < 4 * _ORDER:
-        return 0.0
+        return np.nan
     gain = math.sqrt(math.comb(2 * _ORDER, _ORDER))  # of white noise
     noise = _NORMAL * float(np.median(np.abs(np.diff(column, _ORDER)))) / gain
-    return noise if noise < _SMOOTH * np.ptp(column) else 0.0
+    return noise if noise <= _SMOOTH * np.ptp(column) else np.nan
 
 
 _LARGEST = 1e4  # rad or m; encoders of many turns show less

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.recorded_joints import RecordedJoints, read_joints, times_in_doubt
+from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
 
@@ -61,7 +62,9 @@ class RobotLog:
         """Some of the rows."""
         parts = ('time', 'position', 'effort', 'wrench', 'measured')
         values = {name: getattr(self, name) for name in parts}
-        chosen = {name: None if v is None else v[rows] for name, v in values.items()}
+        chosen: dict[str, Any] = {
+            name: None if v is None else v[rows] for name, v in values.items()
+        }
         return dataclasses.replace(self, **chosen)
 
 
@@ -98,10 +101,9 @@ def read_log(
     time = table.times()
     if doubt := times_in_doubt(table, time):
         raise InputError(f'{table.source}: {doubt}')
-    doubts = ()
-    if isinstance(table, RecordedJoints) and not table.has_stamps:
-        doubts = (f'{source}: messages have no time in their headers: taken is when they arrived',)
-    return RobotLog(table.source, time, position, effort, table.all_or_none(WRENCH), doubts=doubts)
+    return RobotLog(
+        table.source, time, position, effort, table.all_or_none(WRENCH), doubts=table.doubts
+    )
 
 
 _SHORTEST = 2.0  # s
@@ -113,6 +115,7 @@ _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
 _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
+_FAR_BETTER = 0.6  # of the gap
 _POSES = 40
 _FULL_TURN = 2.0 * np.pi
 
@@ -280,7 +283,7 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     if gap < allowed:
         return
     said = f'{1e3 * gap:.3g} mm' if np.isfinite(gap) else 'more than can be closed'
-    if pair := swapped_joints(mechanism, log.position):
+    if pair := exchanged_joints(mechanism, log.position, allowed):
         raise InputError(
             f'{log.source}: the loops stay open by {said}; they close when {pair[0]} and {pair[1]} '
             'are swapped'
@@ -291,13 +294,18 @@ def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     )
 
 
-def swapped_joints(mechanism: Mechanism, position: FloatArray) -> tuple[str, str] | None:
-    """Two motors whose columns (N, n_u) are swapped: exchanged, they close the loops."""
-    allowed, gap = _OPEN * mechanism.structure.extent(), _gap(mechanism, position)
+def exchanged_joints(
+    mechanism: Mechanism, position: FloatArray, allowed: float = np.inf
+) -> tuple[str, str] | None:
+    """Two motors whose columns (N, n_u), exchanged, close the loops far better, to so many m."""
+    gaps = {}
     for pair in itertools.combinations(range(len(mechanism.actuated)), 2):
         order = np.arange(len(mechanism.actuated))
         order[list(pair)] = pair[::-1]
-        if _gap(mechanism, position[:, order]) < min(allowed, 0.2 * gap):
-            first, second = pair
-            return mechanism.actuated[first], mechanism.actuated[second]
-    return None
+        gaps[pair] = _gap(mechanism, position[:, order])
+    if not gaps:
+        return None
+    (first, second), smallest = min(gaps.items(), key=lambda item: item[1])
+    if not smallest < min(allowed, _FAR_BETTER * _gap(mechanism, position)):
+        return None
+    return mechanism.actuated[first], mechanism.actuated[second]

@@ -14,9 +14,15 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.calibration import calibrate
+from masticator_dynamics.identification.calibration import calibrate, refuse_worse
 from masticator_dynamics.identification.calibration_search import Fixture
-from masticator_dynamics.identification.encoder_equations import dimensions
+from masticator_dynamics.identification.encoder_equations import (
+    EncoderEquations,
+    EncoderUnknowns,
+    Poses,
+    dimensions,
+)
+from masticator_dynamics.identification.encoder_faults import refuse_faulty_encoders
 
 CALIBRATIONS = int(os.environ.get('CALIBRATIONS', '4'))
 COUNT = 2.0 * np.pi / (4096 * 4.8)
@@ -193,12 +199,120 @@ def test_degrees_are_told_apart() -> None:
         calibrate(mechanism('masticator'), shown, NOISE)
 
 
-@pytest.mark.parametrize('swapped', [(0, 2), (4, 5)])
-def test_swapped_encoders_do_not_fit(swapped) -> None:
-    shown = readings('masticator', np.zeros(6), count=300)
+ZEROS = np.array([0.01, -0.02, 0.015, 0.0, -0.01, 0.02])
+
+
+@functools.cache
+def moved():
+    return readings('masticator', ZEROS, count=400)
+
+
+@pytest.mark.parametrize('motor', range(6))
+@pytest.mark.parametrize('since', [0, 200])
+def test_a_stuck_encoder_is_named(motor, since) -> None:
+    shown = moved().copy()
+    shown[since:, motor] = shown[since, motor]
+    where = 'in any row' if not since else 'in rows 201 to 400'
+    with pytest.raises(InputError, match=f'crank_{motor + 1} does not move {where}.* is stuck'):
+        calibrate(mechanism('masticator'), shown)
+
+
+def test_an_encoder_may_rest_with_the_others() -> None:
+    shown = np.concatenate([np.tile(moved()[0], (300, 1)), moved()])
+    assert calibrate(mechanism('masticator'), shown).better
+    # and where the others say nothing of it
+    alone = mechanism('trimule_five_axis')
+    still = readings('trimule_five_axis', np.zeros(len(alone.actuated)), count=200)
+    still[:, -1] = 0.0
+    refuse_faulty_encoders(alone, still, np.full(still.shape[1], NOISE))
+
+
+@pytest.mark.parametrize('motor', range(6))
+@pytest.mark.parametrize(('reading', 'said'), [(1e300, 'no encoder does'), (3.0, 'is wrong')])
+def test_a_reading_that_is_wrong_is_named(motor, reading, said) -> None:
+    shown = moved().copy()
+    shown[100, motor] = reading
+    with pytest.raises(InputError, match=f'row 101: crank_{motor + 1} reads .*{said}'):
+        calibrate(mechanism('masticator'), shown)
+
+
+@pytest.mark.parametrize('swapped', [(0, 2), (4, 5), (0, 1)])
+def test_swapped_encoders_are_refused(swapped) -> None:
+    shown = moved().copy()
     shown[:, swapped] = shown[:, swapped[::-1]]
+    first, second = (f'crank_{k + 1}' for k in swapped)
     try:
-        found = calibrate(mechanism('masticator'), shown, NOISE, tolerance=1e-5)
+        found = calibrate(mechanism('masticator'), shown, tolerance=1e-5)
     except InputError:
         return
     assert found.misfit > 3.0
+    with pytest.raises(InputError, match=f'{first} and {second} seem to be swapped'):
+        refuse_worse(mechanism('masticator'), shown, found)
+
+
+def test_zeros_that_are_right_are_not_made_worse() -> None:
+    model = mechanism('masticator')
+    exact = positions(model, wandering('masticator', 3, 400))
+    found = calibrate(model, exact, tolerance=1e-5)
+    with pytest.raises(InputError, match='no better than those before'):
+        refuse_worse(model, exact, found)
+    counted = -moved()[:, 1]  # another sign
+    odd = np.column_stack([moved()[:, 0], counted, moved()[:, 2:]])
+    try:
+        found = calibrate(model, odd)
+    except InputError:
+        return
+    with pytest.raises(InputError, match='counts the other way'):
+        refuse_worse(model, odd, found)
+
+
+def test_nothing_that_closes_is_no_traceback() -> None:
+    model = mechanism('masticator')
+    unknowns = EncoderUnknowns(model, (), 0.0)
+    equations = EncoderEquations(unknowns.batch, np.full(6, NOISE))
+    poses = Poses(np.full((3, 6), 2.0), np.full((3, 4), 9.0))  # far outside
+    with pytest.raises(InputError, match='no pose that fits the readings closes the loops'):
+        equations.linearised(unknowns.start, poses)
+
+
+SHOWN = {
+    'quantised': quantised,
+    'continuous': lambda true: true + np.random.default_rng(0).normal(0.0, NOISE, true.shape),
+    'written with six decimals': lambda true: np.round(
+        true + np.random.default_rng(0).normal(0.0, NOISE, true.shape), 6
+    ),
+}
+
+
+@pytest.mark.parametrize('smooth', [True, False])
+@pytest.mark.parametrize('kind', SHOWN)
+def test_noise_is_told_by_the_readings(kind, smooth) -> None:
+    true = positions(mechanism('masticator'), wandering('masticator', 3, 400)) - ZEROS
+    if not smooth:  # poses one by one, in any order
+        true = true[np.random.default_rng(1).permutation(len(true))]
+    found = calibrate(mechanism('masticator'), SHOWN[kind](true))
+    known = calibrate(mechanism('masticator'), SHOWN[kind](true), NOISE)
+    assert found.sd == pytest.approx(known.sd, rel=0.35)
+    assert 0.8 < found.misfit < 1.2
+    assert (np.abs(found.values - ZEROS) < 4.0 * found.sd).all()
+
+
+@pytest.mark.parametrize('kind', ['quantised', 'continuous'])
+def test_intervals_hold(kind) -> None:
+    """Of 95 %; ``CALIBRATIONS=100`` for figures."""
+    model, inside = mechanism('masticator'), []
+    known = model.parameters(geometry=True)
+    for seed in range(CALIBRATIONS):
+        rng = np.random.default_rng(500 + seed)
+        changes = {n: known[n] + rng.normal(0.0, 1e-5) for n in dimensions(model)}
+        zeros = rng.uniform(-0.02, 0.02, 6)
+        y = wandering('masticator', seed, 400)
+        true = positions(model.with_parameters(changes), y) - zeros
+        noisy = true + rng.normal(0.0, NOISE, true.shape)
+        shown = quantised(true) if kind == 'quantised' else noisy
+        found = calibrate(model, shown, tolerance=1e-5)
+        inside.append(np.abs(found.values - zeros) < 1.96 * found.sd)
+    share, count = np.mean(inside), np.size(inside)
+    print(f'{kind}: {100.0 * share:.1f} % of {count} intervals hold')
+    # Six zeros of a plant err together: as many independent ones as plants.
+    assert abs(share - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / CALIBRATIONS)
