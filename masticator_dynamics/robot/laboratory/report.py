@@ -64,6 +64,7 @@ def remarks(source: str | pathlib.Path) -> str:
     return ' '.join(filter(None, found)) or 'Its file does not say where its data are from.'
 
 
+_ABREAST = 4  # conditions beside one another on a page
 REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons', 'variances')
 
@@ -175,7 +176,11 @@ def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Ana
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([_on_its_scale(figure, analyses), *cells])
-    return _html_table((header, body)) + _said('scales')
+    blocks = []  # as wide as a page
+    for k in range(1, len(header), _ABREAST):
+        first, *rows = [[row[0], *row[k : k + _ABREAST]] for row in (header, *body)]
+        blocks.append(_html_table((first, rows)))
+    return '\n'.join([*blocks, _said('scales')])
 
 
 def _on_its_scale(figure: str, analyses: Analyses) -> str:
