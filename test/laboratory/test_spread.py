@@ -127,11 +127,11 @@ def rejected(deviations, repetitions, seed, count, shift=0.0):
     return hits / count
 
 
-@pytest.mark.parametrize('repetitions', [3, 5])
+@pytest.mark.parametrize('repetitions', [3])
 def test_unequal_variances_reject_no_more_true_nulls_than_they_should(repetitions) -> None:
-    """Two standard errors of 1000 are 1.4 %; pooled, more than twice as many are rejected."""
+    """Three standard errors of 3000 are 1.2 %; pooled, more than twice as many are rejected."""
     deviations = np.geomspace(1.0, WORST, 6)[[3, 0, 5, 1, 4, 2]]
-    shares = rejected(deviations, repetitions, 11, 1000)
+    shares = rejected(deviations, repetitions, 11, 3000)
     assert np.all(shares[:, 0] > 0.035) and np.all(shares[:, 0] < 0.065)
     assert np.all(shares[:, 1] > 0.08)
 
