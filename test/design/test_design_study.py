@@ -22,11 +22,11 @@ from masticator_dynamics.design import study as studies
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
+from masticator_dynamics.design.study_file import load_study
 from masticator_dynamics.engine.evaluation.inertia_coupling import (
     actuated_inertia,
     inertia_coupling,
 )
-from masticator_dynamics.design.study_file import load_study
 from masticator_dynamics.errors import DescriptionError, MasticatorError
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
