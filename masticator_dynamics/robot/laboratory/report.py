@@ -262,19 +262,19 @@ def _apart(c: Comparison, scale: float) -> list[str]:
 
 def variances_on_page(found: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
     """Whether conditions vary equally, what follows, and the residuals; nothing without tests."""
-    tested = [part for part in found if part.spread and part.figure in SHOWN]
+    tested = [(a.figure, a.spread) for a in found if a.spread and a.figure in SHOWN]
     if not tested:
         return []
     head = ['figure', 'SD, largest / smallest', 'p, Levene', 'p, Bartlett']
     head += ['of logarithms', 'p, Levene', 'p, Bartlett', 'analysed']
     rows = []
-    for part in tested:
-        _, *numbers = dataclasses.astuple(part.spread)
+    for figure, spread in tested:
+        _, *numbers = dataclasses.astuple(spread)
         cells = [
             ('' if math.isnan(number) else probability(number) if k % 3 else plain(number))
             for k, number in enumerate(numbers)
         ]
-        rows.append([named_figure(part.figure), *cells, part.spread.method])
+        rows.append([named_figure(figure), *cells, spread.method])
     parts = ['<h2>Residuals</h2>', _said('variances'), _html_table((head, rows))]
     return [*parts, _image(pictures, 'residuals')]
 
