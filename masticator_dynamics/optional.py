@@ -17,9 +17,9 @@ def from_checkout(extra: str) -> str:
 
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
-    'backports': ('compressed recordings need', "pip install 'masticator_dynamics[demo]'"),
-    'mcap': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
-    'rosbags': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
+    'backports': ('compressed recordings need', from_checkout('demo')),
+    'mcap': ('recordings of topics need', from_checkout('demo')),
+    'rosbags': ('recordings of topics need', from_checkout('demo')),
     'clarabel': (
         'bodies that fit the data need',
         from_checkout('identification'),

@@ -23,8 +23,8 @@ from masticator_dynamics.commands.options import (
     motion_option,
     number_option,
     output_option,
-    recording_options,
     plot_option,
+    recording_options,
     strict_option,
     write_plot,
 )
