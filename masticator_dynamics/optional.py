@@ -9,34 +9,43 @@ from typing import Any
 
 from masticator_dynamics.errors import InputError
 
+
+def from_checkout(extra: str) -> str:
+    """How to install what an extra needs: this package is on no index."""
+    return f"pip install '.[{extra}]' in a checkout of this package"
+
+
 # By module name: what needs it, and how to install it. Ubuntu has no package of canopen.
 _REMEDIES = {
-    'backports': ('compressed recordings need', "pip install 'masticator_dynamics[demo]'"),
-    'mcap': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
-    'rosbags': ('recordings of topics need', "pip install 'masticator_dynamics[demo]'"),
+    'backports': ('compressed recordings need', from_checkout('demo')),
+    'mcap': ('recordings of topics need', from_checkout('demo')),
+    'rosbags': ('recordings of topics need', from_checkout('demo')),
     'clarabel': (
         'bodies that fit the data need',
-        "pip install 'masticator_dynamics[identification]'",
+        from_checkout('identification'),
     ),
-    'casadi': ('functions for CasADi need', "pip install 'masticator_dynamics[casadi]'"),
-    'statsmodels': ('the report needs', "pip install 'masticator_dynamics[statistics]'"),
-    'trimesh': ('view needs', "pip install 'masticator_dynamics[view]'"),
-    'viser': ('view needs', "pip install 'masticator_dynamics[view]'"),
-    'distributed': ('--scheduler needs', "pip install 'masticator_dynamics[cluster]'"),
-    'pinocchio': ('models of Pinocchio need', "pip install 'masticator_dynamics[pinocchio]'"),
+    'casadi': ('functions for CasADi need', from_checkout('casadi')),
+    'statsmodels': ('the report needs', from_checkout('statistics')),
+    'trimesh': ('view needs', from_checkout('view')),
+    'viser': ('view needs', from_checkout('view')),
+    'distributed': ('--scheduler needs', from_checkout('cluster')),
+    'pinocchio': ('models of Pinocchio need', from_checkout('pinocchio')),
     'canopen': (
         'servo drives need',
-        "pip install 'canopen>=2.2,<3', on Ubuntu in a virtual environment "
-        'with --system-site-packages',
+        f"{from_checkout('drives')}, or pip install 'canopen>=2.2,<3', on Ubuntu in a virtual "
+        'environment with --system-site-packages',
     ),
-    'can': ('servo drives need', 'apt install python3-can'),
-    'pyarrow': ('Parquet files need', "pip install 'masticator_dynamics[parquet]'"),
-    'pymoo': ('searches for the best design need', "pip install 'masticator_dynamics[design]'"),
+    'can': ('servo drives need', f'{from_checkout("drives")}, or apt install python3-can'),
+    'pyarrow': ('Parquet files need', from_checkout('parquet')),
+    'pymoo': ('searches for the best design need', from_checkout('design')),
     'masticator_interfaces': (
         'load inertia by a service needs',
         'make setup says what is missing, or build it with colcon',
     ),
-    'msgpack': ('simulated buses need', 'apt install python3-msgpack'),
+    'msgpack': (
+        'simulated buses need',
+        f'{from_checkout("drives")}, or apt install python3-msgpack',
+    ),
 }
 
 

@@ -11,17 +11,22 @@ from typing import Any
 import click
 import numpy as np
 
+from masticator_dynamics.analysis.effort_plot import plot_efforts
 from masticator_dynamics.commands.options import (
     actuators_option,
     check_joints,
+    check_matplotlib,
+    check_targets,
     friction_option,
     goal_option,
     mechanism_argument,
     motion_option,
     number_option,
     output_option,
+    plot_option,
     recording_options,
     strict_option,
+    write_plot,
 )
 from masticator_dynamics.commands.terminal import chunks, warn
 from masticator_dynamics.engine.arrays import FloatArray
@@ -172,6 +177,7 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
     'platform.',
 )
 @strict_option
+@plot_option
 def inverse_dynamics(
     mechanism: str,
     motion_file: str,
@@ -187,6 +193,7 @@ def inverse_dynamics(
     wrench_axes: str | None,
     wrench_point: str | None,
     strict: bool,
+    plot_file: str | None,
 ) -> None:
     """Efforts of the actuators for a motion.
 
@@ -203,7 +210,9 @@ def inverse_dynamics(
     """
     if nearest and not limits:
         raise click.UsageError('--nearest needs --limits')
-    check_writable(output_file, motion_file, mechanism)
+    check_targets(output_file, plot_file, motion_file, mechanism)
+    if plot_file is not None:
+        check_matplotlib('--plot', '')
     loaded = Mechanism.load(mechanism, actuators=actuators)
     for frame in (wrench_axes, wrench_point):
         if frame is not None:
@@ -213,7 +222,8 @@ def inverse_dynamics(
     _tell_doubts(motion)
     if not (motion.rates or at_rest):
         _tell_moving_ends(motion, loaded.independent)
-    values, ranges, loads = [], RangeTally(loaded, motion), LimitTally(loaded, motion)
+    ranges, loads = RangeTally(loaded, motion), LimitTally(loaded, motion)
+    values, efforts = [], []
     choice = {'goal': goal, 'friction': friction, 'limits': limits, 'nearest': nearest}
     for part in chunks(len(motion.time), CHUNK, 'inverse dynamics'):
         with errors_located(motion.table, part.start):
@@ -222,9 +232,13 @@ def inverse_dynamics(
         if limits:
             loads.add(effort, part.start)
         values.append(_rows(motion.time[part], effort))
+        efforts.append(effort.actuated)
     ranges.report(strict)
     loads.report()
     write_table(output_file, _columns(loaded), np.vstack(values))
+    if plot_file is not None:
+        curves = np.vstack(efforts)
+        write_plot(plot_file, lambda file: plot_efforts(file, loaded, motion.time, curves))
 
 
 def _tell_doubts(motion: MotionFile) -> None:

@@ -104,7 +104,7 @@ def identify(
     on the platform, or none of these. Files that exist are not replaced.
     """
     files = _files(output, drives_file)
-    check_matplotlib()
+    check_matplotlib('the report', '; nothing was identified')
     description, motors = load_description(mechanism), None
     if drives_file is not None:
         drives = in_order(load_drives(drives_file), Mechanism(description))

@@ -16,6 +16,7 @@ import click
 from masticator_dynamics.engine.evaluation.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_bytes
+from masticator_dynamics.optional import from_checkout
 
 if TYPE_CHECKING:
     from masticator_dynamics.analysis.grid import Axis
@@ -265,8 +266,7 @@ def check_matplotlib(what: str = '--plot', done: str = '; everything else is don
     """
     if importlib.util.find_spec('matplotlib') is None:
         raise InputError(
-            f'{what} needs matplotlib, which is not installed '
-            f"(pip install 'masticator_dynamics[demo]'){done}"
+            f'{what} needs matplotlib, which is not installed ({from_checkout("demo")}){done}'
         )
 
 

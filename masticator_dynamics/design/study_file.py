@@ -9,6 +9,7 @@ from typing import Literal
 
 import pydantic
 
+from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.yaml_file import Count, Positive, Strict, checked, read_mapping
 
 Number = float | str  # SI, or with a unit
@@ -125,4 +126,12 @@ def load_study(file: str | pathlib.Path) -> StudyFile:
     DescriptionError
         Naming file, key and reason.
     """
-    return checked(StudyFile, read_mapping(file), file)
+    content = read_mapping(file)
+    study = checked(StudyFile, content, file)
+    if study.samples.method == 'grid' and 'count' in content['samples']:
+        raise DescriptionError(
+            file, 'samples.count',
+            'a grid has as many geometries as the steps of its variables make; leave count out, '
+            'or say steps of each variable',
+        )  # fmt: skip
+    return study

@@ -60,7 +60,7 @@ def code_folder(name: str) -> pathlib.Path | None:
     except OSError as error:
         reason = f'{folder}: {error.strerror or error}'
     warnings.warn(
-        f'compiled code is not kept: every start compiles it again, for minutes ({reason})',
+        f'compiled code is not kept: every start compiles it again, for some seconds ({reason})',
         RuntimeWarning,
         stacklevel=2,
     )

@@ -28,9 +28,8 @@ def table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
         texts = (html.escape(str(cell)).replace('\n', '<br>') for cell in cells)
         return f'<tr>{"".join(f"<{kind}>{text}</{kind}>" for text in texts)}</tr>'
 
-    return '\n'.join(
-        ['<table>', line('th', columns), *(line('td', row) for row in rows), '</table>']
-    )
+    head = [f'<thead>{line("th", columns)}</thead>'] if columns else []  # again on every page
+    return '\n'.join(['<table>', *head, *(line('td', row) for row in rows), '</table>'])
 
 
 def image(figure: Any, text: str) -> str:

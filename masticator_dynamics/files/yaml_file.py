@@ -25,6 +25,7 @@ from yaml.scanner import Scanner
 
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import read_text
+from masticator_dynamics.files.yaml_form import form
 
 try:
     from yaml.cyaml import CParser as _Events  # libyaml: a quarter of the time
@@ -217,7 +218,7 @@ def checked(kind: type[Kind], content: dict[str, Any], file: str | pathlib.Path)
     try:
         read = kind(**content)
     except pydantic.ValidationError as error:
-        key, reason = _first_problem(error, content)
+        key, reason = _first_problem(error, content, kind)
         if reason == _UNKNOWN:
             reason += _meant(kind, key)
         raise DescriptionError(file, key, reason) from error
@@ -242,7 +243,9 @@ def _misread(content: Any, read: Any, path: str = '') -> Iterator[tuple[str, Any
             yield from _misread(*pair, f'{path}[{place}]')
 
 
-def _first_problem(error: pydantic.ValidationError, content: Any) -> tuple[str, str]:
+def _first_problem(
+    error: pydantic.ValidationError, content: Any, kind: type[pydantic.BaseModel]
+) -> tuple[str, str]:
     """Key path and reason of the first problem, e.g. ``('closures[2].frames', '...')``."""
     problems = error.errors()
     # A key that is missing may be there, misspelt.
@@ -255,6 +258,8 @@ def _first_problem(error: pydantic.ValidationError, content: Any) -> tuple[str, 
     value = problem['input'] if 'input' in problem else _at(content, problem['loc'])
     shown = '' if isinstance(value, dict | list) or value is None else f' (got {_short(value)})'
     reason = _WANTED.get(problem['type'], re.sub(r'^Value error, ', '', problem['msg']))
+    if problem['type'] in _WANTED:
+        return path.lstrip('.'), reason + shown + form(_schema(kind), problem['loc'], value)
     if isinstance(value, str) and _SIZE.fullmatch(value):
         shown += '; numbers are in SI units and stand without the unit'
     return path.lstrip('.'), reason + shown
@@ -278,10 +283,14 @@ def _meant(kind: type[pydantic.BaseModel], path: str) -> str:
             if isinstance(part, dict | list):
                 yield from keys(part)
 
-    # `schema` is pydantic 1's name, which 2 keeps with a warning.
-    schema = getattr(kind, 'model_json_schema', None) or kind.schema
     wrong = path.rpartition('.')[2]  # which may be a key elsewhere
-    return meant(wrong, {*keys(schema())} - {wrong})
+    return meant(wrong, {*keys(_schema(kind))} - {wrong})
+
+
+def _schema(kind: type[pydantic.BaseModel]) -> dict[str, Any]:
+    # `schema` is pydantic 1's name, which 2 keeps with a warning.
+    schema: dict[str, Any] = (getattr(kind, 'model_json_schema', None) or kind.schema)()
+    return schema
 
 
 def _short(value: object) -> str:

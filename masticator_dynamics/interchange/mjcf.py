@@ -28,6 +28,7 @@ from masticator_dynamics.interchange.robot_model import (
     turning_joints,
 )
 from masticator_dynamics.interchange.unread import Unread
+from masticator_dynamics.optional import from_checkout
 
 _READ = (
     'Read are connect, weld, joint, and tendon: fixed tendons as couplings, one straight between '
@@ -130,7 +131,7 @@ def read_mjcf(file: pathlib.Path, unread: Unread) -> RobotModel:
     try:
         import mujoco
     except ImportError as error:
-        reason = "reading MJCF needs MuJoCo: pip install 'masticator_dynamics[import]'"
+        reason = f'reading MJCF needs MuJoCo: {from_checkout("import")}'
         raise DescriptionError(file, '', reason) from error
     notes: list[str] = []
     with _warnings_to(mujoco, notes):

@@ -21,6 +21,7 @@ from masticator_dynamics.files.bag_writer import bag_metadata
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.optional import from_checkout
 from masticator_dynamics.robot.acceptance.checks import TIMING, judge
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.acceptance.plot import plot_run
@@ -237,7 +238,7 @@ class _Demo:
 
 def _loading() -> Progress:
     progress = Progress()
-    progress.stage('Loading the mechanism (the first time, compiling may take some minutes)')
+    progress.stage('Loading the mechanism (the first time, compiling takes some seconds)')
     return progress
 
 
@@ -281,7 +282,7 @@ def check_packages(needed: Mapping[str, Sequence[str]]) -> None:
         if missing:
             raise MasticatorError(
                 f'the demo needs {", ".join(missing)}: source a ROS 2 installation that has it, or '
-                f"pip install 'masticator_dynamics[{extra}]'"
+                f'{from_checkout(extra)}'
             )
 
 

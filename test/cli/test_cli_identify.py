@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`masticator identify`: recordings of any form, drives, torque constants, a force sensor."""
 
+import importlib.util
 import re
 
 import numpy as np
@@ -231,3 +232,13 @@ def test_drives_of_another_robot(run, tmp_path, alone) -> None:
     )  # fmt: skip
     assert answer.status == 2 and 'the actuated joints of masticator are' in answer.err
     assert not (tmp_path / 'no.yaml').exists()
+
+
+def test_without_matplotlib_nothing_is_identified(run, tmp_path, monkeypatch) -> None:
+    """The command has no --plot: its report needs pictures."""
+    monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
+    words = ['--log', tmp_path / 'log.csv', '--output', tmp_path / 'mine.yaml']
+    answer = run('identify', 'masticator', *words)
+    assert answer.status == 2 and 'the report needs matplotlib' in answer.err
+    assert "pip install '.[demo]' in a checkout" in answer.err
+    assert 'nothing was identified' in answer.err and '--plot' not in answer.err

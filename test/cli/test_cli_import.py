@@ -237,7 +237,7 @@ def test_without_mujoco(run, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(builtins, '__import__', none_of_it)
     (tmp_path / 'a.xml').write_text(MJCF)
     answer = run('import', tmp_path / 'a.xml', '--output', tmp_path / 'made')
-    assert answer.status == 2 and "pip install 'masticator_dynamics[import]'" in answer.err
+    assert answer.status == 2 and "pip install '.[import]' in a checkout" in answer.err
 
 
 def test_a_choice_that_leaves_joints_open(run, tmp_path: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """inverse-dynamics: input, output and refusals."""
 
+import importlib.util
 import pathlib
 import re
 
@@ -10,6 +11,7 @@ import pytest
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.commands.along_motion import CHUNK
+from masticator_dynamics.files.tables import write_table
 
 Y = ['x', 'y', 'alpha', 'beta']
 RATES = [*(f'{c}_dot' for c in Y), *(f'{c}_ddot' for c in Y)]
@@ -455,3 +457,42 @@ def test_a_table_does_not_replace_a_robot(run, write, tmp_path) -> None:
     answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', target)
     assert answer.status == 2 and 'robot.urdf.xacro is a file of a robot' in answer.err
     assert target.read_text() == '<robot/>'
+
+
+def test_efforts_are_drawn_over_time(run, tmp_path, monkeypatch) -> None:
+    """A curve for each motor, named; torques and forces have panels of their own."""
+    pytest.importorskip('matplotlib', reason='pictures need matplotlib')
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, 'savefig', lambda figure, *a, **k: drawn.append(figure))
+    for name, unit in (('masticator', 'N m'), ('cable_planar', 'N')):
+        mechanism = Mechanism.load(name)
+        names, count = mechanism.independent, 5
+        rows = np.column_stack([0.1 * np.arange(count), np.tile(mechanism.home.y, (count, 1))])
+        rates = [f'{c}{suffix}' for suffix in ('_dot', '_ddot') for c in names]
+        rows = np.column_stack([rows, np.zeros((count, len(rates)))])
+        motion, table = tmp_path / f'{name}.csv', tmp_path / f'{name}_efforts.csv'
+        write_table(str(motion), ['time', *names, *rates], rows)
+        words = ['--motion', motion, '--output', table, '--plot', tmp_path / f'{name}.png']
+        assert run('inverse-dynamics', name, *words).status == 0
+        (axes,) = drawn.pop().axes
+        assert axes.get_ylabel().endswith(f'({unit})')
+        curves = {line.get_label(): line for line in axes.lines}
+        written = np.genfromtxt(table, delimiter=',', names=True)
+        for joint in mechanism.actuated:
+            drawn_effort = curves[joint].get_ydata()
+            np.testing.assert_allclose(drawn_effort, written[f'effort_{joint}'], rtol=1e-9)
+
+
+def test_a_plot_without_matplotlib_is_refused_first(run, tmp_path, monkeypatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, 'find_spec', lambda name: None if name == 'matplotlib' else find(name)
+    )
+    answer = run(
+        'inverse-dynamics', 'rcid', '--motion', tmp_path / 'no.csv', '--output', tmp_path / 't.csv',
+        '--plot', tmp_path / 't.png',
+    )  # fmt: skip
+    assert answer.status == 2 and '--plot needs matplotlib' in answer.err
+    assert "pip install '.[demo]' in a checkout" in answer.err and 'else is done' not in answer.err

@@ -13,6 +13,7 @@ import linkages
 import numpy as np
 import pytest
 import samples
+import yaml
 from numpy.testing import assert_allclose
 
 from masticator_dynamics import Mechanism
@@ -21,11 +22,12 @@ from masticator_dynamics.design import study as studies
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
+from masticator_dynamics.design.study_file import load_study
 from masticator_dynamics.engine.evaluation.inertia_coupling import (
     actuated_inertia,
     inertia_coupling,
 )
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import DescriptionError, MasticatorError
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
 pytestmark = pytest.mark.timeout(300)
@@ -393,3 +395,63 @@ def test_bad_input_is_one_sentence(tmp_path, old, new, said) -> None:
     with pytest.raises(MasticatorError, match=said) as error:
         study(tmp_path, FIVE_BAR.replace(old, new))
     assert 'study.yaml' in str(error.value) and '\n' not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ('key', 'value', 'form'),
+    [
+        ('figures', ['peak_torque'], 'figures: {peak_torque: {}}'),
+        ('figures', 'peak_torque', 'figures: {peak_torque: {}}'),
+        ('figures', {'peak_torque': None}, 'peak_torque: {}'),
+        ('figures', {'worst': {'motions': 'm'}}, 'motions: [m]'),
+        ('minimise', 'peak_torque', 'minimise: [peak_torque]'),
+        ('variables', {'crank.x': ['1 mm', '2 mm']}, 'crank.x: {range: [1 mm, 2 mm]}'),
+        ('constraints', {'coupling': 3}, 'coupling: {at_least: 3}'),
+        ('samples', 100, 'samples: {count: 100}'),
+        ('motions', ['chewing'], 'motions: {chewing: {}}'),
+    ],
+)
+def test_a_list_or_a_mapping_is_asked_for_in_its_form(tmp_path, key, value, form) -> None:
+    """And what is asked for is read."""
+    start = {'schema': 1, 'title': 'x', 'mechanism': 'masticator'}
+    file = tmp_path / 'study.yaml'
+    file.write_text(yaml.safe_dump({**start, key: value}))
+    with pytest.raises(DescriptionError) as refused:
+        load_study(file)
+    assert str(refused.value).endswith(f'; write {form}')
+    inner = yaml.safe_load(form)
+    again = inner if form.startswith(f'{key}:') else {key: inner}
+    if key == 'figures' and not form.startswith('figures') and 'motions' in form:
+        again = {key: {'worst': inner}}
+    file.write_text(yaml.safe_dump({**start, **again}))
+    load_study(file)
+
+
+def test_what_cannot_be_written_in_one_way_has_no_form(tmp_path) -> None:
+    file = tmp_path / 'study.yaml'
+    for text in ('motions: {m: {wrench: 3}}', 'figures: [{a: 1}]', 'figures: 3'):
+        file.write_text(f'schema: 1\ntitle: x\nmechanism: masticator\n{text}\n')
+        with pytest.raises(DescriptionError) as refused:
+            load_study(file)
+        assert 'should be a' in str(refused.value) and 'write' not in str(refused.value)
+
+
+def test_a_grid_has_no_count(tmp_path) -> None:
+    file = tmp_path / 'study.yaml'
+    head = 'schema: 1\ntitle: x\nmechanism: masticator\n'
+    file.write_text(head + 'samples: {method: grid, count: 10}\n')
+    with pytest.raises(DescriptionError, match=r'samples\.count: a grid has as many .* steps'):
+        load_study(file)
+    for text in ('{method: grid}', '{method: halton, count: 10}', '{count: 10}'):
+        file.write_text(head + f'samples: {text}\n')
+        load_study(file)
+
+
+def test_the_small_study_of_the_page_runs(tmp_path, capsys) -> None:
+    """A grid of 5 by 4 geometries, as it stands there."""
+    page = pathlib.Path(__file__).parents[2] / 'docs' / 'design-study.md'
+    text = page.read_text(encoding='utf-8').partition('```yaml\n')[2].partition('```')[0]
+    file = tmp_path / 'small.yaml'
+    file.write_text(text)
+    assert main(['design', str(file), '--output', str(tmp_path / 'small')]) == 0
+    assert '20 geometries: 20 judged' in capsys.readouterr().out

@@ -25,7 +25,7 @@ from masticator_dynamics.files.bag_writer import bag_metadata
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory import recording, report
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
@@ -159,8 +159,21 @@ def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
 
 def test_the_report_is_one_page_that_loads_nothing(chewed) -> None:
     page = (chewed.folder / 'report.html').read_text()
-    assert 'Nut &amp; soft' in page and 'hardness' in page and page.count('data:image/svg+xml') == 2
+    assert 'Nut &amp; soft' in page and 'hardness' in page and page.count('data:image/svg+xml') == 3
     assert 'http' not in page.split('<pre>')[0].replace('https://doi.org', '')
+
+
+def test_the_report_fits_on_paper(chewed, monkeypatch) -> None:
+    """Conditions stand in blocks that a page is wide enough for; every table repeats its header."""
+    monkeypatch.setattr(report, '_ABREAST', 1)
+    tables = report._conditions(chewed, chewed.results(), []).split('<table>')[1:]
+    assert len(tables) == 2
+    for table, food in zip(tables, ('nut', 'soft'), strict=True):
+        head = table.partition('</thead>')[0]
+        assert head.count('<th>') == 2 and f'<th>{food}</th>' in head
+        assert table.count('hardness') == 1
+    page = (chewed.folder / 'report.html').read_text()
+    assert '@media print' in page and '@page { size: A4' in page
 
 
 def test_the_report_says_what_is_put_in_and_what_is_tested(chewed) -> None:

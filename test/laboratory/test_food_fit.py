@@ -7,7 +7,7 @@ import pytest
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.robot.laboratory.curves import fit_figure, fit_food
+from masticator_dynamics.robot.laboratory.curves import fit_figure, fit_food, predicted
 from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)
@@ -126,3 +126,22 @@ def test_the_drawn_law_lies_on_the_drawn_curve() -> None:
     away = np.abs(measured.get_ydata() - fitted.get_ydata())
     assert np.median(away) < 0.01 and np.count_nonzero(away > 1.0) <= 2  # at the break itself
     assert fitted.get_xdata()[-1] == pytest.approx(1e3 * (0.007 - START), abs=1e-3)
+
+
+def test_a_food_that_hardens_as_it_flows_is_fitted_by_least_squares() -> None:
+    """No yield leaves less: neither the peak, nor any other force."""
+    depth = np.maximum(DISPLACEMENT - START, 0.0)
+    force = np.minimum(9000.0 * depth, 20.0 + 1000.0 * (depth - 20.0 / 9000.0))
+    fit = fit_food(DISPLACEMENT, force, thickness=0.008)
+    assert fit.yields and 20.0 < fit.food.yield_force < force.max()
+    x = DISPLACEMENT - fit.touch
+    begin = np.argmax(force > 0.02 * force.max())
+
+    def left(food):
+        return np.sqrt(np.mean((predicted(food, x) - force)[begin:] ** 2)) / force.max()
+
+    assert fit.residual == pytest.approx(left(fit.food), rel=1e-9)
+    for factor in (0.97, 0.999, 1.001, 1.03):
+        changed = fit.food.yield_force * factor
+        assert left(fit.food.copy(update={'yield_force': changed})) > fit.residual
+    assert left(fit.food.copy(update={'yield_force': force.max()})) > 1.5 * fit.residual

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -317,28 +318,30 @@ def fit_food(
             f'{1e3 * thickness:.3g} mm'
         )
     notes = [f'only the first of {bites} compressions is fitted'] if bites > 1 else []
-    compression, rest, reached = 2.0 * thickness, 1.0, float(depth[-1])
+    whole = slice(None if fracture is None else fracture + 1)  # rows before it breaks
+    yields = bool(stiffness * float(depth[whole][-1]) > _BENDS * f[top])
+    flow = _flow(stiffness * depth[whole], f[whole]) if yields else float(f[top])
+    if not yields:
+        notes.append(
+            f'no yield up to {f[top]:.4g} N, the largest force of the rise, which stands for it'
+        )
+    compression, rest = 2.0 * thickness, 1.0
     if fracture is not None:
-        reached, after = float(depth[fracture]), f[fracture + 1 :]
+        after = f[fracture + 1 :]
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
         # What is left is the part that flows on, by the median force until the curve rises again.
         higher = np.flatnonzero(after >= f[fracture])
-        rest = float(np.clip(np.median(after[: higher[0] if len(higher) else None]) / f[fracture],
+        rest = float(np.clip(np.median(after[: higher[0] if len(higher) else None]) / flow,
                              0.0, 1.0))  # fmt: skip
         if len(higher):
             notes.append(
                 f'after the fracture at {f[fracture]:.4g} N the force rises again, to '
                 f'{after.max():.4g} N; a food does not'
             )
-    yields = bool(stiffness * reached > _BENDS * f[top])
-    if not yields:
-        notes.append(
-            f'no yield up to {f[top]:.4g} N, the largest force of the rise, which stands for it'
-        )
     fitted = dict(
         thickness=thickness,
         stiffness=stiffness,
-        yield_force=float(f[top]),
+        yield_force=flow,
         break_compression=compression,
         broken_force=rest,
         renewal_gap=1.25 * thickness,
@@ -347,6 +350,17 @@ def fit_food(
     food = checked(Food, fitted, 'the fitted food')
     residual = float(np.sqrt(np.mean((predicted(food, depth) - f) ** 2)) / peak)
     return FoodFit(food, residual, yields, fracture is not None, zero, tuple(notes))
+
+
+def _flow(elastic: FloatArray, force: FloatArray) -> float:
+    """Yield force (N) by least squares of a food's law, for the force (N,) if it were elastic."""
+
+    def squares(flow: float) -> float:
+        return float(np.sum((np.minimum(elastic, flow) - force) ** 2))
+
+    most = float(force.max())
+    return float(minimize_scalar(squares, (0.0, most), bounds=(0.0, most), method='bounded',
+                                 options={'xatol': 1e-9 * most}).x)  # fmt: skip
 
 
 def _first_compression(displacement: FloatArray) -> tuple[int, int]:

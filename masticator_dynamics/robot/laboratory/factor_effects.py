@@ -271,16 +271,18 @@ class _Model:
             t = abs(difference) / error
             p, reach = _tail(t, count, df), _reach(count, df) * error
             sizes = [self._unit * (difference + side * reach) for side in (0.0, -1.0, 1.0)]
-            none = 3 * [math.nan]
             # Of logarithms only the ratio means something.
-            apart = none if self._spread.logarithms else sizes
-            ratios = np.exp(sizes).tolist() if self._spread.logarithms else none
-            found.append(
-                Comparison(
-                    factor, first, second, *apart, p, difference / deviation, *ratios,
-                    self._spread.method,
-                )
+            value, low, high = np.exp(sizes).tolist() if self._spread.logarithms else sizes
+            pair = Comparison(
+                factor, first, second, value, low, high, p, difference / deviation,
+                method=self._spread.method,
             )  # fmt: skip
+            if self._spread.logarithms:
+                pair = dataclasses.replace(
+                    pair, difference=math.nan, low=math.nan, high=math.nan,
+                    ratio=value, ratio_low=low, ratio_high=high,
+                )  # fmt: skip
+            found.append(pair)
         return found
 
     def _error(self, fit: Any, weights: FloatArray) -> tuple[float, float, float]:

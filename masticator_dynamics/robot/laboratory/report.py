@@ -64,6 +64,7 @@ def remarks(source: str | pathlib.Path) -> str:
     return ' '.join(filter(None, found)) or 'Its file does not say where its data are from.'
 
 
+_ABREAST = 4  # conditions beside one another on a page
 REPORT, FIGURES = 'report.html', 'figures'
 TABLES = ('strokes', 'mouthfuls', 'conditions', 'effects', 'comparisons', 'variances')
 
@@ -175,7 +176,11 @@ def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Ana
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([_on_its_scale(figure, analyses), *cells])
-    return _html_table((header, body)) + _said('scales')
+    blocks = []  # as wide as a page
+    for k in range(1, len(header), _ABREAST):
+        first, *rows = [[row[0], *row[k : k + _ABREAST]] for row in (header, *body)]
+        blocks.append(_html_table((first, rows)))
+    return '\n'.join([*blocks, _said('scales')])
 
 
 def _on_its_scale(figure: str, analyses: Analyses) -> str:
@@ -257,19 +262,19 @@ def _apart(c: Comparison, scale: float) -> list[str]:
 
 def variances_on_page(found: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
     """Whether conditions vary equally, what follows, and the residuals; nothing without tests."""
-    tested = [part for part in found if part.spread and part.figure in SHOWN]
+    tested = [(a.figure, a.spread) for a in found if a.spread and a.figure in SHOWN]
     if not tested:
         return []
     head = ['figure', 'SD, largest / smallest', 'p, Levene', 'p, Bartlett']
     head += ['of logarithms', 'p, Levene', 'p, Bartlett', 'analysed']
     rows = []
-    for part in tested:
-        _, *numbers = dataclasses.astuple(part.spread)
+    for figure, spread in tested:
+        _, *numbers = dataclasses.astuple(spread)
         cells = [
             ('' if math.isnan(number) else probability(number) if k % 3 else plain(number))
             for k, number in enumerate(numbers)
         ]
-        rows.append([named_figure(part.figure), *cells, part.spread.method])
+        rows.append([named_figure(figure), *cells, spread.method])
     parts = ['<h2>Residuals</h2>', _said('variances'), _html_table((head, rows))]
     return [*parts, _image(pictures, 'residuals')]
 

@@ -18,6 +18,7 @@ from scipy import stats
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
+from masticator_dynamics.optional import from_checkout
 from masticator_dynamics.robot.laboratory import mouthful_figures, recording, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
@@ -294,9 +295,7 @@ class Formats:
             (self.parquet, 'pyarrow', 'parquet'), (self.xlsx, 'xlsxwriter', 'xlsx'),
         ):  # fmt: skip
             if asked and importlib.util.find_spec(module) is None:
-                raise InputError(
-                    f"--{extra} needs {module}: pip install 'masticator_dynamics[{extra}]'"
-                )
+                raise InputError(f'--{extra} needs {module}: {from_checkout(extra)}')
 
 
 def write_tables(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
@@ -64,7 +65,7 @@ class Spread:
         return 'separate variances' if self.separate else 'pooled'
 
 
-def conditions_of(levels: Sequence[Sequence[str]]) -> IntArray:
+def conditions_of(levels: Sequence[npt.ArrayLike]) -> IntArray:
     """Number of the condition of each of N values, by their levels (N) of every factor."""
     return np.unique(np.array(levels), axis=1, return_inverse=True)[1].ravel()
 

@@ -21,6 +21,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.share import view_text
+from masticator_dynamics.optional import from_checkout
 from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene, slider_ranges
 from masticator_dynamics.robot.view.server import serving
@@ -282,9 +283,7 @@ def show_topics(scene: Scene) -> None:
         from rclpy.qos import qos_profile_sensor_data
         from sensor_msgs.msg import JointState
     except ImportError as error:
-        raise InputError(
-            "--ros needs rclpy: ROS 2, or pip install 'masticator_dynamics[ros]'"
-        ) from error
+        raise InputError(f'--ros needs rclpy: ROS 2, or {from_checkout("ros")}') from error
     mechanism = scene.mechanism
     latest: dict[str, Any] = {}
     rclpy.init()

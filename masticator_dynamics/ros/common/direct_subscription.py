@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages without rclpy's executor, which spends 0.7 ms on each, and messages built once."""
+"""Messages without rclpy's executor, which spends 0.2 to 0.5 ms on each."""
 
 from __future__ import annotations
 
