@@ -123,6 +123,9 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
+_UNFELT = 1e-6  # of the robot's mass and largest moment of inertia
+
+
 def parse(text: str, file: pathlib.Path) -> Tree:
     """Kinematic tree of a URDF text.
 
@@ -145,6 +148,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
         raise DescriptionError(file, '', f'URDF: {_one_line(error)}') from error
     _refuse_namesakes(robot, file)
     links = {link.name: _inertia(link, file) for link in robot.links}
+    _refuse_negative_moments(links, file)
     joints = {joint.child: _joint(joint, links, file) for joint in robot.joints}
     if len(joints) != len(robot.joints):
         twice = [j.name for j in robot.joints if joints[j.child].name != j.name]
@@ -163,6 +167,18 @@ def parse(text: str, file: pathlib.Path) -> Tree:
         *_empty_limits(tree), *_other_units(tree),
     )  # fmt: skip
     return dataclasses.replace(tree, warnings=doubts)
+
+
+def _refuse_negative_moments(links: dict[str, Inertia], file: pathlib.Path) -> None:
+    """Refuse inertias with a negative principal moment, but of links that nobody feels."""
+    moments = {name: np.linalg.eigvalsh(link.about_center) for name, link in links.items()}
+    largest = max((principal[2] for principal in moments.values()), default=0.0)
+    mass = sum(link.mass for link in links.values())
+    for name, principal in moments.items():
+        unfelt = links[name].mass < _UNFELT * mass and principal[0] > -_UNFELT * largest
+        if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT) and not unfelt:
+            reason = f'inertia has the principal moment {principal[0]} kg m^2'
+            raise DescriptionError(file, f'link {name}', reason)
 
 
 def _doubtful_inertias(links: dict[str, Inertia]) -> Iterator[str]:
@@ -347,9 +363,6 @@ def _inertia(link: urdf_parser_py.urdf.Link, file: pathlib.Path) -> Inertia:
     _check_distance(position, file, key, 'centre of mass')
     if mass < 0.0:
         raise DescriptionError(file, key, f'mass {mass} kg is negative')
-    principal = np.linalg.eigvalsh(tensor)
-    if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT):
-        raise DescriptionError(file, key, f'inertia has the principal moment {principal[0]} kg m^2')
     return Inertia(mass, position, tensor)
 
 

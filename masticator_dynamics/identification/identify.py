@@ -39,8 +39,9 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
 
 _EXACT = 1e-11  # of the solver: rounding of a recording must not show in the numbers
-_ROOM = 1e-3  # of a body's own pseudo-inertia, that rounding must not use up
-_ROUNDING = 1e-6  # of what is believed, or of a body: left by the solver
+_STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
+_ROUNDING = 1e-9  # of a body: left by the solver
+_BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)  # towards the file, until all is sound
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
 
@@ -60,14 +61,14 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
     lowest = np.minimum(unknowns.values, 0.0) - _ROUNDING * unknowns.deviation
     signs = bool((values >= lowest)[_not_negative(unknowns)].all())
     return signs and all(
-        np.linalg.eigvalsh(base + sum(a * c for a, c in zip(x, changes, strict=True)))[0]
-        > -_ROUNDING
-        for base, changes in _bodies(unknowns)
+        np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] > -_ROUNDING
+        and np.linalg.eigvalsh(Moments.from_numbers(values[rows]).inertia().about_center)[0] >= 0.0
+        for rows, base, changes in _bodies(unknowns)
     )
 
 
 def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
-    """Amounts (n_l,) of the learnt directions, as near to what data say as bodies allow.
+    """Unknowns (n_x,) as near to what data and belief say as bodies allow.
 
     Raises
     ------
@@ -75,37 +76,37 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         Without Clarabel, or when it finds none.
     """
     if is_consistent(unknowns, learnt.x):
-        return learnt.amounts
+        return learnt.x
     clarabel = needed('clarabel')
     from scipy import sparse
 
     rows, bounds, cones = [], [], []
-    spread = unknowns.spread @ learnt.directions
+    spread = unknowns.spread[:, learnt.seen]
     single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
     sizes = unknowns.deviation[single]
     rows.append(-spread[single] / sizes[:, None])
     bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
     cones.append(clarabel.NonnegativeConeT(int(single.sum())))
-    for base, changes in _bodies(unknowns):
-        told = np.tensordot(learnt.directions.T, changes, axes=1)
+    for _, base, changes in _bodies(unknowns):
+        told = changes[learnt.seen]
         if np.abs(told).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in told]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(4))
-    weight = learnt.information / np.diag(learnt.information).max()
+    weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
+    weight = weight / np.diag(weight).max()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _EXACT
     solution = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.amounts,
+        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.x[learnt.seen],
         sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds), cones, settings,
     ).solve()  # fmt: skip
-    found = np.array(solution.x)
-    for share in (1.0, 0.9999, 0.999, 0.99):  # rounding of the solver, towards the file's values
-        if np.isfinite(found).all() and is_consistent(
-            unknowns, learnt.directions @ (share * found)
-        ):
-            return share * found
+    x = np.zeros_like(learnt.x)
+    x[learnt.seen] = solution.x
+    for step in _BACK:  # rounding of the solver, and bodies that the file itself has wrong
+        if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
+            return np.asarray((1.0 - step) * x)
     raise InputError(f'no bodies that can be fit the data ({solution.status})')
 
 
@@ -122,20 +123,22 @@ def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
     return np.array([not (in_bounds(n, -1.0) or n.endswith(masses)) for n in names])
 
 
-def _bodies(unknowns: Unknowns) -> list[tuple[FloatArray, FloatArray]]:
-    """Pseudo-inertia (4, 4) of each body, and its changes (n_x, 4, 4), in units of the body."""
-    found = []
+def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
+    """Of each body: its numbers; what may be taken away of its pseudo-inertia (4, 4); its changes
+    (n_x, 4, 4), all in units of the body.
+    """
+    bodies = []
     for k, name in enumerate(unknowns.names):
         if name.endswith(f'.{INERTIAL[0]}'):
-            moments = unknowns.values[k : k + 10]
-            base = pseudo_inertia(moments)
+            rows = slice(k, k + 10)
+            base = pseudo_inertia(unknowns.values[rows])
             units = np.sqrt(np.maximum(np.diag(base), 1e-6 * np.diag(base).max()))
             scale = 1.0 / np.outer(units, units)
-            lowest = min(float(np.linalg.eigvalsh(base * scale)[0]), 0.0)
-            room = np.eye(4) * (_ROOM - lowest)
-            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[k : k + 10].T]
-            found.append((base * scale + room, np.array(changes)))
-    return found
+            sizes, axes = np.linalg.eigh(base * scale)
+            sizes = np.maximum(sizes, 0.0)  # what the file has wrong is not for the data to mend
+            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[rows].T]
+            bodies.append((rows, (1.0 - _STAYS) * (axes * sizes) @ axes.T, np.array(changes)))
+    return bodies
 
 
 def _stacked(matrix: FloatArray) -> FloatArray:
@@ -258,15 +261,18 @@ def identify(
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
     refuse_other_efforts(mechanism, measured, log.source)
     usual = usual_sizes(mechanism, measured)
-    unknowns = unknowns_of(mechanism, beliefs, usual)
+    before = unknowns_of(mechanism, beliefs, usual)
     present = mechanism
     for _ in range(passes(description)):
-        training = equations(present, measured, unknowns, usual, progress)
-        learnt = learn(training)
-        x = learnt.directions @ consistent(unknowns, learnt)
+        training = equations(present, measured, before, usual, progress)
+        learnt = learn(training, before)
+        unknowns = before.scaled(learnt.sizes)
+        x = consistent(unknowns, learnt)
         present = _with(mechanism, unknowns, x)
     other = equations(present, judged, unknowns, usual, progress)
-    return Identified(mechanism, measured, unknowns, learnt, x, training, other)
+    return Identified(
+        mechanism, measured, unknowns, learnt, x, training.scaled(learnt.sizes), other
+    )
 
 
 def passes(description: MechanismDescription) -> int:
