@@ -22,13 +22,14 @@ from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.learning import Learnt, learn
+from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
     MeasuredMotion,
     measured_motion,
     refuse_other_efforts,
 )
 from masticator_dynamics.identification.robot_log import RobotLog, checked
-from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
+from masticator_dynamics.identification.unknowns import OFFSET, Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.identification.weighted_equations import (
     Equations,
     Progress,
@@ -162,7 +163,9 @@ class Identified:
     unknowns : Unknowns
     learnt : Learnt
     x : array, shape (n_x,)
-        The unknowns: those of bodies that exist.
+        The unknowns: those of bodies that can be.
+    plain : array, shape (n_x,)
+        By least squares, whether bodies can be so or not.
     training, held_out : Equations
     """
 
@@ -171,6 +174,7 @@ class Identified:
     unknowns: Unknowns
     learnt: Learnt
     x: FloatArray
+    plain: FloatArray
     training: Equations
     held_out: Equations
 
@@ -206,9 +210,19 @@ class Identified:
         return tuple(name for name in self.deviations if name not in changed)
 
     @property
+    def offsets(self) -> dict[str, float]:
+        """What each motor's efforts show when it gives none, by joint, N m or N."""
+        values = zip(self.unknowns.names, self.unknowns.spread @ self.x, strict=True)
+        return {
+            name.removesuffix(f'.{OFFSET}'): float(-x)
+            for name, x in values
+            if name.endswith(f'.{OFFSET}')
+        }
+
+    @property
     def errors(self) -> tuple[float, float]:
         """RMS errors of efforts in the held-out part, relative to their RMS: before and after."""
-        return self.held_out.error(np.zeros_like(self.x)), self.held_out.error(self.x)
+        return self.held_out.error(0.0), self.held_out.error(self.x)
 
 
 def with_motor_friction(description: MechanismDescription) -> MechanismDescription:
@@ -270,9 +284,9 @@ def identify(
         x = consistent(unknowns, learnt)
         present = _with(mechanism, unknowns, x)
     other = equations(present, judged, unknowns, usual, progress)
-    return Identified(
-        mechanism, measured, unknowns, learnt, x, training.scaled(learnt.sizes), other
-    )
+    training = training.scaled(learnt.sizes)
+    plain = least_squares(training)
+    return Identified(mechanism, measured, unknowns, learnt, x, plain, training, other)
 
 
 def passes(description: MechanismDescription) -> int:

@@ -33,6 +33,7 @@ _LEFT = 0.5  # part of the rows that lost ones must leave
 _SAMPLES = 4.0  # rows that stay, per period of the cutoff
 _OTHER = 0.5  # part of the efforts that may be unexplained before other reasons are looked for
 DEFAULT_CUTOFF = 15.0  # Hz
+_ROWS = 10.0  # of a recording, per period of that: derivatives of fewer are mostly noise
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
 
 
@@ -115,7 +116,7 @@ class MeasuredMotion:
 
 def usual_cutoff(*logs: RobotLog) -> float:
     """Cutoff for recordings, Hz: the usual one, or what their rows allow."""
-    return min(DEFAULT_CUTOFF, *(log.rate / _SAMPLES for log in logs))
+    return min(DEFAULT_CUTOFF, *(log.rate / _ROWS for log in logs))
 
 
 def measured_motion(

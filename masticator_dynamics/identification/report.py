@@ -63,7 +63,7 @@ def report(found: Identified, source: str, held_out: str) -> str:
 
 def _by_motor(found: Identified) -> list[list[str]]:
     held = found.held_out
-    columns = [_rms(held.effort), _rms(_errors(held, 0.0 * found.x)), _rms(_errors(held, found.x))]
+    columns = [_rms(held.effort), _rms(held.errors(0.0)), _rms(held.errors(found.x))]
     names = zip(found.mechanism.actuated, found.mechanism.effort_units, strict=True)
     return [
         [name, unit, *(f'{column[k]:.4g}' for column in columns)]
@@ -73,11 +73,6 @@ def _by_motor(found: Identified) -> list[list[str]]:
 
 def _rms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((rows**2).mean(axis=0)))
-
-
-def _errors(held: Equations, x: FloatArray) -> FloatArray:
-    """Errors of efforts (M, n_u), N m or N."""
-    return np.asarray((held.back @ held.left(x)[..., None])[..., 0])
 
 
 def _parameters(found: Identified, names: tuple[str, ...]) -> list[list[str]]:
@@ -114,7 +109,7 @@ def _efforts_figure(found: Identified) -> Any:
     shown = held.time - held.time[0] < _SHOWN
     figure = Figure(figsize=(9.0, 1.6 * len(names)), layout='constrained')
     axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
-    before, after = _errors(held, 0.0 * found.x), _errors(held, found.x)
+    before, after = held.errors(0.0), held.errors(found.x)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         time = held.time[shown]
         axis.plot(time, held.effort[shown, k], color='0.75', label='measured')

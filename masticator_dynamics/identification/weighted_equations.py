@@ -62,21 +62,21 @@ class Equations:
     effort: FloatArray
     usual: FloatArray
 
-    def left(self, x: FloatArray) -> FloatArray:
-        """Generalised forces (M, n_y) that unknowns x leave unexplained."""
-        return np.asarray(self.force - self.matrix @ x)
+    def left(self, x: FloatArray | float) -> FloatArray:
+        """Generalised forces (M, n_y) that unknowns x leave unexplained; 0.0: those of the file."""
+        return np.asarray(self.force - (self.matrix @ x if np.ndim(x) else 0.0))
 
-    def errors(self, x: FloatArray) -> FloatArray:
+    def errors(self, x: FloatArray | float) -> FloatArray:
         """Errors of efforts (M, n_u), N m or N."""
         return np.asarray((self.back @ self.left(x)[..., None])[..., 0])
 
-    def error(self, x: FloatArray) -> float:
+    def error(self, x: FloatArray | float) -> float:
         """RMS error of efforts relative to their RMS, each in units of what is usual."""
         parts = (rows / self.usual for rows in (self.errors(x), self.effort))
         error, effort = (float((rows**2).sum()) for rows in parts)
         return float(np.sqrt(error / effort))
 
-    def error_by_motor(self, x: FloatArray) -> FloatArray:
+    def error_by_motor(self, x: FloatArray | float) -> FloatArray:
         """The same (n_u,) of each motor."""
         error, effort = ((rows**2).sum(axis=0) for rows in (self.errors(x), self.effort))
         return np.asarray(np.sqrt(error / np.maximum(effort, np.finfo(float).tiny)))
