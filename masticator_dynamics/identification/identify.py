@@ -187,7 +187,7 @@ class Identified:
         return {
             name: float(x)
             for name, x, new in zip(self.unknowns.names, values, changed, strict=True)
-            if new
+            if new and not name.endswith(f'.{OFFSET}')
         }
 
     @property
@@ -195,7 +195,11 @@ class Identified:
         """Standard deviations of all parameters that may err, after the data."""
         before, after = self.unknowns.deviation, self.learnt.unsure(self.unknowns.spread)
         pairs = zip(self.unknowns.names, before, after, strict=True)
-        return {name: float(new) for name, old, new in pairs if old > 0.0}
+        return {
+            name: float(new)
+            for name, old, new in pairs
+            if old > 0.0 and not name.endswith(f'.{OFFSET}')
+        }
 
     @property
     def determined(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ _ROUNDING = 1e-9  # of what the data see best
 _FEWEST_BLOCKS = 8
 _SHORTEST = 4.0  # s: half of what blocks should be long
 _LEAST_NOISE = 1e-7  # of what is usual
-_PRIOR = 1.0  # unknowns that what is believed counts as, in each group
+_PRIOR = 4.0  # unknowns that what is believed counts as, in each group
 _SETTLED = 0.01  # of sizes and noise, from one round to the next
 
 
