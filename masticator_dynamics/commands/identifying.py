@@ -130,7 +130,8 @@ def identify(
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     told = [*doubts(found)]
-    texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
+    original = load_description(mechanism)
+    texts = _texts(found, original, files, log_file, held_out, drives_file, bool(told))
     if told and not accept:
         texts = {files[2]: texts[files[2]]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
@@ -211,10 +212,11 @@ def _texts(
     log_file: str,
     held_out: str | None,
     drives_file: pathlib.Path | None,
+    doubted: bool,
 ) -> dict[str, str]:
     """All files, which were tried before."""
     before, after = found.errors
-    if not after < before:
+    if not (after < before or doubted):
         raise InputError(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'

@@ -26,8 +26,8 @@ from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
     MeasuredMotion,
     measured_motion,
-    refuse_other_efforts,
 )
+from masticator_dynamics.identification.mistakes import MistakeSearch
 from masticator_dynamics.identification.robot_log import RobotLog, checked
 from masticator_dynamics.identification.unknowns import OFFSET, Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.identification.weighted_equations import (
@@ -125,8 +125,9 @@ def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
 
 
 def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
-    """Of each body: its numbers; what may be taken away of its pseudo-inertia (4, 4); its changes
-    (n_x, 4, 4), all in units of the body.
+    """Numbers of bodies, what may be taken of their pseudo-inertia (4, 4), changes (n_x, 4, 4).
+
+    The latter are in units of the body.
     """
     bodies = []
     for k, name in enumerate(unknowns.names):
@@ -166,6 +167,8 @@ class Identified:
         The unknowns: those of bodies that can be.
     plain : array, shape (n_x,)
         By least squares, whether bodies can be so or not.
+    mistakes : tuple of str
+        Of the recording: sentences, each of which begins with the motors that it is about.
     training, held_out : Equations
     """
 
@@ -175,6 +178,7 @@ class Identified:
     learnt: Learnt
     x: FloatArray
     plain: FloatArray
+    mistakes: tuple[str, ...]
     training: Equations
     held_out: Equations
 
@@ -277,12 +281,13 @@ def identify(
     )
     if measured.senses_noise_alone and not beliefs.sensor:  # it would only add its noise
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
-    refuse_other_efforts(mechanism, measured, log.source)
     usual = usual_sizes(mechanism, measured)
     before = unknowns_of(mechanism, beliefs, usual)
-    present = mechanism
+    present, mistakes = mechanism, None
     for _ in range(passes(description)):
         training = equations(present, measured, before, usual, progress)
+        if mistakes is None:
+            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).told())
         learnt = learn(training, before)
         unknowns = before.scaled(learnt.sizes)
         x = consistent(unknowns, learnt)
@@ -290,7 +295,9 @@ def identify(
     other = equations(present, judged, unknowns, usual, progress)
     training = training.scaled(learnt.sizes)
     plain = least_squares(training)
-    return Identified(mechanism, measured, unknowns, learnt, x, plain, training, other)
+    return Identified(
+        mechanism, measured, unknowns, learnt, x, plain, mistakes or (), training, other
+    )
 
 
 def passes(description: MechanismDescription) -> int:

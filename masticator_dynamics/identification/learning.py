@@ -99,15 +99,13 @@ def _noise(equations: Equations, x: FloatArray, noise: FloatArray) -> FloatArray
 
 
 def _gain(equations: Equations, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Likeliest efforts (M, n_u, n_y) for a generalised force; covariance (M, n_y, n_y) of these."""
+    """Likeliest efforts (M, n_u, n_y) for a generalised force; its covariance (M, n_y, n_y)."""
     sized = equations.rates * noise**2
     covariance = sized @ np.swapaxes(equations.rates, -1, -2)
     return np.swapaxes(sized, -1, -2) @ np.linalg.inv(covariance), covariance
 
 
-def _white(
-    equations: Equations, x: FloatArray, noise: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _white(equations: Equations, x: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Matrix (M n_y, n_x) and right side (M n_y,) of rows whose errors are about one in size."""
     _, covariance = _gain(equations, noise)
     whitening = np.linalg.inv(np.linalg.cholesky(covariance))
@@ -162,7 +160,7 @@ def _worth(normal: FloatArray, covariance: FloatArray, scores: FloatArray) -> fl
     """What a row is worth, if sums over blocks (n_b, n_x) vary more than those of single rows."""
     alone = float((covariance * normal).sum())
     together = float(((scores @ covariance) * scores).sum())
-    return min(1.0, alone / max(together, np.finfo(float).tiny))
+    return alone / together if together > alone else 1.0
 
 
 def _answer(
@@ -199,7 +197,9 @@ def _answer(
     count = len(by_block)
     taken_on = inverse @ normal[np.ix_(seen, ~seen)]
     covariance = np.eye(n_x)
-    covariance[part] = (count - 1.0) / count * moved.T @ moved + inverse @ inverse + taken_on @ taken_on.T
+    covariance[part] = (
+        (count - 1.0) / count * moved.T @ moved + inverse @ inverse + taken_on @ taken_on.T
+    )
     told, axes = np.linalg.eigh(inverse)
     directions = np.zeros((n_x, int((told < _LEARNT**2).sum())))
     directions[seen] = axes[:, told < _LEARNT**2]

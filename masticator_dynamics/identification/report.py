@@ -12,7 +12,6 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.html_page import image, page, table
 from masticator_dynamics.identification.identify import Identified
-from masticator_dynamics.identification.weighted_equations import Equations
 
 _SHOWN = 3.0  # s in the figures
 _LARGEST = 0.95  # confidence of intervals

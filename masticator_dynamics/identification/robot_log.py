@@ -109,6 +109,9 @@ _SHORTEST = 2.0  # s
 _GAP, _BRIDGED = 3.0, 0.015
 _LOST = 0.1  # part of the time that may be lost in longer gaps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
+_NEARLY_ALL = 0.95  # of the rows
+_BEYOND = 1e3  # times what nearly all rows stay below: no reading
+_NOTHING = 1e3  # rad, m, N m or N: less may stand out from a rest
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
@@ -145,6 +148,7 @@ def checked(mechanism: Mechanism, log: RobotLog) -> RobotLog:
         Saying what was seen.
     """
     even = _even(log)
+    _refuse_impossible(mechanism, even)
     _refuse_still(mechanism, even)
     _refuse_clipped(mechanism, even)
     _refuse_other_robot(mechanism, even)
@@ -220,6 +224,20 @@ def _units(mechanism: Mechanism) -> FloatArray:
     joints = [mechanism.structure.tree.joints[k] for k in mechanism.actuated_rows]
     size = mechanism.structure.extent()
     return np.array([size if joint.type == 'prismatic' else 1.0 for joint in joints])
+
+
+def _refuse_impossible(mechanism: Mechanism, log: RobotLog) -> None:
+    """Refuse single readings that are far beyond all others."""
+    for kind, rows in (('position', log.position), ('effort', log.effort)):
+        usual = np.quantile(np.abs(rows), _NEARLY_ALL, axis=0)
+        beyond = np.argwhere(np.abs(rows) > np.maximum(_BEYOND * usual, _NOTHING))
+        if len(beyond):
+            row, motor = beyond[0]
+            raise InputError(
+                f'{log.source}: {mechanism.actuated[motor]}: its {kind} is '
+                f'{rows[row, motor]:.3g} after {log.time[row] - log.time[0]:.3f} s, where '
+                f'{100.0 * _NEARLY_ALL:g} % are below {usual[motor]:.3g}: leave such rows out'
+            )
 
 
 def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:

@@ -12,6 +12,7 @@ from masticator_dynamics.identification.identify import Identified
 
 _WORSE = 1.2  # times what least squares leaves
 _UNEXPLAINED = 0.2  # part of the efforts
+_ANY = 1e-3  # likewise: below, nothing is worth a word
 _CAUSES = (
     'a gain or unit of its efforts, friction of another kind than constant and viscous, the sign '
     'of a motor, efforts that lag, or links that are not those of the file'
@@ -20,25 +21,24 @@ _CAUSES = (
 
 def doubts(identified: Identified) -> Iterator[str]:
     """Sentences, each of which begins with the motor that it is about; none if all is well."""
-    held = identified.held_out
-    after, plain = held.error(identified.x), held.error(identified.plain)
-    errors, usual = held.errors(identified.x), held.usual
-    if after > _UNEXPLAINED:
-        worst = int(np.argmax((errors**2).mean(axis=0) / usual**2))
-        share = held.error_by_motor(identified.x)[worst]
+    if identified.mistakes:  # which explain what else would be said
+        yield from identified.mistakes
+        return
+    names, held = identified.mechanism.actuated, identified.held_out
+    after, plain = (100.0 * held.error(x) for x in (identified.x, identified.plain))
+    of_motor, by_plain = (100.0 * held.error_by_motor(x) for x in (identified.x, identified.plain))
+    squares = (held.errors(identified.x) / held.usual) ** 2
+    more = squares - (held.errors(identified.plain) / held.usual) ** 2
+    if after > 100.0 * _UNEXPLAINED:
+        k = int(np.argmax(squares.mean(axis=0)))
         yield (
-            f'{identified.mechanism.actuated[worst]}: {100.0 * share:.0f} % of its efforts are left '
-            f'unexplained, and {100.0 * after:.0f} % of all; likely causes: {_CAUSES}'
+            f'{names[k]}: {of_motor[k]:.0f} % of its efforts are left unexplained, and '
+            f'{after:.0f} % of all; likely causes: {_CAUSES}'
         )
-    if after > _WORSE * plain:
-        more = (errors**2).mean(axis=0) - (held.errors(identified.plain) ** 2).mean(axis=0)
-        worst = int(np.argmax(more / usual**2))
-        share, by_plain = (
-            held.error_by_motor(x)[worst] for x in (identified.x, identified.plain)
-        )
+    if after > _WORSE * plain and after > 100.0 * _ANY:
+        k = int(np.argmax(more.mean(axis=0)))
         yield (
-            f'{identified.mechanism.actuated[worst]}: {100.0 * share:.1f} % of its efforts are left '
-            f'where least squares leaves {100.0 * by_plain:.1f} % ({100.0 * after:.1f} and '
-            f'{100.0 * plain:.1f} % of all): bodies that can be do not explain what bodies that '
-            f'cannot be do; likely causes: {_CAUSES}'
+            f'{names[k]}: {of_motor[k]:.1f} % of its efforts are left where least squares leaves '
+            f'{by_plain[k]:.1f} % ({after:.1f} and {plain:.1f} % of all), with bodies that cannot '
+            f'be; likely causes: {_CAUSES}'
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Robots as they are measured: friction, rotors and offsets that no file has, noise of long memory."""
+"""Robots as they are measured: friction, rotors and offsets that no file has; noise with memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
+from masticator_dynamics.engine.evaluation.effort_regressor import regressor
 from masticator_dynamics.identification.identify import with_motor_friction
 from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.identification.unknowns import Beliefs, Usual, unknowns_of
@@ -35,9 +35,10 @@ def arm(folder: pathlib.Path) -> pathlib.Path:
             f'<mass value="{mass}"/><inertia {moments} ixy="0" ixz="0" iyz="0"/></inertial></link>'
         )
         axis = '0 0 1' if k == 0 else '0 1 0' if k < 3 else '1 0 0'
+        parent, offset = (f'link_{k - 1}', 0.4 if k > 1 else 0.1) if k else ('base', 0.1)
         joints += (
-            f'<joint name="joint_{k}" type="revolute"><parent link="{"base" if k == 0 else f"link_{k - 1}"}"/>'
-            f'<child link="link_{k}"/><origin xyz="0 0 {0.4 if k > 1 else 0.1}"/><axis xyz="{axis}"/>'
+            f'<joint name="joint_{k}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="link_{k}"/><origin xyz="0 0 {offset}"/><axis xyz="{axis}"/>'
             '<limit lower="-3" upper="3" effort="500" velocity="10"/></joint>'
         )
     (folder / 'arm.urdf').write_text(f'<robot name="arm">{links}{joints}</robot>', encoding='utf-8')
@@ -87,7 +88,6 @@ def measured(
     """
     description, rng = load_description(file), np.random.default_rng(seed)
     mechanism = Mechanism(with_motor_friction(description))
-    values = mechanism.parameters(friction=True)
     motion = mechanism.solve_batch(*rows)
     n_u = len(mechanism.actuated)
     usual = np.sqrt((mechanism.feedforward_batch(*rows).actuated ** 2).mean(axis=0)) + 1e-3
