@@ -34,7 +34,7 @@ _PART = 0.02  # of a cause's variance that data must explain, or it keeps its va
 _OUTLIER = 2.5  # standard deviations from which on a row counts less
 _ROUNDS = 25
 _WIDE = 10.0  # times what is believed: to begin with
-_ROUNDING = 1e-9  # of what the data see best
+_ROUNDING = 1e-12  # of eigenvalues
 _FEWEST_BLOCKS = 8
 _SHORTEST = 4.0  # s: half of what blocks should be long
 _LEAST_NOISE = 1e-7  # of what is usual
@@ -137,7 +137,7 @@ def learn(equations: Equations, unknowns: Unknowns) -> Learnt:
     for _ in range(_ROUNDS):
         matrix, force = _white(equations, x, noise)
         normal = matrix.T @ matrix
-        covariance = np.linalg.inv(worth * normal + np.diag(sizes**-2.0))
+        covariance = _inverse(worth * normal + np.diag(sizes**-2.0))
         x = worth * covariance @ (matrix.T @ force)
         worth = _worth(normal, covariance, members @ (matrix * (force - matrix @ x)[:, None]))
         before, sizes = np.r_[sizes, noise], _sizes(x, covariance, sizes, groups)
@@ -154,6 +154,13 @@ def _sizes(
     told = 1.0 - np.diag(covariance) / sizes**2
     squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(told, 0.0))
     return np.asarray(np.sqrt((_PRIOR + squares) / (_PRIOR + numbers))[groups])
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Of a symmetric positive matrix whose columns differ much in size; rounding is cut off."""
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    values, axes = np.linalg.eigh(matrix * np.outer(scale, scale))
+    return np.asarray((axes / np.maximum(values, _ROUNDING)) @ axes.T * np.outer(scale, scale))
 
 
 def _worth(normal: FloatArray, covariance: FloatArray, scores: FloatArray) -> float:
@@ -181,13 +188,13 @@ def _answer(
     parts = [matrix[rows > 0.0] for rows in members]
     by_block = worth * np.array([part.T @ part for part in parts])
     normal = by_block.sum(axis=0)
-    everything = np.linalg.inv(normal + np.eye(n_x))
+    everything = _inverse(normal + np.eye(n_x))
     seen = 1.0 - np.diag(everything) > _PART
     if not seen.any():
         raise InputError('the data determine nothing')
     precision = normal + np.eye(n_x)
     part = np.ix_(seen, seen)
-    inverse = np.linalg.inv(precision[part])
+    inverse = _inverse(precision[part])
     x = np.zeros(n_x)
     x[seen] = worth * inverse @ (matrix[:, seen].T @ force)
     scores = worth * members @ (matrix[:, seen] * (force - matrix @ x)[:, None])
