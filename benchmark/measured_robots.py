@@ -58,7 +58,7 @@ def row(case: Case, folder: pathlib.Path, work: pathlib.Path) -> list[str]:
     files: dict[str, pathlib.Path] = {}
     for name in filter(None, (case.urdf, case.log, case.held_out)):
         # Some names stand in several packages; any of them is the same file.
-        paths = sorted(folder.rglob(f'*{name}'))
+        paths = sorted(folder.rglob(f'*{name}'), key=lambda path: (len(path.parts), path))
         if not paths:
             return [case.name, *4 * ['-'], f'skipped: no {name} in {folder}']
         files[name] = paths[0]

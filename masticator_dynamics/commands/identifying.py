@@ -131,7 +131,7 @@ def identify(
         found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     told = [*doubts(found)]
     original = load_description(mechanism)
-    texts = _texts(found, original, files, log_file, held_out, drives_file, bool(told))
+    texts = _texts(found, original, files, log_file, held_out, drives_file, told)
     if told and not accept:
         texts = {files[2]: texts[files[2]]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
@@ -212,11 +212,11 @@ def _texts(
     log_file: str,
     held_out: str | None,
     drives_file: pathlib.Path | None,
-    doubted: bool,
+    told: list[str],
 ) -> dict[str, str]:
     """All files, which were tried before."""
     before, after = found.errors
-    if not (after < before or doubted):
+    if not (after < before or told):
         raise InputError(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
@@ -232,7 +232,7 @@ def _texts(
         texts[files[3]] = drives_text(drives_file, found.values, comment)
     check_loads(texts, stem)
     judged = held_out or f'the end of {log_file}'
-    return {**texts, files[2]: report(found, log_file, judged)}
+    return {**texts, files[2]: report(found, log_file, judged, told)}
 
 
 @click.command('excite')
