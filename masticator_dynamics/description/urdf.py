@@ -123,7 +123,8 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
-_UNFELT = 1e-6  # of the robot's mass and largest moment of inertia
+_LIGHT = 1e-5  # of the robot's mass
+_UNFELT = 1e-3  # of its largest moment of inertia, that a light link may have wrong
 
 
 def parse(text: str, file: pathlib.Path) -> Tree:
@@ -175,7 +176,7 @@ def _refuse_negative_moments(links: dict[str, Inertia], file: pathlib.Path) -> N
     largest = max((principal[2] for principal in moments.values()), default=0.0)
     mass = sum(link.mass for link in links.values())
     for name, principal in moments.items():
-        unfelt = links[name].mass < _UNFELT * mass and principal[0] > -_UNFELT * largest
+        unfelt = links[name].mass < _LIGHT * mass and principal[0] > -_UNFELT * largest
         if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT) and not unfelt:
             reason = f'inertia has the principal moment {principal[0]} kg m^2'
             raise DescriptionError(file, f'link {name}', reason)

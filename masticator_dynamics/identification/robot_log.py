@@ -118,6 +118,7 @@ _STILL = 1e-3  # rad, or part of the mechanism's size
 _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
 _POSES = 40
 _FULL_TURN = 2.0 * np.pi
+_TURNS = 3.0
 
 
 def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
@@ -283,12 +284,21 @@ def _gap(mechanism: Mechanism, position: FloatArray) -> float:
     return float(np.median(found.closure_residual))
 
 
+def _reach(mechanism: Mechanism) -> FloatArray:
+    """How far each motor (n_u,) can turn, rad; as if to some turns where nothing limits it."""
+    joints = [mechanism.structure.tree.joints[k] for k in mechanism.actuated_rows]
+    limits = np.array([max(abs(joint.lower), abs(joint.upper)) for joint in joints])
+    return np.asarray(
+        np.where(np.isfinite(limits), np.maximum(1.1 * limits, _FULL_TURN), _TURNS * _FULL_TURN)
+    )
+
+
 def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     """Refuse positions that do not close the loops, with what would explain it."""
     allowed = _OPEN * mechanism.structure.extent()
     turning = np.array([u != 'N' for u in mechanism.effort_units])
     degrees = np.where(turning, np.pi / 180.0, 1.0)
-    if turning.any() and np.abs(log.position[:, turning]).max() > _FULL_TURN:
+    if (np.abs(log.position) > _reach(mechanism))[:, turning].any():
         if _gap(mechanism, log.position * degrees) < allowed:
             raise InputError(
                 f'{log.source}: positions reach {np.abs(log.position[:, turning]).max():.4g}: '
