@@ -73,8 +73,9 @@ class MistakeSearch:
         bounded = [not in_bounds(n, -1.0) and not n.endswith(INERTIAL[0]) for n in names[rows]]
         self._least = np.where(single & bounded, -unknowns.values[rows] / size, -np.inf)
         kinds = np.array([name.rpartition('.')[2] for name in names[rows]])
+        measured_by = (kinds == 'effort_scale') | np.char.startswith(names[rows], 'sensor.')
+        self._precision = np.where(single & ~measured_by, _WIDE, 1.0) ** -2.0
         self._brakes = single & np.isin(kinds, ('friction', 'damping', 'viscous', 'coulomb'))
-        self._precision = np.where(single, _WIDE, 1.0) ** -2.0
         length = equations.time[-1] - equations.time[0]
         self._worth = max(_INDEPENDENT * length / len(equations.time), 1e-9)
         self._normal = np.einsum('mui,muj->uij', self._columns, self._columns)
