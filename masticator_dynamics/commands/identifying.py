@@ -36,8 +36,9 @@ from masticator_dynamics.identification.identify import Identified, passes, with
 from masticator_dynamics.identification.identify import identify as identified
 from masticator_dynamics.identification.measured_motion import DEFAULT_CUTOFF, usual_cutoff
 from masticator_dynamics.identification.report import report
-from masticator_dynamics.identification.robot_log import checked, parted, read_log
+from masticator_dynamics.identification.robot_log import RobotLog, checked, parted, read_log
 from masticator_dynamics.identification.unknowns import Beliefs
+from masticator_dynamics.identification.verdict import doubts
 from masticator_dynamics.identification.written import (
     check_loads,
     description_files,
@@ -49,7 +50,6 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import actuated_positions, motion_columns
 
 _HELD_OUT = 0.25  # of the recording, its end
-_UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 
 
 @click.command('identify')
@@ -76,7 +76,7 @@ _UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 @number_option(
     '--cutoff', 1.0, 200.0, None,
     'Of the filter, Hz: above what the motion holds, below what only shakes. Default: '
-    f'{DEFAULT_CUTOFF:g}, or a quarter of the rows per second where that is less.', 'HZ',
+    f'{DEFAULT_CUTOFF:g}, or a tenth of the rows per second where that is less.', 'HZ',
 )  # fmt: skip
 @number_option(
     '--torque-constants', 0.0, 1.0, 0.0,
@@ -85,6 +85,10 @@ _UNEXPLAINED = 0.9  # part of the efforts with which nothing has been found
 @number_option(
     '--sensor', 0.0, 1.0, 0.0,
     'How far the force sensor may err, in scale and offset (standard deviation).',
+)  # fmt: skip
+@click.option(
+    '--accept', is_flag=True,
+    help='Write the description although much of the efforts is left unexplained.',
 )  # fmt: skip
 def identify(
     mechanism: str,
@@ -97,6 +101,7 @@ def identify(
     cutoff: float | None,
     torque_constants: float,
     sensor: float,
+    accept: bool,
 ) -> None:
     """Find masses, friction and more of a robot from a recording of its motion.
 
@@ -123,24 +128,55 @@ def identify(
     cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
-    texts = _texts(found, load_description(mechanism), files, log_file, held_out, drives_file)
+    told = [*doubts(found)]
+    original = load_description(mechanism)
+    texts = _texts(found, original, files, log_file, held_out, drives_file, told)
+    if told and not accept:
+        texts = {files[2]: texts[files[2]]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
             write_text(str(folder / name), text)
+    for line in [*_findings(found, log), *_figures(found)]:
+        click.echo(line)
+    for sentence in told:
+        click.echo(sentence, err=True)
+    if told and not accept:
+        where = output.parent / files[2]
+        click.echo(f'only {where} is written; --accept writes the description, too', err=True)
+    click.echo(_summary(found))
+    if told and not accept:
+        raise click.exceptions.Exit(1)
+
+
+def _findings(found: Identified, log: RobotLog) -> Iterator[str]:
+    """What else a person should know."""
+    yield from _scales(found)
+    if log.wrench is not None and found.measured.wrench is None:
+        yield 'the force sensor shows noise alone: taken as no force'
+    if found.kept:
+        yield f'not determined, as in the file: {", ".join(found.kept)}'
+    if len(found.mechanism.actuated) == len(found.mechanism.independent):
+        yield 'no redundant motors: encoders and torque constants cannot be checked'
+
+
+def _figures(found: Identified) -> Iterator[str]:
+    """Errors of each motor's efforts."""
+    names, held = found.mechanism.actuated, found.held_out
+    width = max(map(len, names))
+    yield f'{"":{width}}  with the file  least squares    now   (% of efforts, held out)'
+    columns = (100.0 * held.error_by_motor(x) for x in (0.0, found.plain, found.x))
+    for name, before, plain, now in zip(names, *columns, strict=True):
+        yield f'{name:{width}}  {before:13.2f}  {plain:13.2f}  {now:5.2f}'
+
+
+def _summary(found: Identified) -> str:
     before, after = found.errors
-    click.echo(
+    return (
         f'{len(found.learnt.amounts)} combinations of {len(found.deviations)} parameters learnt; '
         f'error of efforts, held out: {100.0 * before:.2f} % with the file, '
-        f'{100.0 * after:.2f} % now'
+        f'{100.0 * after:.2f} % now, {100.0 * found.held_out.error(found.plain):.2f} % by least '
+        'squares'
     )
-    for line in _scales(found):
-        click.echo(line)
-    if log.wrench is not None and found.measured.wrench is None:
-        click.echo('the force sensor shows noise alone: taken as no force')
-    if found.kept:
-        click.echo(f'not determined, as in the file: {", ".join(found.kept)}')
-    if len(loaded.actuated) == len(loaded.independent):
-        click.echo('no redundant motors: encoders and torque constants cannot be checked')
 
 
 def _scales(found: Identified) -> Iterator[str]:
@@ -175,18 +211,14 @@ def _texts(
     log_file: str,
     held_out: str | None,
     drives_file: pathlib.Path | None,
+    told: list[str],
 ) -> dict[str, str]:
     """All files, which were tried before."""
     before, after = found.errors
-    if not after < before:
+    if not (after < before or told):
         raise InputError(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
-        )
-    if after > _UNEXPLAINED:
-        warn(
-            f'{log_file}: {100.0 * after:.0f} % of the efforts are left, whatever the numbers; are '
-            'their columns, signs and units as they should be?'
         )
     comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
     values, stem = found.values, pathlib.Path(files[0]).stem
@@ -199,7 +231,7 @@ def _texts(
         texts[files[3]] = drives_text(drives_file, found.values, comment)
     check_loads(texts, stem)
     judged = held_out or f'the end of {log_file}'
-    return {**texts, files[2]: report(found, log_file, judged)}
+    return {**texts, files[2]: report(found, log_file, judged, told)}
 
 
 @click.command('excite')

@@ -122,6 +122,10 @@ def expansion(path: pathlib.Path, arguments: dict[str, str]) -> tuple[str, list[
     return _NAMESPACE.sub(r'\1', text, count=1), [path, *included]
 
 
+_LIGHT = 1e-5  # of the robot's mass
+_UNFELT = 1e-3  # of its largest moment of inertia, that a light link may have wrong
+
+
 def parse(text: str, file: pathlib.Path) -> Tree:
     """Kinematic tree of a URDF text.
 
@@ -136,6 +140,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     links, above = dict[str, Inertia](), dict[str, Joint]()
     for link in named_elements(plain.robot, 'link', file):
         links[link.name] = _inertia(link)
+    _refuse_negative_moments(links, file)
     elements = list(named_elements(plain.robot, 'joint', file))
     for element in elements:
         joint = _joint(element, links)
@@ -158,6 +163,18 @@ def parse(text: str, file: pathlib.Path) -> Tree:
         *_empty_limits(tree), *_other_units(tree),
     )  # fmt: skip
     return dataclasses.replace(tree, warnings=doubts)
+
+
+def _refuse_negative_moments(links: dict[str, Inertia], file: pathlib.Path) -> None:
+    """Refuse inertias with a negative principal moment, but of links that nobody feels."""
+    moments = {name: np.linalg.eigvalsh(link.about_center) for name, link in links.items()}
+    largest = max((principal[2] for principal in moments.values()), default=0.0)
+    mass = sum(link.mass for link in links.values())
+    for name, principal in moments.items():
+        unfelt = links[name].mass < _LIGHT * mass and principal[0] > -_UNFELT * largest
+        if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT) and not unfelt:
+            reason = f'inertia has the principal moment {principal[0]} kg m^2'
+            raise DescriptionError(file, f'link {name}', reason)
 
 
 def _doubtful_inertias(links: dict[str, Inertia]) -> Iterator[str]:
@@ -340,9 +357,6 @@ def _inertia(link: UrdfElement) -> Inertia:
     _check_distance(position, link, 'centre of mass')
     if mass < 0.0:
         raise link.error(f'mass {mass} kg is negative')
-    principal = np.linalg.eigvalsh(tensor)
-    if principal[0] < -1e-9 * max(principal[2], _NO_MOMENT):
-        raise link.error(f'inertia has the principal moment {principal[0]} kg m^2')
     return Inertia(mass, position, tensor)
 
 

@@ -199,7 +199,7 @@ class _MotionSearch:
                 np.full(len(self.mechanism.actuated), np.sqrt((part**2).mean()))
                 for part in (effort.actuated, effort.velocity)
             )
-            usual = Usual(size, speed, None)
+            usual = Usual(size, size, speed, None)
             self._sizes = usual, unknowns_of(self.mechanism, Beliefs(), usual)
         return self._sizes
 

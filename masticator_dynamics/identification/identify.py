@@ -22,13 +22,14 @@ from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.learning import Learnt, learn
+from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
     MeasuredMotion,
     measured_motion,
-    refuse_other_efforts,
 )
+from masticator_dynamics.identification.mistakes import MistakeSearch
 from masticator_dynamics.identification.robot_log import RobotLog, checked
-from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, unknowns_of
+from masticator_dynamics.identification.unknowns import OFFSET, Beliefs, Unknowns, unknowns_of
 from masticator_dynamics.identification.weighted_equations import (
     Equations,
     Progress,
@@ -39,8 +40,9 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.optional import needed
 
 _EXACT = 1e-11  # of the solver: rounding of a recording must not show in the numbers
-_ROOM = 1e-3  # of a body's own pseudo-inertia, that rounding must not use up
-_ROUNDING = 1e-6  # of what is believed, or of a body: left by the solver
+_STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
+_ROUNDING = 1e-9  # of a body: left by the solver
+_BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)  # towards the file, until all is sound
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
 
@@ -60,14 +62,14 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
     lowest = np.minimum(unknowns.values, 0.0) - _ROUNDING * unknowns.deviation
     signs = bool((values >= lowest)[_not_negative(unknowns)].all())
     return signs and all(
-        np.linalg.eigvalsh(base + sum(a * c for a, c in zip(x, changes, strict=True)))[0]
-        > -_ROUNDING
-        for base, changes in _bodies(unknowns)
+        np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] > -_ROUNDING
+        and np.linalg.eigvalsh(Moments.from_numbers(values[rows]).inertia().about_center)[0] >= 0.0
+        for rows, base, changes in _bodies(unknowns)
     )
 
 
 def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
-    """Amounts (n_l,) of the learnt directions, as near to what data say as bodies allow.
+    """Unknowns (n_x,) as near to what data and belief say as bodies allow.
 
     Raises
     ------
@@ -75,37 +77,37 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         Without Clarabel, or when it finds none.
     """
     if is_consistent(unknowns, learnt.x):
-        return learnt.amounts
+        return learnt.x
     clarabel = needed('clarabel')
     from scipy import sparse
 
     rows, bounds, cones = [], [], []
-    spread = unknowns.spread @ learnt.directions
+    spread = unknowns.spread[:, learnt.seen]
     single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
     sizes = unknowns.deviation[single]
     rows.append(-spread[single] / sizes[:, None])
     bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
     cones.append(clarabel.NonnegativeConeT(int(single.sum())))
-    for base, changes in _bodies(unknowns):
-        told = np.tensordot(learnt.directions.T, changes, axes=1)
+    for _, base, changes in _bodies(unknowns):
+        told = changes[learnt.seen]
         if np.abs(told).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in told]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(4))
-    weight = learnt.information / np.diag(learnt.information).max()
+    weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
+    weight = weight / np.diag(weight).max()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _EXACT
     solution = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.amounts,
+        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.x[learnt.seen],
         sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds), cones, settings,
     ).solve()  # fmt: skip
-    found = np.array(solution.x)
-    for share in (1.0, 0.9999, 0.999, 0.99):  # rounding of the solver, towards the file's values
-        if np.isfinite(found).all() and is_consistent(
-            unknowns, learnt.directions @ (share * found)
-        ):
-            return share * found
+    x = np.zeros_like(learnt.x)
+    x[learnt.seen] = solution.x
+    for step in _BACK:  # rounding of the solver, and bodies that the file itself has wrong
+        if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
+            return np.asarray((1.0 - step) * x)
     raise InputError(f'no bodies that can be fit the data ({solution.status})')
 
 
@@ -122,20 +124,23 @@ def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
     return np.array([not (in_bounds(n, -1.0) or n.endswith(masses)) for n in names])
 
 
-def _bodies(unknowns: Unknowns) -> list[tuple[FloatArray, FloatArray]]:
-    """Pseudo-inertia (4, 4) of each body, and its changes (n_x, 4, 4), in units of the body."""
-    found = []
+def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
+    """Numbers of bodies, what may be taken of their pseudo-inertia (4, 4), changes (n_x, 4, 4).
+
+    The latter are in units of the body.
+    """
+    bodies = []
     for k, name in enumerate(unknowns.names):
         if name.endswith(f'.{INERTIAL[0]}'):
-            moments = unknowns.values[k : k + 10]
-            base = pseudo_inertia(moments)
+            rows = slice(k, k + 10)
+            base = pseudo_inertia(unknowns.values[rows])
             units = np.sqrt(np.maximum(np.diag(base), 1e-6 * np.diag(base).max()))
             scale = 1.0 / np.outer(units, units)
-            lowest = min(float(np.linalg.eigvalsh(base * scale)[0]), 0.0)
-            room = np.eye(4) * (_ROOM - lowest)
-            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[k : k + 10].T]
-            found.append((base * scale + room, np.array(changes)))
-    return found
+            sizes, axes = np.linalg.eigh(base * scale)
+            sizes = np.maximum(sizes, 0.0)  # what the file has wrong is not for the data to mend
+            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[rows].T]
+            bodies.append((rows, (1.0 - _STAYS) * (axes * sizes) @ axes.T, np.array(changes)))
+    return bodies
 
 
 def _stacked(matrix: FloatArray) -> FloatArray:
@@ -159,7 +164,11 @@ class Identified:
     unknowns : Unknowns
     learnt : Learnt
     x : array, shape (n_x,)
-        The unknowns: those of bodies that exist.
+        The unknowns: those of bodies that can be.
+    plain : array, shape (n_x,)
+        By least squares, whether bodies can be so or not.
+    mistakes : tuple of str
+        Of the recording: sentences, each of which begins with the motors that it is about.
     training, held_out : Equations
     """
 
@@ -168,6 +177,8 @@ class Identified:
     unknowns: Unknowns
     learnt: Learnt
     x: FloatArray
+    plain: FloatArray
+    mistakes: tuple[str, ...]
     training: Equations
     held_out: Equations
 
@@ -180,7 +191,7 @@ class Identified:
         return {
             name: float(x)
             for name, x, new in zip(self.unknowns.names, values, changed, strict=True)
-            if new
+            if new and not name.endswith(f'.{OFFSET}')
         }
 
     @property
@@ -188,7 +199,11 @@ class Identified:
         """Standard deviations of all parameters that may err, after the data."""
         before, after = self.unknowns.deviation, self.learnt.unsure(self.unknowns.spread)
         pairs = zip(self.unknowns.names, before, after, strict=True)
-        return {name: float(new) for name, old, new in pairs if old > 0.0}
+        return {
+            name: float(new)
+            for name, old, new in pairs
+            if old > 0.0 and not name.endswith(f'.{OFFSET}')
+        }
 
     @property
     def determined(self) -> tuple[str, ...]:
@@ -203,9 +218,19 @@ class Identified:
         return tuple(name for name in self.deviations if name not in changed)
 
     @property
+    def offsets(self) -> dict[str, float]:
+        """What each motor's efforts show when it gives none, by joint, N m or N."""
+        values = zip(self.unknowns.names, self.unknowns.spread @ self.x, strict=True)
+        return {
+            name.removesuffix(f'.{OFFSET}'): float(-x)
+            for name, x in values
+            if name.endswith(f'.{OFFSET}')
+        }
+
+    @property
     def errors(self) -> tuple[float, float]:
         """RMS errors of efforts in the held-out part, relative to their RMS: before and after."""
-        return self.held_out.error(np.zeros_like(self.x)), self.held_out.error(self.x)
+        return self.held_out.error(0.0), self.held_out.error(self.x)
 
 
 def with_motor_friction(description: MechanismDescription) -> MechanismDescription:
@@ -256,17 +281,23 @@ def identify(
     )
     if measured.senses_noise_alone and not beliefs.sensor:  # it would only add its noise
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
-    refuse_other_efforts(mechanism, measured, log.source)
     usual = usual_sizes(mechanism, measured)
-    unknowns = unknowns_of(mechanism, beliefs, usual)
-    present = mechanism
+    before = unknowns_of(mechanism, beliefs, usual)
+    present, mistakes = mechanism, None
     for _ in range(passes(description)):
-        training = equations(present, measured, unknowns, usual, progress)
-        learnt = learn(training)
-        x = learnt.directions @ consistent(unknowns, learnt)
+        training = equations(present, measured, before, usual, progress)
+        if mistakes is None:
+            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).told())
+        learnt = learn(training, before)
+        unknowns = before.scaled(learnt.sizes)
+        x = consistent(unknowns, learnt)
         present = _with(mechanism, unknowns, x)
     other = equations(present, judged, unknowns, usual, progress)
-    return Identified(mechanism, measured, unknowns, learnt, x, training, other)
+    training = training.scaled(learnt.sizes)
+    plain = least_squares(training)
+    return Identified(
+        mechanism, measured, unknowns, learnt, x, plain, mistakes or (), training, other
+    )
 
 
 def passes(description: MechanismDescription) -> int:

@@ -1,13 +1,16 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What data say about unknowns: robust least squares, and how sure it is.
+"""What data say about unknowns: Bayesian least squares that judges its own beliefs.
 
-Directions of the unknowns are looked at one by one, in an order in which the data tell them apart.
-Those that the data determine better than what was believed before are learnt, by least squares
-without any pull to the old values; the others keep these. Errors of neighbouring rows are alike
-(friction that is not quite as described, poses that are a little off), and a motion that repeats
-itself repeats them, so standard errors come from leaving out parts of the motion with all their
-repetitions, not from the number of rows.
+How far the file errs (one number for each group of unknowns) and how much each motor's efforts are
+off are found from the recording: the most likely ones, by the fixed-point steps of MacKay (1992,
+Neural Computation 4, 415), with a belief that counts as one more unknown. Rows that stand out count
+less (Huber 1964).
+
+Errors of neighbouring rows are alike (friction that is not quite as described, poses that are a
+little off), and a motion that repeats itself repeats them. Rows therefore count as what they are
+worth by the spread of sums over blocks of time (Chandler and Bate 2007, Biometrika 94, 167), and
+standard errors come from leaving out parts of the motion with all their repetitions.
 """
 
 from __future__ import annotations
@@ -15,31 +18,38 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.unknowns import Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
 
 BLOCK = 1.0  # s, of motion that does not repeat itself
 _PHASE = 0.1  # s, of a motion that does: longer than errors are alike
 _ALIKE = 0.1  # of the size of the motion: by what it may differ from itself a period later
 _UNLIKE = 0.5  # of it: what it differs by in between
-_LEARNT = 0.35  # standard error, relative to what was believed, up to which a direction is learnt
-_PART = 0.02  # of a cause's variance that learnt directions must explain, or it keeps its value
-_OUTLIER = 2.5  # robust standard deviations from which on a row counts less (Huber 1964)
-_ROUNDS = 6
-_ROUNDING = 1e-9  # of what the data see best
+_LEARNT = 0.5  # standard error, relative to what is believed, up to which a direction is learnt
+_PART = 0.02  # of a cause's variance that data must explain, or it keeps its value
+_OUTLIER = 2.5  # standard deviations from which on a row counts less
+_ROUNDS = 25
+_WIDE = 10.0  # times what is believed: to begin with
+_ROUNDING = 1e-12  # of eigenvalues
 _FEWEST_BLOCKS = 8
+_SHORTEST = 4.0  # s: half of what blocks should be long
+_LEAST_NOISE = 1e-7  # of what is usual
+_PRIOR = 4.0  # unknowns that what is believed counts as, in each group
+_SETTLED = 0.01  # of sizes and noise, from one round to the next
 
 
 @dataclasses.dataclass(frozen=True)
 class Learnt:
-    """Answer of the data.
+    """Answer of the data, for unknowns that are counted in what turned out to be their size.
 
     Attributes
     ----------
     directions : array, shape (n_x, n_l)
-        Orthonormal, those that are learnt.
+        Orthonormal, those that the data tell better than what was believed.
     amounts : array, shape (n_l,)
         Of each.
     covariance : array, shape (n_l, n_l)
@@ -47,7 +57,17 @@ class Learnt:
     freedom : int
         Degrees of freedom for intervals (Student's t).
     information : array, shape (n_l, n_l)
-        Weighted normal matrix in these directions.
+        How steeply the likelihood falls off in these directions, belief included.
+    x : array, shape (n_x,)
+        All unknowns, as is likeliest by data and belief. Those that the data do not see are zero.
+    seen : array of bool, shape (n_x,)
+        Unknowns of which the data say something.
+    precision, uncertainty : arrays, shape (n_x, n_x)
+        Information and covariance of all of them.
+    sizes : array, shape (n_x,)
+        How far the file errs, in units of what was believed before.
+    noise : array, shape (n_u,)
+        Standard deviation of each motor's efforts, N m or N.
     """
 
     directions: FloatArray
@@ -55,59 +75,152 @@ class Learnt:
     covariance: FloatArray
     freedom: int
     information: FloatArray
-
-    @property
-    def x(self) -> FloatArray:
-        """Unknowns (n_x,)."""
-        return self.directions @ self.amounts
+    x: FloatArray
+    seen: npt.NDArray[np.bool_]
+    precision: FloatArray
+    uncertainty: FloatArray
+    sizes: FloatArray
+    noise: FloatArray
 
     def unsure(self, spread: FloatArray) -> FloatArray:
-        """Standard deviations (n_p,) of parameters, by the data where they say more."""
-        known = spread @ self.directions
-        kept = (spread**2).sum(axis=1) - (known**2).sum(axis=1)
-        told = np.einsum('ij,jk,ik->i', known, self.covariance, known)
-        return np.asarray(np.sqrt(np.maximum(kept, 0.0) + told))
+        """Standard deviations (n_p,) of parameters."""
+        variance = np.einsum('ij,jk,ik->i', spread, self.uncertainty, spread)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def learn(found: Equations) -> Learnt:
-    """Least squares with robust weights.
+def _noise(equations: Equations, x: FloatArray, noise: FloatArray) -> FloatArray:
+    """Standard deviation (n_u,) of each motor's errors that unknowns x leave, outliers cut off."""
+    gain, _ = _gain(equations, noise)
+    errors = (gain @ equations.left(x)[..., None])[..., 0]
+    unseen = 1.0 - np.einsum('muy,myu->mu', gain, equations.rates)  # moves nothing
+    squares = errors**2 + np.maximum(unseen, 0.0) * noise**2
+    squares = np.minimum(squares, _OUTLIER * noise * np.sqrt(squares))
+    return np.asarray(np.sqrt(squares.mean(axis=0)) + _LEAST_NOISE * equations.usual)
+
+
+def _gain(equations: Equations, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Likeliest efforts (M, n_u, n_y) for a generalised force; its covariance (M, n_y, n_y)."""
+    sized = equations.rates * noise**2
+    covariance = sized @ np.swapaxes(equations.rates, -1, -2)
+    return np.swapaxes(sized, -1, -2) @ np.linalg.inv(covariance), covariance
+
+
+def _white(equations: Equations, x: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Matrix (M n_y, n_x) and right side (M n_y,) of rows whose errors are about one in size."""
+    _, covariance = _gain(equations, noise)
+    whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+    white = np.abs((whitening @ equations.left(x)[..., None])[..., 0])
+    root = np.sqrt(np.minimum(1.0, _OUTLIER / np.maximum(white, 1e-12)))[..., None]
+    matrix = root * (whitening @ equations.matrix)
+    force = root * (whitening @ equations.force[..., None])
+    return matrix.reshape(-1, matrix.shape[-1]), force.reshape(-1)
+
+
+def learn(equations: Equations, unknowns: Unknowns) -> Learnt:
+    """What data and belief say.
 
     Raises
     ------
     InputError
         When there are too few blocks of time.
     """
-    length = float(found.time[-1] - found.time[0])
-    if length < _FEWEST_BLOCKS * BLOCK:
+    length = float(equations.time[-1] - equations.time[0])
+    if length < _SHORTEST:
         raise InputError(
-            f'{length:.3g} s of motion are left after filtering; '
-            f'{_FEWEST_BLOCKS * BLOCK:g} s are needed'
+            f'{length:.3g} s of motion are left after filtering; {_SHORTEST:g} s are needed'
         )
-    blocks = _blocks(found.time, found.pose)
-    n_x = found.matrix.shape[-1]
-    matrix = found.trust @ found.matrix
-    given = (found.trust @ found.given[..., None])[..., 0]
-    x = np.zeros(n_x)
+    blocks = _blocks(equations.time, equations.pose)
+    groups, n_x = unknowns.groups, len(unknowns.causes)
+    members = np.eye(blocks.max() + 1)[np.repeat(blocks, equations.force.shape[1])].T
+    sizes, x, worth = np.full(n_x, _WIDE), np.zeros(n_x), 1.0
+    noise = np.sqrt((equations.errors(x) ** 2).mean(axis=0)) + _LEAST_NOISE * equations.usual
     for _ in range(_ROUNDS):
-        left = given - matrix @ x
-        size = np.median(np.abs(left), axis=0) / 0.6745 + 1e-300
-        weights = np.minimum(1.0, _OUTLIER * size / np.maximum(np.abs(left), 1e-300)) / size**2
-        weighted = (matrix * weights[..., None]).reshape(-1, n_x)
-        normal, right = weighted.T @ matrix.reshape(-1, n_x), weighted.T @ given.reshape(-1)
-        # Neighbouring rows repeat one another: here they must not outvote what was believed.
-        share = len(found.time) / (blocks.max() + 1.0)
-        x = np.linalg.solve(normal / share + np.eye(n_x), right / share)
-    scores = (matrix * (weights * (given - matrix @ x))[..., None]).sum(axis=1)
-    scores = _summed(scores, blocks)
-    directions = _told_apart(normal, scores)
-    return _in_directions(matrix, weights, blocks, scores, directions, normal, right)
+        matrix, force = _white(equations, x, noise)
+        normal = matrix.T @ matrix
+        covariance = _inverse(worth * normal + np.diag(sizes**-2.0))
+        x = worth * covariance @ (matrix.T @ force)
+        worth = _worth(normal, covariance, members @ (matrix * (force - matrix @ x)[:, None]))
+        before, sizes = np.r_[sizes, noise], _sizes(x, covariance, sizes, groups)
+        noise = _noise(equations, x, noise)
+        if np.abs(np.log(np.r_[sizes, noise] / before)).max() < _SETTLED:
+            break
+    return _answer(equations.scaled(sizes), x / sizes, noise, members, sizes, worth)
+
+
+def _sizes(
+    x: FloatArray, covariance: FloatArray, sizes: FloatArray, groups: npt.NDArray[np.int_]
+) -> FloatArray:
+    """Most likely sizes (n_x,), the same for all unknowns of a group."""
+    told = 1.0 - np.diag(covariance) / sizes**2
+    squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(told, 0.0))
+    return np.asarray(np.sqrt((_PRIOR + squares) / (_PRIOR + numbers))[groups])
+
+
+def _inverse(matrix: FloatArray) -> FloatArray:
+    """Of a symmetric positive matrix whose columns differ much in size; rounding is cut off."""
+    scale = 1.0 / np.sqrt(np.diag(matrix))
+    values, axes = np.linalg.eigh(matrix * np.outer(scale, scale))
+    return np.asarray((axes / np.maximum(values, _ROUNDING)) @ axes.T * np.outer(scale, scale))
+
+
+def _worth(normal: FloatArray, covariance: FloatArray, scores: FloatArray) -> float:
+    """What a row is worth, if sums over blocks (n_b, n_x) vary more than those of single rows."""
+    alone = float((covariance * normal).sum())
+    together = float(((scores @ covariance) * scores).sum())
+    return alone / together if together > alone else 1.0
+
+
+def _answer(
+    equations: Equations,
+    x: FloatArray,
+    noise: FloatArray,
+    members: FloatArray,
+    sizes: FloatArray,
+    worth: float,
+) -> Learnt:
+    """Least squares in units of these sizes; its covariance by leaving out block after block.
+
+    To it comes what belief pulls, and what unknowns that keep their values would explain, if they
+    are as wrong as is believed.
+    """
+    matrix, force = _white(equations, x, noise)
+    n_x = matrix.shape[1]
+    parts = [matrix[rows > 0.0] for rows in members]
+    by_block = worth * np.array([part.T @ part for part in parts])
+    normal = by_block.sum(axis=0)
+    everything = _inverse(normal + np.eye(n_x))
+    seen = 1.0 - np.diag(everything) > _PART
+    if not seen.any():
+        raise InputError('the data determine nothing')
+    precision = normal + np.eye(n_x)
+    part = np.ix_(seen, seen)
+    inverse = _inverse(precision[part])
+    x = np.zeros(n_x)
+    x[seen] = worth * inverse @ (matrix[:, seen].T @ force)
+    scores = worth * members @ (matrix[:, seen] * (force - matrix @ x)[:, None])
+    scores -= scores.mean(axis=0)
+    lacking = precision[part] - by_block[:, seen][:, :, seen]
+    moved = np.linalg.solve(lacking, -scores[..., None])[..., 0]
+    count = len(by_block)
+    taken_on = inverse @ normal[np.ix_(seen, ~seen)]
+    covariance = np.eye(n_x)
+    covariance[part] = (
+        (count - 1.0) / count * moved.T @ moved + inverse @ inverse + taken_on @ taken_on.T
+    )
+    told, axes = np.linalg.eigh(inverse)
+    directions = np.zeros((n_x, int((told < _LEARNT**2).sum())))
+    directions[seen] = axes[:, told < _LEARNT**2]
+    return Learnt(
+        directions, directions.T @ x, directions.T @ covariance @ directions, count - 1,
+        directions.T @ precision @ directions, x, seen, precision, covariance, sizes, noise,
+    )  # fmt: skip
 
 
 def _blocks(time: FloatArray, pose: FloatArray) -> np.ndarray:
     """Number of each row's block: of time, or of phase where the motion repeats itself."""
     since, rows = time - time[0], _period(pose)
     if rows is None:
-        count = max(1, int(since[-1] / BLOCK))
+        count = max(_FEWEST_BLOCKS, int(since[-1] / BLOCK))
         return np.minimum((since / since[-1] * count).astype(int), count - 1)
     period = rows * float(since[1])
     count = max(_FEWEST_BLOCKS, round(period / _PHASE))
@@ -123,59 +236,10 @@ def _period(pose: FloatArray) -> float | None:
         return float(np.sqrt(np.median(squares)))
 
     lags = np.arange(1, len(pose) // 2)
-    found = np.array([apart(int(lag)) for lag in lags])
-    away = np.flatnonzero(found > _UNLIKE)
-    again = np.flatnonzero((found < _ALIKE) & (lags > (lags[away[0]] if len(away) else np.inf)))
+    distance = np.array([apart(int(lag)) for lag in lags])
+    away = np.flatnonzero(distance > _UNLIKE)
+    again = np.flatnonzero((distance < _ALIKE) & (lags > (lags[away[0]] if len(away) else np.inf)))
     if not len(again):
         return None
-    first = again[0] + int(np.argmin(found[again[0] : lags[again[0]] + again[0]]))
+    first = again[0] + int(np.argmin(distance[again[0] : lags[again[0]] + again[0]]))
     return float(lags[first])
-
-
-def _summed(rows: FloatArray, blocks: np.ndarray) -> FloatArray:
-    """Sums of rows by block."""
-    found = np.zeros((blocks.max() + 1, *rows.shape[1:]))
-    np.add.at(found, blocks, rows)
-    return found
-
-
-def _told_apart(normal: FloatArray, scores: FloatArray) -> FloatArray:
-    """Directions (n_x, n_l) that the data determine better than what was believed."""
-    sizes, axes = np.linalg.eigh(normal)
-    errors = np.full(len(sizes), np.inf)
-    seen = sizes > _ROUNDING * sizes[-1]
-    errors[seen] = np.sqrt(((scores @ axes[:, seen]) ** 2).sum(axis=0)) / sizes[seen]
-    chosen = axes[:, errors < _LEARNT]
-    if not chosen.shape[1]:
-        raise InputError('the data determine nothing better than the file does')
-    takes_part = (chosen**2).sum(axis=1) > _PART
-    whole, _, _ = np.linalg.svd(chosen * takes_part[:, None], full_matrices=False)
-    return np.asarray(whole)
-
-
-def _in_directions(
-    matrix: FloatArray,
-    weights: FloatArray,
-    blocks: np.ndarray,
-    scores: FloatArray,
-    directions: FloatArray,
-    normal: FloatArray,
-    right: FloatArray,
-) -> Learnt:
-    """Least squares in these directions; its covariance by leaving out block after block.
-
-    To it comes what the directions that keep their values would explain, if they are as wrong as
-    was believed.
-    """
-    told = matrix @ directions
-    parts = np.einsum('mik,mi,mil->mkl', told, weights, told)
-    by_block = _summed(parts, blocks)
-    information = by_block.sum(axis=0)
-    amounts = np.linalg.solve(information, directions.T @ right)
-    scores = (scores - scores.mean(axis=0)) @ directions
-    moved = np.linalg.solve(information - by_block, -scores[..., None])[..., 0]
-    count = len(by_block)
-    kept = np.eye(len(directions)) - directions @ directions.T
-    taken_on = np.linalg.solve(information, directions.T @ normal @ kept)
-    covariance = (count - 1.0) / count * moved.T @ moved + taken_on @ taken_on.T
-    return Learnt(directions, amounts, covariance, count - 1, information)

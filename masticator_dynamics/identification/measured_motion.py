@@ -31,8 +31,8 @@ _EDGE = 4.0  # periods of the cutoff that are lost at both ends
 _SPREAD = 2.0  # periods of the cutoff by which lost rows spoil their neighbours
 _LEFT = 0.5  # part of the rows that lost ones must leave
 _SAMPLES = 4.0  # rows that stay, per period of the cutoff
-_OTHER = 0.5  # part of the efforts that may be unexplained before other reasons are looked for
 DEFAULT_CUTOFF = 15.0  # Hz
+_ROWS = 10.0  # of a recording, per period of that: derivatives of fewer are mostly noise
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
 
 
@@ -115,7 +115,7 @@ class MeasuredMotion:
 
 def usual_cutoff(*logs: RobotLog) -> float:
     """Cutoff for recordings, Hz: the usual one, or what their rows allow."""
-    return min(DEFAULT_CUTOFF, *(log.rate / _SAMPLES for log in logs))
+    return min(DEFAULT_CUTOFF, *(log.rate / _ROWS for log in logs))
 
 
 def measured_motion(
@@ -189,44 +189,3 @@ def _with_derivatives(y: FloatArray, rate: float) -> tuple[FloatArray, FloatArra
     time = np.arange(len(y)) / rate
     spline = make_interp_spline(time, y, k=5)
     return y, spline(time, 1), spline(time, 2)
-
-
-def refuse_other_efforts(mechanism: Mechanism, measured: MeasuredMotion, source: str) -> None:
-    """Refuse efforts that are far from what the file's numbers need, and near it when changed.
-
-    Raises
-    ------
-    InputError
-        Naming the change: other signs or units, or the columns of two motors swapped.
-    """
-    motion, names, same = measured.motion, mechanism.actuated, np.eye(len(mechanism.actuated))
-    kept = measured.kept
-    states = motion.y, motion.y_dot, motion.y_ddot, measured.wrench
-    efforts = mechanism.feedforward_batch(*states, friction=True).actuated
-    needed, given = (measured.smooth(rows)[kept] for rows in (efforts, measured.effort))
-    by_motor = powers(mechanism, motion)[kept]
-    moves = np.linalg.pinv(by_motor) @ by_motor  # internal efforts are no error
-    units = np.array(mechanism.effort_units)
-    usual = np.array([np.sqrt((needed[:, units == unit] ** 2).mean()) for unit in units])
-
-    def off(change: FloatArray) -> float:
-        """Error of changed efforts, relative to what is needed."""
-        error = (moves @ (given @ change - needed)[..., None])[..., 0] / usual
-        return float(np.sqrt((error**2).mean()))
-
-    changes = {
-        'have the other sign': -same,
-        'are 1000 times as large: N m or N are needed': 1e-3 * same,
-        'are 0.001 times as large: N m or N are needed': 1e3 * same,
-    }
-    for a, name in enumerate(names):
-        changes[f'of {name} have the other sign'] = same - 2.0 * np.outer(same[a], same[a])
-        for b in range(a):
-            apart = same[a] - same[b]
-            changes[f'of {names[b]} and {name} are swapped'] = same - np.outer(apart, apart)
-    present = off(same)
-    if present < _OTHER:
-        return
-    nearest = min(changes, key=lambda change: off(changes[change]))
-    if off(changes[nearest]) < _OTHER * min(present, 1.0):
-        raise InputError(f'{source}: efforts {nearest}, by what the numbers of the file need')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.html_page import image, page, table
 from masticator_dynamics.identification.identify import Identified
-from masticator_dynamics.identification.weighted_equations import Equations
 
-_SHOWN = 3.0  # s in the figures
+_SHOWN = 10.0  # s in the figures
 _LARGEST = 0.95  # confidence of intervals
 _ABOUT = """
 Errors of efforts are judged on a held-out part of the recording that nothing was learnt from, and
@@ -22,9 +22,15 @@ only by the part of the efforts that moves the mechanism: efforts that motors gi
 another move nothing. Standard deviations come from leaving out one part of the motion after the
 other, with all its repetitions; they know little of what no parameter describes.
 """
+_OVER_VELOCITY = """
+What is left over velocity shows friction that is not described: a step at zero is constant
+friction, a slope viscous friction; what stays blue and bends near zero is friction that falls with
+velocity (Stribeck), a fan that opens with the load friction that grows with it, and a line that
+does not go through zero an offset.
+"""
 
 
-def report(found: Identified, source: str, held_out: str) -> str:
+def report(found: Identified, source: str, held_out: str, told: Sequence[str] = ()) -> str:
     """The page.
 
     Parameters
@@ -32,6 +38,8 @@ def report(found: Identified, source: str, held_out: str) -> str:
     found : Identified
     source, held_out : str
         Names of the recordings.
+    told : sequence of str
+        What is doubted.
     """
     mechanism, (before, after) = found.mechanism, found.errors
     length = found.measured.time[-1] - found.measured.time[0]
@@ -41,11 +49,18 @@ def report(found: Identified, source: str, held_out: str) -> str:
         f'<p>From {html.escape(source)}: {length:.1f} s of motion; judged on '
         f'{html.escape(held_out)}. RMS error of the efforts there: '
         f'<b>{100.0 * before:.2f} %</b> of their RMS with the numbers of the file, '
-        f'<b>{100.0 * after:.2f} %</b> with those found.</p>',
+        f'<b>{100.0 * after:.2f} %</b> with those found; least squares, whose bodies need not be '
+        f'possible, leaves {100.0 * found.held_out.error(found.plain):.2f} %.</p>',
+        *(f'<p><b>{html.escape(sentence)}</b></p>' for sentence in told),
         f'<p>{_ABOUT}</p>',
-        image(_efforts_figure(found), 'Errors of efforts before and after'),
+        image(_efforts_figure(found), 'Measured and predicted efforts over time, of each motor'),
+        f'<p>{_OVER_VELOCITY}</p>',
+        image(_friction_figure(found), 'What is left of efforts over velocity, of each motor'),
         '<h2>By motor</h2>',
-        table(['motor', 'unit', 'RMS effort', 'error before', 'after'], _by_motor(found)),
+        table(
+            ['motor', 'unit', 'RMS effort', 'error: file', 'least squares', 'found', 'offset'],
+            _by_motor(found),
+        ),
         '<h2>Parameters</h2>',
         f'<p>The data tell {len(found.learnt.amounts)} combinations of parameters better than the '
         f'file does. {len(found.determined)} parameters are determined by themselves.</p>',
@@ -63,21 +78,21 @@ def report(found: Identified, source: str, held_out: str) -> str:
 
 def _by_motor(found: Identified) -> list[list[str]]:
     held = found.held_out
-    columns = [_rms(held.effort), _rms(_errors(held, 0.0 * found.x)), _rms(_errors(held, found.x))]
+    columns = [_rms(rows) for rows in (held.effort, *_all_errors(found))]
     names = zip(found.mechanism.actuated, found.mechanism.effort_units, strict=True)
     return [
-        [name, unit, *(f'{column[k]:.4g}' for column in columns)]
+        [name, unit, *(f'{column[k]:.4g}' for column in columns), f'{found.offsets[name]:.3g}']
         for k, (name, unit) in enumerate(names)
     ]
 
 
+def _all_errors(found: Identified) -> list[FloatArray]:
+    """Errors of efforts (M, n_u) held out: of the file, of least squares, and of what was found."""
+    return [found.held_out.errors(x) for x in (0.0, found.plain, found.x)]
+
+
 def _rms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((rows**2).mean(axis=0)))
-
-
-def _errors(held: Equations, x: FloatArray) -> FloatArray:
-    """Errors of efforts (M, n_u), N m or N."""
-    return np.asarray((held.back @ held.left(x)[..., None])[..., 0])
 
 
 def _parameters(found: Identified, names: tuple[str, ...]) -> list[list[str]]:
@@ -108,19 +123,43 @@ def _of_encoders(found: Identified) -> list[str]:
 
 
 def _efforts_figure(found: Identified) -> Any:
-    from matplotlib.figure import Figure
-
+    """Measured efforts, and those that the file and what was found predict."""
     held, names = found.held_out, found.mechanism.actuated
     shown = held.time - held.time[0] < _SHOWN
-    figure = Figure(figsize=(9.0, 1.6 * len(names)), layout='constrained')
-    axes = np.atleast_1d(figure.subplots(len(names), 1, sharex=True))
-    before, after = _errors(held, 0.0 * found.x), _errors(held, found.x)
+    figure, axes = _figure(len(names), 1.8, sharex=True)
+    errors = held.errors(0.0), held.errors(found.x)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
-        time = held.time[shown]
-        axis.plot(time, held.effort[shown, k], color='0.75', label='measured')
-        axis.plot(time, before[shown, k], color='tab:red', lw=1, label='error, file')
-        axis.plot(time, after[shown, k], color='tab:blue', lw=1, label='error, found')
+        time, measured = held.time[shown], held.effort[shown, k]
+        axis.plot(time, measured, color='0.6', lw=2.5, label='measured')
+        axis.plot(time, measured - errors[0][shown, k], color='tab:red', lw=1, label='file')
+        axis.plot(time, measured - errors[1][shown, k], color='tab:blue', lw=1, label='found')
         axis.set_ylabel(f'{name}\n{found.mechanism.effort_units[k]}')
     axes[0].legend(loc='upper right', ncols=3, fontsize='small')
     axes[-1].set_xlabel('s')
     return figure
+
+
+def _friction_figure(found: Identified) -> Any:
+    """What the file leaves, which shows friction, and what is left now."""
+    held, names = found.held_out, found.mechanism.actuated
+    figure, axes = _figure(len(names), 2.0, sharex=False)
+    errors = held.errors(0.0), held.errors(found.x)
+    for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
+        for rows, color, label in zip(
+            errors, ('tab:red', 'tab:blue'), ('file', 'found'), strict=True
+        ):
+            axis.plot(held.velocity[:, k], rows[:, k], '.', ms=2, color=color, label=label)
+        axis.axhline(0.0, color='0.6', lw=0.5)
+        unit = found.mechanism.effort_units[k]
+        axis.set_ylabel(f'{name}\n{unit} left')
+        axis.set_xlabel('m/s' if unit == 'N' else 'rad/s', loc='right', labelpad=0.0)
+    axes[0].legend(loc='upper left', ncols=2, fontsize='small')
+    return figure
+
+
+def _figure(count: int, height: float, sharex: bool) -> tuple[Any, Any]:
+    """A figure with an axis for each motor, below one another."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, height * count), layout='constrained')
+    return figure, np.atleast_1d(figure.subplots(count, 1, sharex=sharex))

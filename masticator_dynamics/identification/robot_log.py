@@ -111,6 +111,9 @@ _SHORTEST = 2.0  # s
 _GAP, _BRIDGED = 3.0, 0.015
 _LOST = 0.1  # part of the time that may be lost in longer gaps
 _JITTER = 0.2  # of a step, up to which rows are moved to even times
+_NEARLY_ALL = 0.95  # of the rows
+_BEYOND = 1e3  # times what nearly all rows stay below: no reading
+_NOTHING = 1e3  # rad, m, N m or N: less may stand out from a rest
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
@@ -118,6 +121,7 @@ _OPEN = 0.01  # of the mechanism's size: gap of loops that encoders leave
 _FAR_BETTER = 0.6  # of the gap
 _POSES = 40
 _FULL_TURN = 2.0 * np.pi
+_TURNS = 3.0
 
 
 def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
@@ -148,6 +152,7 @@ def checked(mechanism: Mechanism, log: RobotLog) -> RobotLog:
         Saying what was seen.
     """
     even = _even(log)
+    _refuse_impossible(mechanism, even)
     _refuse_still(mechanism, even)
     _refuse_clipped(mechanism, even)
     _refuse_other_robot(mechanism, even)
@@ -225,6 +230,20 @@ def _units(mechanism: Mechanism) -> FloatArray:
     return np.array([size if joint.slides else 1.0 for joint in joints])
 
 
+def _refuse_impossible(mechanism: Mechanism, log: RobotLog) -> None:
+    """Refuse single readings that are far beyond all others."""
+    for kind, rows in (('position', log.position), ('effort', log.effort)):
+        usual = np.quantile(np.abs(rows), _NEARLY_ALL, axis=0)
+        beyond = np.argwhere(np.abs(rows) > np.maximum(_BEYOND * usual, _NOTHING))
+        if len(beyond):
+            row, motor = beyond[0]
+            raise InputError(
+                f'{log.source}: {mechanism.actuated[motor]}: its {kind} is '
+                f'{rows[row, motor]:.3g} after {log.time[row] - log.time[0]:.3f} s, where '
+                f'{100.0 * _NEARLY_ALL:g} % are below {usual[motor]:.3g}: leave such rows out'
+            )
+
+
 def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:
     moved = np.ptp(log.position, axis=0)
     if (moved < _STILL * _units(mechanism)).all():
@@ -268,12 +287,21 @@ def _gap(mechanism: Mechanism, position: FloatArray) -> float:
     return float(np.median(found.closure_residual))
 
 
+def _reach(mechanism: Mechanism) -> FloatArray:
+    """How far each motor (n_u,) can turn, rad; as if to some turns where nothing limits it."""
+    joints = [mechanism.structure.tree.joints[k] for k in mechanism.actuated_rows]
+    limits = np.array([max(abs(joint.lower), abs(joint.upper)) for joint in joints])
+    return np.asarray(
+        np.where(np.isfinite(limits), np.maximum(1.1 * limits, _FULL_TURN), _TURNS * _FULL_TURN)
+    )
+
+
 def _refuse_other_robot(mechanism: Mechanism, log: RobotLog) -> None:
     """Refuse positions that do not close the loops, with what would explain it."""
     allowed = _OPEN * mechanism.structure.extent()
     turning = np.array([u != 'N' for u in mechanism.effort_units])
     degrees = np.where(turning, np.pi / 180.0, 1.0)
-    if turning.any() and np.abs(log.position[:, turning]).max() > _FULL_TURN:
+    if (np.abs(log.position) > _reach(mechanism))[:, turning].any():
         if _gap(mechanism, log.position * degrees) < allowed:
             raise InputError(
                 f'{log.source}: positions reach {np.abs(log.position[:, turning]).max():.4g}: '

@@ -13,15 +13,19 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
 from masticator_dynamics.mechanism import Mechanism
 
+OFFSET = 'effort_offset'  # of what a motor's effort shows, N m or N
 SENSOR = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 _THIN = 1e-3  # part of a body's largest extent
-_LEAST_FRICTION = 0.03  # of the usual effort: may be there where the file has none
-_LEAST_ROTOR = 0.02  # of what the motor moves, likewise
+_LEAST_FRICTION = 0.03  # of the motor's usual effort, where the file has friction
+_NEW_FRICTION = 0.5  # likewise, where it has none: that is unknown, not small
+_LEAST_ROTOR, _NEW_ROTOR = 0.02, 0.5  # of what the motor moves, likewise
+_OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,10 +58,11 @@ class Beliefs:
 class Usual:
     """Sizes that occur in the data: of efforts and velocities (n_u,) of motors, of wrenches (6,).
 
-    wrench is None without a force sensor.
+    of_kind: efforts of all motors of a kind together. wrench is None without a force sensor.
     """
 
     effort: FloatArray
+    of_kind: FloatArray
     velocity: FloatArray
     wrench: FloatArray | None
 
@@ -74,12 +79,15 @@ class Unknowns:
         Of the file.
     causes : tuple of str, length n_x
         What each unknown is.
+    groups : array of int, shape (n_x,)
+        Unknowns of a kind have one number: how far the file errs in them is one question.
     spread : array, shape (n_p, n_x)
     """
 
     names: tuple[str, ...]
     values: FloatArray
     causes: tuple[str, ...]
+    groups: npt.NDArray[np.int_]
     spread: FloatArray
 
     @property
@@ -87,27 +95,38 @@ class Unknowns:
         """Standard deviations (n_p,) of the parameters before there are data."""
         return np.asarray(np.linalg.norm(self.spread, axis=1))
 
+    def scaled(self, sizes: FloatArray) -> Unknowns:
+        """The same, counted in other units: sizes (n_x,) in the present ones."""
+        return dataclasses.replace(self, spread=self.spread * sizes)
+
 
 def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknowns:
-    """What is unknown about a mechanism with friction."""
+    """What is unknown about a mechanism with friction.
+
+    Bodies err in three ways (mass, centre, spread), each by as much for all of them; friction,
+    rotor and scale of a motor by as much as that motor's data say.
+    """
     known = mechanism.parameters(friction=True)
+    known |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
     if beliefs.effort:
         known |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
     if usual.wrench is not None and beliefs.sensor:
         known |= {'sensor.scale': 1.0} | {f'sensor.{part}': 0.0 for part in SENSOR}
     rows = {name: k for k, name in enumerate(known)}
-    causes: dict[str, FloatArray] = {}
+    causes: dict[str, tuple[str, FloatArray]] = {}
     for link in bodies_with_mass(mechanism.structure):
         names = [f'{link}.{part}' for part in INERTIAL]
         for cause, change in _of_body([known[name] for name in names], mechanism, beliefs):
             column = np.zeros(len(known))
             column[[rows[name] for name in names]] = change
-            causes[f'{link} {cause}'] = column
+            causes[f'{link} {cause}'] = cause.split()[0], column
     for name, size in _singles(mechanism, known, beliefs, usual).items():
-        causes[name] = size * np.eye(len(known))[rows[name]]
-    causes = {cause: column for cause, column in causes.items() if column.any()}
-    spread = np.array([*causes.values()]).T
-    return Unknowns(tuple(known), np.array([*known.values()]), tuple(causes), spread)
+        group = OFFSET if name.endswith(OFFSET) else name
+        causes[name] = group, size * np.eye(len(known))[rows[name]]
+    causes = {cause: change for cause, change in causes.items() if change[1].any()}
+    groups, spread = (np.array(part) for part in zip(*causes.values(), strict=True))
+    _, numbers = np.unique(groups, return_inverse=True)
+    return Unknowns(tuple(known), np.array([*known.values()]), tuple(causes), numbers, spread.T)
 
 
 def _of_body(
@@ -140,7 +159,7 @@ def _singles(
     mechanism: Mechanism, known: dict[str, float], beliefs: Beliefs, usual: Usual
 ) -> dict[str, float]:
     """Standard deviations of parameters that are unknowns themselves."""
-    found: dict[str, float] = {}
+    sizes: dict[str, float] = {}
     moved = np.diag(mechanism.actuated_inertia(mechanism.home))
     motors = {joint: k for k, joint in enumerate(mechanism.actuated)}
     wrench = np.zeros(6) if usual.wrench is None else usual.wrench
@@ -148,20 +167,24 @@ def _singles(
         owner, _, kind = name.rpartition('.')
         k = motors.get(owner, -1)
         ratio = abs(float(mechanism.transmission_ratios[k]))
-        if kind in ('friction', 'damping', 'viscous', 'coulomb'):
-            least = _LEAST_FRICTION * float(usual.effort[k]) * ratio if k >= 0 else 0.0
-            if kind == 'damping':
-                least /= max(float(usual.velocity[k]), 1e-12)
-            floor = least if kind in ('friction', 'damping') else 0.0
-            found[name] = max(beliefs.friction * value, floor)
+        effort, velocity = float(usual.effort[k]), max(float(usual.velocity[k]), 1e-12)
+        if kind in ('friction', 'damping') and k >= 0:
+            size = effort * ratio / (velocity if kind == 'damping' else 1.0)
+            least = (_LEAST_FRICTION if value else _NEW_FRICTION) * size
+            sizes[name] = max(beliefs.friction * value, least)
+        elif kind in ('friction', 'damping', 'viscous', 'coulomb'):
+            sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
-            found[name] = max(beliefs.inertia * value, _LEAST_ROTOR * float(moved[k]) / ratio**2)
+            least = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k]) / ratio**2
+            sizes[name] = max(beliefs.inertia * value, least)
         elif kind in ('armature', 'stiffness'):
-            found[name] = beliefs.inertia * value
+            sizes[name] = beliefs.inertia * value
+        elif kind == OFFSET:
+            sizes[name] = _OFFSET * effort
         elif kind == 'effort_scale':
-            found[name] = beliefs.effort
+            sizes[name] = beliefs.effort
         elif name == 'sensor.scale':
-            found[name] = beliefs.sensor
+            sizes[name] = beliefs.sensor
         elif owner == 'sensor':
-            found[name] = beliefs.sensor * float(wrench[SENSOR.index(kind)])
-    return found
+            sizes[name] = beliefs.sensor * float(wrench[SENSOR.index(kind)])
+    return sizes

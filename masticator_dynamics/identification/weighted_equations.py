@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations for the unknowns: what motors gave, minus what the file's numbers say they must give.
 
-Rows are generalised forces through the filter, thinned out to what the filter leaves, and weighted:
-the sum of their squares is that of the smallest errors of efforts, each in units of its usual size,
-that explain them. Internal efforts, which move nothing, are therefore no error.
+Rows are generalised forces through the filter, thinned out to what the filter leaves. Their errors
+are judged as the smallest errors of efforts that explain them, so that internal efforts, which move
+nothing, are no error.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns, Usual
 from masticator_dynamics.mechanism import Mechanism
 
-_NEAR_REST = 0.25  # of the usual velocity
-_AT_REST = 30.0  # errors of efforts there, in units of those of moving motors
 _CHUNK = 2000  # rows whose columns are in memory together with their inputs
 
 Progress = Callable[[int], None]
@@ -31,7 +29,7 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Equations:
-    """``given = matrix @ x`` up to errors; M rows in time with n_y equations each.
+    """``force = matrix @ x`` up to errors; M rows in time with n_y equations each.
 
     Attributes
     ----------
@@ -39,52 +37,68 @@ class Equations:
         s.
     pose : array, shape (M, n_y)
         Independent coordinates.
-    given : array, shape (M, n_y)
-        What the file's numbers leave unexplained.
+    velocity : array, shape (M, n_u)
+        Of the motors' joints, rad/s or m/s.
+    force : array, shape (M, n_y)
+        Generalised forces that the file's numbers leave unexplained, N m or N.
     matrix : array, shape (M, n_y, n_x)
-    whole : array, shape (M, n_y)
-        The measured efforts, likewise weighted.
+    rates : array, shape (M, n_y, n_u)
+        Generalised forces per unit effort of each motor.
     back : array, shape (M, n_u, n_y)
-        Smallest efforts for such an error, N m or N.
+        Smallest efforts for a generalised force, in units of the usual ones.
     effort : array, shape (M, n_u)
         The part of measured efforts that moves the mechanism, filtered, N m or N.
-    trust : array, shape (M, n_y, n_y)
-        Times the rows: the same, where errors of motors that turn around count for less. Near rest
-        dry friction is anything between its two values.
+    usual : array, shape (n_u,)
+        Efforts of motors of its kind, N m or N.
     """
 
     time: FloatArray
     pose: FloatArray
-    given: FloatArray
+    velocity: FloatArray
+    force: FloatArray
     matrix: FloatArray
-    whole: FloatArray
+    rates: FloatArray
     back: FloatArray
     effort: FloatArray
-    trust: FloatArray
+    usual: FloatArray
 
-    def left(self, x: FloatArray) -> FloatArray:
-        """What unknowns x leave unexplained, (M, n_y)."""
-        return np.asarray(self.given - self.matrix @ x)
+    def left(self, x: FloatArray | float) -> FloatArray:
+        """Generalised forces (M, n_y) that unknowns x leave unexplained; 0.0: those of the file."""
+        return np.asarray(self.force - (self.matrix @ x if np.ndim(x) else 0.0))
 
-    def error(self, x: FloatArray) -> float:
-        """RMS error of efforts relative to their RMS."""
-        return float(np.sqrt((self.left(x) ** 2).sum() / (self.whole**2).sum()))
+    def errors(self, x: FloatArray | float) -> FloatArray:
+        """Errors of efforts (M, n_u), N m or N."""
+        return np.asarray((self.back @ self.left(x)[..., None])[..., 0])
+
+    def error(self, x: FloatArray | float) -> float:
+        """RMS error of efforts relative to their RMS, each in units of what is usual."""
+        parts = (rows / self.usual for rows in (self.errors(x), self.effort))
+        error, effort = (float((rows**2).sum()) for rows in parts)
+        return float(np.sqrt(error / effort))
+
+    def error_by_motor(self, x: FloatArray | float) -> FloatArray:
+        """The same (n_u,) of each motor."""
+        error, effort = ((rows**2).sum(axis=0) for rows in (self.errors(x), self.effort))
+        return np.asarray(np.sqrt(error / np.maximum(effort, np.finfo(float).tiny)))
+
+    def scaled(self, sizes: FloatArray) -> Equations:
+        """The same for unknowns counted in other units: sizes (n_x,) in the present ones."""
+        return dataclasses.replace(self, matrix=self.matrix * sizes)
 
 
 def usual_sizes(mechanism: Mechanism, measured: MeasuredMotion) -> Usual:
-    """RMS over time and motors of a kind (turning, sliding)."""
+    """RMS over time of each motor, and of all motors of a kind (turning, sliding)."""
     kinds = np.array(mechanism.effort_units)
-    effort, velocity = np.empty(len(kinds)), np.empty(len(kinds))
-    smooth = measured.smooth(measured.effort)
+    effort = np.sqrt((measured.smooth(measured.effort) ** 2).mean(axis=0))
+    velocity = np.sqrt((measured.motion.v[:, mechanism.actuated_rows] ** 2).mean(axis=0))
+    of_kind = np.empty(len(kinds))
     for kind in set(mechanism.effort_units):
-        same = kinds == kind
-        effort[same] = np.sqrt((smooth[:, same] ** 2).mean())
-        velocity[same] = np.sqrt((measured.motion.v[:, mechanism.actuated_rows[same]] ** 2).mean())
+        of_kind[kinds == kind] = np.sqrt((effort[kinds == kind] ** 2).mean())
     wrench = measured.wrench
     if wrench is not None:
         parts = np.sqrt((wrench.reshape(-1, 2, 3) ** 2).sum(axis=2).mean(axis=0))
         wrench = np.repeat(parts, 3)
-    return Usual(effort, velocity, wrench)
+    return Usual(effort, of_kind, velocity, wrench)
 
 
 def equations(
@@ -119,35 +133,21 @@ def equations(
         progress(part.stop - part.start)
     kept = measured.kept
     forces = measured.smooth(forces)[kept]
-    rates = powers(mechanism, measured.motion)[kept]
-    sized = rates * usual.effort
-    weights = np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2)))
-    effort = measured.smooth(powers(mechanism, measured.motion) @ measured.effort[..., None])[kept]
-    back = usual.effort[:, None] * np.linalg.pinv(weights @ sized)
+    rates = powers(mechanism, measured.motion)
+    effort = measured.smooth(rates @ measured.effort[..., None])[kept]
+    rates = rates[kept]
+    back = usual.of_kind[:, None] * np.linalg.pinv(rates * usual.of_kind)
     return Equations(
         measured.time[kept],
         measured.motion.y[kept],
-        (weights @ forces[..., :1])[..., 0],
-        weights @ forces[..., 1:],
-        (weights @ effort)[..., 0],
+        measured.motion.v[kept][:, mechanism.actuated_rows],
+        forces[..., 0],
+        forces[..., 1:],
+        rates,
         back,
-        (back @ weights @ effort)[..., 0],
-        _trust(weights @ rates, usual, _doubt(mechanism, measured, usual)[kept]),
+        (back @ effort)[..., 0],
+        usual.of_kind,
     )
-
-
-def _doubt(mechanism: Mechanism, measured: MeasuredMotion, usual: Usual) -> FloatArray:
-    """Part (N, n_u) of the time around each row in which a motor is near rest."""
-    rates = measured.motion.v[:, mechanism.actuated_rows]
-    near = np.abs(rates) < _NEAR_REST * usual.velocity
-    return np.clip(measured.smooth(near.astype(float)), 0.0, 1.0)
-
-
-def _trust(rates: FloatArray, usual: Usual, doubt: FloatArray) -> FloatArray:
-    """Weights (M, n_y, n_y) for efforts whose errors grow with the doubt."""
-    errors = usual.effort * np.sqrt(1.0 + (_AT_REST * doubt) ** 2)
-    sized = rates * errors[:, None, :]
-    return np.asarray(np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2))))
 
 
 def _columns(
@@ -165,7 +165,7 @@ def _columns(
         found[..., own] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
-    more = []
+    more = [-by_motor]
     if f'{mechanism.actuated[0]}.effort_scale' in unknowns.names:
         more.append(-by_motor * effort[:, None, :])
     if wrench is not None:

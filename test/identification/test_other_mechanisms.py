@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import samples
 
+from identification.hard_truths import measured, sines
 from masticator_dynamics import Mechanism
 from masticator_dynamics.identification.identify import identify
 from masticator_dynamics.identification.report import report
@@ -47,3 +48,19 @@ def test_masses_are_found(name) -> None:
     assert after < NOISE < 0.5 * before
     alone = len(mechanism.actuated) == len(mechanism.independent)
     assert ('encoders cannot be checked' in report(found, name, name)) == alone
+
+
+def test_friction_of_motors_that_drive_two_joints() -> None:
+    """Nuts of a SCARA's spindle turn and lift it together; friction and rotors are the nuts'."""
+    file = samples.file_of('archetype scara')
+    mechanism = Mechanism.load(file)
+    reach = 0.5 * np.array(samples.ARCHETYPES['scara'])
+    robot = measured(file, sines(mechanism, mechanism.home.y, reach, 24.0, 2), 1)
+    end = round(0.75 * len(robot.log.time))
+    parts = robot.log.part(slice(0, end)), robot.log.part(slice(end, None))
+    found = identify(robot.description, *parts, cutoff=10.0)
+    assert found.mistakes == ()
+    assert found.errors[1] < 1.2 * found.held_out.error(found.plain)
+    for joint in mechanism.actuated:
+        friction = found.values[f'{joint}.friction']
+        assert friction == pytest.approx(robot.truth[f'{joint}.friction'], rel=0.15)

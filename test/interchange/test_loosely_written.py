@@ -259,3 +259,22 @@ def test_sdf_that_is_xacro(write: Write) -> None:
         import_robot(write('c.sdf', loose), 'c')
     assert import_robot(path, 'a', arguments={'mass': '0.5'}).urdf == same.urdf
     assert import_robot(path, 'a').urdf != same.urdf
+
+
+def test_an_impossible_inertia_that_nobody_feels(write: Write) -> None:
+    """A milligram antenna is warned of, like other doubtful inertias; a heavier one is refused."""
+    moments = '<inertia ixx="2e-8" iyy="3e-8" izz="4e-8" ixy="6e-8" ixz="1e-8" iyz="1e-8"/>'
+    text = five_bars.urdf(LOOP)
+    for mass, felt in (('1e-7', False), ('0.1', True)):
+        antenna = (
+            f'<link name="antenna"><inertial><mass value="{mass}"/>{moments}</inertial></link>'
+            '<joint name="mast" type="fixed"><parent link="effector"/><child link="antenna"/>'
+            '</joint>'
+        )
+        path = write('a.urdf', text.replace('</robot>', f'{antenna}</robot>'))
+        if felt:
+            with pytest.raises(DescriptionError, match='link antenna: inertia has the principal'):
+                import_robot(path, 'a')
+        else:
+            notes = import_robot(path, 'a').notes
+            assert any('link antenna: its principal moments' in note for note in notes)

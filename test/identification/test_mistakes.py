@@ -1,0 +1,148 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes of a recording are named, on robots whose files have no friction."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import samples
+
+from identification.hard_truths import RATE, arm, measured, sines
+from masticator_dynamics import Mechanism
+from masticator_dynamics.cli import main
+from masticator_dynamics.identification.identify import Identified, identify
+from masticator_dynamics.identification.robot_log import RobotLog, checked
+from masticator_dynamics.identification.verdict import doubts
+
+SECONDS, SEED = 16.0, 3
+
+
+@pytest.fixture(scope='module', params=['arm', 'redundant'])
+def robot(request, tmp_path_factory):
+    """Description and recording of an arm, and of a closed loop with a motor more than freedoms."""
+    if request.param == 'arm':
+        file = arm(tmp_path_factory.mktemp('arm'))
+        centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+    else:
+        file, box = samples.file_of('rrr4'), samples.BOXES['rrr4']
+        centre, reach = 0.5 * (box.lower + box.upper), 0.3 * (box.upper - box.lower)
+    return measured(file, sines(Mechanism.load(file), centre, reach, SECONDS, 1), SEED)
+
+
+def _identified(robot, log: RobotLog) -> Identified:
+    end = round(0.7 * len(log.time))
+    return identify(
+        robot.description, log.part(slice(0, end)), log.part(slice(end, None)), None, 8.0
+    )
+
+
+def _mixed(log: RobotLog, mixing: np.ndarray) -> RobotLog:
+    return dataclasses.replace(log, effort=log.effort @ mixing.T)
+
+
+def _late(log: RobotLog, rows: int) -> RobotLog:
+    """Efforts of as many rows before."""
+    end = len(log.time) - rows
+    parts = log.time[:end], log.position[rows:], log.effort[:end]
+    return RobotLog(log.source, *parts, None)
+
+
+def test_a_good_recording_has_none(robot) -> None:
+    found = _identified(robot, robot.log)
+    assert found.mistakes == ()
+    assert [*doubts(found)] == []
+    assert found.errors[1] < 0.06 < 0.3 < found.errors[0]
+
+
+@pytest.mark.parametrize('motor', range(4))
+def test_the_sign_of_each_motor(robot, motor) -> None:
+    mixing = np.eye(4)
+    mixing[motor, motor] = -1.0
+    name = robot.description.actuated[motor]
+    found = _identified(robot, _mixed(robot.log, mixing))
+    assert found.mistakes == (f'{name}: efforts of {name} have the other sign',)
+
+
+@pytest.mark.parametrize(('a', 'b'), [(0, 1), (1, 2), (2, 3), (0, 3)])
+def test_two_swapped_motors(robot, a, b) -> None:
+    order = np.arange(4)
+    order[[a, b]] = b, a
+    first, second = (robot.description.actuated[k] for k in (a, b))
+    told = f'{first} and {second}: efforts of {first} and {second} are swapped'
+    assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
+
+
+@pytest.mark.parametrize('gain', [0.001, 0.1, 0.5, 2.0, 10.0])
+def test_a_gain_of_all_motors(robot, gain) -> None:
+    (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
+    start = 'all motors: efforts are '
+    assert told.startswith(start)
+    assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.25)
+
+
+@pytest.mark.parametrize('gain', [0.1, 3.0])
+def test_a_gain_of_one_motor(robot, gain) -> None:
+    (told,) = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0]))).mistakes
+    start = f'{robot.description.actuated[1]}: efforts are '
+    assert told.startswith(start)
+    assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
+
+
+@pytest.mark.parametrize('rows', [2, 5, 20])
+def test_efforts_that_lag(robot, rows) -> None:
+    told = f'all motors: efforts lag positions by {rows / RATE:.3g} s ({rows} rows)'
+    assert _identified(robot, _late(robot.log, rows)).mistakes == (told,)
+
+
+def test_rows_that_run_backward(robot) -> None:
+    log = robot.log
+    back = dataclasses.replace(log, position=log.position[::-1], effort=log.effort[::-1])
+    (told,) = _identified(robot, back).mistakes
+    assert told.startswith('all motors: rows run backward in time')
+
+
+def test_two_mistakes_at_once(robot) -> None:
+    mixing = np.diag([1.0, -1.0, -1.0, 1.0])
+    told = _identified(robot, _mixed(robot.log, mixing)).mistakes
+    names = {sentence.partition(':')[0] for sentence in told}
+    if robot.description.closures:  # motors that share a load can stand for one another
+        assert names <= {*robot.description.actuated} and names
+    else:
+        assert names == {*robot.description.actuated[1:3]}
+
+
+def test_one_reading_beyond_all_others(robot) -> None:
+    mechanism, effort = Mechanism(robot.description), robot.log.effort.copy()
+    effort[700, 2] = 1e300
+    with pytest.raises(Exception, match=rf'{mechanism.actuated[2]}: its effort is 1e\+300 after 7'):
+        checked(mechanism, dataclasses.replace(robot.log, effort=effort))
+
+
+def test_a_script_can_see_it(tmp_path, capsys) -> None:
+    """Exit status 1 and the report alone, unless accepted; figures of three in the last line."""
+    file = arm(tmp_path)
+    centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+    log = measured(file, sines(Mechanism.load(file), centre, reach, SECONDS, 1), SEED).log
+    names = [f'{kind}_joint_{k}' for kind in ('position', 'effort') for k in range(4)]
+
+    def run(name: str, efforts: np.ndarray, *more: str) -> int:
+        rows = np.column_stack([log.time, log.position, efforts])
+        header = ','.join(['time', *names])
+        np.savetxt(tmp_path / f'{name}.csv', rows, delimiter=',', header=header, comments='')
+        output = ['--output', str(tmp_path / f'{name}.yaml'), *more]
+        return main(['identify', str(file), '--log', str(tmp_path / f'{name}.csv'), *output])
+
+    assert run('good', log.effort) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    for part in (' % with the file, ', ' % now, ', ' % by least squares'):
+        assert part in last
+    assert (tmp_path / 'good.yaml').exists()
+    assert run('bad', log.effort * [1.0, 1.0, -1.0, 1.0]) == 1
+    said = capsys.readouterr().err
+    assert 'joint_2: efforts of joint_2 have the other sign' in said.splitlines()
+    assert not (tmp_path / 'bad.yaml').exists()
+    assert (tmp_path / 'bad.html').exists()
+    (tmp_path / 'bad.html').unlink()
+    assert run('bad', log.effort * [1.0, 1.0, -1.0, 1.0], '--accept') == 0
+    assert (tmp_path / 'bad.yaml').exists()
