@@ -32,7 +32,7 @@ from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.evaluation.failures import LoopBlock
 
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.results import Motion
+    from masticator_dynamics.engine.evaluation.results import Effort, Motion
     from masticator_dynamics.mechanism import Mechanism
 
 
@@ -122,7 +122,7 @@ class SingularityMeasures:
         at_home = np.linalg.norm(mechanism.home.tangent[self._driven] * self.scale, axis=1)
         self.home_lengths = np.where(at_home > 0.0, at_home, 1.0)[:, None]
 
-    def loops(self, motions: Motion) -> LoopConditioning:
+    def loops(self, motions: Motion | Effort) -> LoopConditioning:
         """Conditioning of the loops for a batch of motions."""
         q = motions.q
         sines, condition = [np.empty((len(q), 0))], np.ones(len(q))
@@ -135,7 +135,7 @@ class SingularityMeasures:
             condition = np.maximum(condition, values[:, 0] / values[:, -1])
         return LoopConditioning(self._dependent, np.hstack(sines), condition)
 
-    def actuation(self, motions: Motion) -> ActuationConditioning:
+    def actuation(self, motions: Motion | Effort) -> ActuationConditioning:
         """Conditioning of the actuation for a batch of motions."""
         jacobian = motions.tangent[:, self._driven, :] * self.scale
         lengths = np.linalg.norm(jacobian, axis=2, keepdims=True)

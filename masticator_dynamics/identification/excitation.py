@@ -88,12 +88,12 @@ class _Conditioning:
         at_home = self._amounts(mechanism.solve_batch(mechanism.home.y[None]))[0]
         self._home = np.where(at_home > 0.0, at_home, np.inf)  # without freedoms to drive: no share
 
-    def least(self, motion: Motion) -> float:
+    def least(self, motion: Motion | Effort) -> float:
         """Of some poses."""
         shares = self._amounts(motion) / self._home
         return float(min(1.0, np.where(np.isinf(self._home), 1.0, shares).min()))
 
-    def _amounts(self, motion: Motion) -> FloatArray:
+    def _amounts(self, motion: Motion | Effort) -> FloatArray:
         """For both types (N, 2); none of the second beyond such a singularity."""
         loops, actuation = self._measures.loops(motion), self._measures.actuation(motion)
         driven = np.where(actuation.side < 0, 0.0, actuation.type_2)
