@@ -448,7 +448,8 @@ def test_the_report_can_be_published(chewed) -> None:
     files = write_report(chewed)
     figures = chewed.folder / 'figures'
     assert {f.name for f in files if f.parent == figures} == {
-        f'{name}.{suffix}' for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
+        f'{name}.{suffix}'
+        for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
     }  # fmt: skip
     kept = {file: file.read_bytes() for file in figures.iterdir()}
     assert all(content.startswith((b'%PDF', b'<?xml')) for content in kept.values())
