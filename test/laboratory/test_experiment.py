@@ -448,7 +448,8 @@ def test_the_report_can_be_published(chewed) -> None:
     files = write_report(chewed)
     figures = chewed.folder / 'figures'
     assert {f.name for f in files if f.parent == figures} == {
-        'force.svg', 'force.pdf', 'texture.svg', 'texture.pdf'
+        f'{name}.{suffix}'
+        for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
     }  # fmt: skip
     kept = {file: file.read_bytes() for file in figures.iterdir()}
     assert all(content.startswith((b'%PDF', b'<?xml')) for content in kept.values())
@@ -475,7 +476,9 @@ def test_the_report_can_be_published(chewed) -> None:
         r for r in rows_of(chewed.folder / 'conditions.csv')
         if r['figure'] == 'hardness' and r['food'] == 'nut'
     ]  # fmt: skip
-    told, reach = next(c for c in re.findall(r'hardness, N</td><td>([^<]*)<br>\(([^<]*)\)', table))
+    told, reach = next(
+        c for c in re.findall(r'hardness, N(?: \(log\))?</td><td>([^<]*)<br>\(([^<]*)\)', table)
+    )
     half = 0.5 * (float(row['ci_high']) - float(row['ci_low']))
     assert abs(float(told.split('\u00a0')[0]) - float(row['mean'])) < 0.06 * half
     assert abs(float(reach.split('\u00a0')[0]) - float(row['ci_low'])) < 0.06 * half

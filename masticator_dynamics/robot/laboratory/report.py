@@ -170,7 +170,7 @@ def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Ana
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
     found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
     labels = [condition(list(zip(columns[:count], name, strict=True))) for name in names]
-    header = ['mean ± SD (95 % confidence interval)', *labels]
+    header = ['mean ± SD (95 % confidence interval of the mean)', *labels]
     body = []
     for figure in SHOWN:
         cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
