@@ -14,7 +14,7 @@ import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.description.data import ContactFriction, JointFriction
-from masticator_dynamics.description.urdf_text import with_tree
+from masticator_dynamics.description.urdf_text import laid_out, with_tree
 from masticator_dynamics.drives.configuration import Drives, find_file, load_drives
 from masticator_dynamics.engine.parameters import changed, with_inertia
 from masticator_dynamics.errors import InputError
@@ -66,7 +66,7 @@ def description_files(
         _set_law(content['actuators'][joint], motor.friction)
     for entry, contact in zip(content.get('contacts', []), new.contacts, strict=True):
         _set_law(entry, contact.friction)
-    urdf = with_tree(old.urdf_xml, old.tree, new.tree)
+    urdf = with_tree(laid_out(old.urdf_xml), old.tree, new.tree)
     return {f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf}
 
 
