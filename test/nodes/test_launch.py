@@ -384,6 +384,27 @@ def test_launch_files_start_what_the_arguments_say(name, given, wanted):
 
 
 @needs_launch
+@pytest.mark.parametrize('namespace', ['', '/left/'])
+def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
+    """All that the displays need but the path, which node frame_path draws from joint_states."""
+    from launch.actions import ExecuteProcess
+
+    _, actions = executed('bringup', {'record': 'true', 'gui': 'false', 'namespace': namespace})
+    commands = [
+        [as_text(word) for word in action.cmd]
+        for action in actions
+        if type(action) is ExecuteProcess
+    ]
+    (command,) = [words for words in commands if 'record' in words]
+    recorded = re.compile(command[command.index('--regex') + 1])
+    below = namespace.rstrip('/') + '/'
+    drawn = ['dynamics/markers', 'inertia_coupling/markers', 'robot_description']
+    for topic in ('/tf', '/tf_static', *(below + name for name in drawn)):
+        assert recorded.fullmatch(topic), topic
+    assert not recorded.fullmatch('/right/dynamics/markers')
+
+
+@needs_launch
 @pytest.mark.parametrize('sim_time', [False, True])
 @pytest.mark.parametrize(
     ('name', 'given'),
