@@ -28,7 +28,7 @@ RECORDED = (
     'joint_trajectory', 'bite_force', 'feedforward_effort', 'feedforward_state',
     'feedforward_trajectory', 'contact_force/.*', 'joint_force/.*', 'joint_states',
     'joint_states_in', 'inertia_coupling/mci', 'inertia_estimator/load_inertia',
-    'robot_description',
+    'robot_description', 'dynamics/markers', 'inertia_coupling/markers',
 )  # fmt: skip
 
 

@@ -33,6 +33,8 @@ def main() -> NoReturn:
         signal.signal(number, lambda *_: os._exit(early))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     module = importlib.import_module(module_of(sys.argv[0]))
+    if hasattr(module, 'main'):  # a program of somebody else, prepared
+        sys.exit(module.main())
     from masticator_dynamics.ros.common import process  # not before: it imports rclpy
 
     sys.exit(process.run(module.make_node, early=early))

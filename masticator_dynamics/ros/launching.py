@@ -295,13 +295,12 @@ def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] 
     return program(value, 'rviz2', 'rviz2', arguments=arguments)
 
 
-def plots(description: MechanismDescription, value: Values) -> list[Action]:
-    """Start rqt_plot on the efforts of node dynamics once they come: it looks for a topic once."""
+def plots(description: MechanismDescription, value: Values) -> list[Action | str]:
+    """Start rqt_plot on the efforts of node dynamics once they are published."""
     within = '/'.join(['', *filter(None, [value['namespace'].strip('/')])])
     topics = [f'{within.rstrip("/")}/{effort_topic(joint)}' for joint in description.actuated]
-    curves = program(value, 'rqt_plot', 'rqt_plot', arguments=[f'{t}/data' for t in topics])
-    comes = [('joint_states_in', 'feedforward_state')]
-    return then(wait_for_joint_states(value, description.actuated, comes), curves)
+    curves = [f'{topic}/data' for topic in topics]
+    return ['rqt_plot', program(value, 'masticator_dynamics', 'plot_topics', arguments=curves)]
 
 
 def wait_for_joint_states(

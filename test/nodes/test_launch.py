@@ -277,9 +277,7 @@ BRINGUP = {
 }  # fmt: skip
 CASES = [
     ('dynamics', {'gui': 'true'}, {'dynamics', 'robot_state_publisher', 'rviz2'}),
-    ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {
-        'dynamics', 'rqt_plot', 'wait_for_joint_states',
-    }),
+    ('dynamics', {'robot_state_publisher': 'false', 'plots': 'true'}, {'dynamics', 'plot_topics'}),
     ('view', {'mechanism': 'rcid', 'gui': 'true'}, {
         'joint_state_completion', 'frame_path', 'robot_state_publisher',
         'joint_state_publisher_gui', 'rviz2',
@@ -291,7 +289,7 @@ CASES = [
     }, BRINGUP | {'joint_state_completion', 'rviz2', 'bag', 'planner'}),
     ('robot', {'gui': 'true'}, ROBOT_NODES | {'servo_drives', 'rviz2'}),
     ('robot', {'simulate': 'true', 'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
-    ('robot', {'hardware': 'mock', 'plots': 'true', 'gui': 'false'}, ROBOT_NODES | {'rqt_plot'}),
+    ('robot', {'hardware': 'mock', 'plots': 'true', 'gui': 'false'}, ROBOT_NODES | {'plot_topics'}),
     ('robot', {
         'hardware': 'canopen', 'gui': 'false', 'bus_config': '/b.yml', 'master_config': '/m.dcf',
     }, ROBOT_NODES),
@@ -306,23 +304,11 @@ def test_plots_are_of_the_efforts_of_this_robot_named_by_joints(name, namespace)
     given = {'plots': 'true', 'gui': 'false', 'namespace': namespace}
     lines = command_lines(name, given)
     topic = namespace.rstrip('/') + '/joint_effort'
-    words = only(lines, 'rqt_plot')
+    words = only(lines, 'plot_topics')
     assert words[:6] == [f'{topic}/crank_{k}/data' for k in range(1, 7)]
     assert parameters(only(lines, 'dynamics_node'), 'dynamics')['effort_topics'] is True
     plain = only(command_lines(name, {'gui': 'false'}), 'dynamics_node')
     assert parameters(plain, 'dynamics')['effort_topics'] is False
-
-
-@needs_launch
-def test_plots_wait_until_there_is_something_to_plot():
-    """rqt_plot looks a topic up once: what comes later is never shown."""
-    lines = command_lines('dynamics', {'plots': 'true'})
-    waiting = only(lines, 'wait_for_joint_states')
-    assert 'joint_states_in:=feedforward_state' in waiting
-    joints = [f'crank_{k}' for k in range(1, 7)]
-    assert list(parameters(waiting, 'wait_for_joint_states')['joints']) == joints
-    failed = command_lines('dynamics', {'plots': 'true'}, exit_code=1)
-    assert 'rqt_plot' not in [executable for executable, _ in failed]
 
 
 def rviz_file(name, **given):
@@ -395,6 +381,27 @@ def test_launch_files_start_what_the_arguments_say(name, given, wanted):
             started.add('bag' if 'bag' in words else 'planner')
     assert set(declared) == WANTED[name] and all(declared.values())
     assert started == wanted
+
+
+@needs_launch
+@pytest.mark.parametrize('namespace', ['', '/left/'])
+def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
+    """All that the displays need but the path, which node frame_path draws from joint_states."""
+    from launch.actions import ExecuteProcess
+
+    _, actions = executed('bringup', {'record': 'true', 'gui': 'false', 'namespace': namespace})
+    commands = [
+        [as_text(word) for word in action.cmd]
+        for action in actions
+        if type(action) is ExecuteProcess
+    ]
+    (command,) = [words for words in commands if 'record' in words]
+    recorded = re.compile(command[command.index('--regex') + 1])
+    below = namespace.rstrip('/') + '/'
+    drawn = ['dynamics/markers', 'inertia_coupling/markers', 'robot_description']
+    for topic in ('/tf', '/tf_static', *(below + name for name in drawn)):
+        assert recorded.fullmatch(topic), topic
+    assert not recorded.fullmatch('/right/dynamics/markers')
 
 
 @needs_launch

@@ -220,9 +220,10 @@ def test_bringup_shows_torques_sockets_and_food(launched, food, namespace, prefi
     picture = seen.picture(kept(tmp_path, f'bringup_{namespace or "alone"}'))
     check_scene(picture)
     red, green, blue = np.moveaxis(picture, -1, 0)
+    rear = np.arange(picture.shape[1]) > picture.shape[1] // 2  # columns; the path is before them
     arrows = {
         'food': (red > 150) & (red > 2.0 * green) & (red > 1.6 * blue),
-        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue),
+        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue) & rear,
         'torques': (green > 120) & (green > 1.8 * blue) & (green > 1.2 * red),
     }
     lacking = [what for what, pixels in arrows.items() if pixels.sum() < 20]
