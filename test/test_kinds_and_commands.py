@@ -390,18 +390,12 @@ _NO_RODS = Refusal(
     'redundantly actuated mechanisms whose limbs are a driven link and a rod',
     'inertia of more motors than freedoms is defined for limbs of a driven link and a rod',
 )
-_DEGREES = Refusal(
-    'they seem to be in degrees',
-    'a joint without ends is moved by `excite` through several turns, which `identify` takes for '
-    'degrees: give the joint a range',
-)
 REFUSED: dict[tuple[str, str], Refusal] = {
     **{(name, 'export-mjcf'): _NO_EQUALITY for name in (
         'universal', 'cylindrical', 'slider', 'coupling', 'scara')},
     **{(name, 'export-mjcf'): _ONLY_PLANES for name in ('plane', 'surface')},
     **{('cable_planar', column): _NO_RODS for column in (
         'coupling', 'load-inertia', 'excite', 'identify')},
-    ('continuous', 'identify'): _DEGREES,
 }  # fmt: skip
 # Not in every run: five to fifteen seconds of a processor for each. EVERY_CELL=1 tries them, too.
 _LONG = (

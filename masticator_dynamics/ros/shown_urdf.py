@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The URDF as RViz shows it well: RViz gives a link one colour, that of its first visual.
 
-(ros2/rviz issue 1293.) Only robot_description is changed; nothing computes with it.
+(ros2/rviz issue 1293.) It also reports the inertia of bodies that turn about some axis for nothing,
+such as slender rods, at each start. Only robot_description is changed; nothing computes with it.
 """
 
 from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import numpy as np
+
+_SLENDER = 1e-4  # of a body's largest moment: what RViz is told where one is zero
 _GREY = '0.6 0.6 0.6 1'  # RViz shows what has no material in signal red
 
 
@@ -17,12 +21,13 @@ def for_rviz(urdf_xml: str) -> str:
 
     What has another colour than the first visual of its link moves to a link of its own, fixed to
     it and without mass. Visuals without a material become grey. Links of one colour stay as they
-    are.
+    are, but for moments of inertia that are zero: they become small ones.
     """
     robot = ElementTree.fromstring(urdf_xml)
     named = [*robot.findall('link'), *robot.findall('joint')]
     taken = {str(element.get('name')) for element in named}
     for link in robot.findall('link'):
+        _thicken(link.find('inertial/inertia'))
         by_colour: dict[str, ElementTree.Element] = {}
         for visual in link.findall('visual'):
             colour = _colour(visual)
@@ -34,6 +39,17 @@ def for_rviz(urdf_xml: str) -> str:
                 link.remove(visual)
                 by_colour[colour].append(visual)
     return ElementTree.tostring(robot, encoding='unicode')
+
+
+def _thicken(inertia: ElementTree.Element | None) -> None:
+    """Give a body that has none about some axis a little about all."""
+    if inertia is None:
+        return
+    tensor = [[float(inertia.get(f'i{"".join(sorted(i + j))}', 0.0)) for j in 'xyz'] for i in 'xyz']
+    least, _, most = np.linalg.eigvalsh(tensor)
+    if least <= 1e-9 * most:
+        for k, axis in enumerate('xyz'):
+            inertia.set(f'i{axis}{axis}', repr(float(tensor[k][k] + _SLENDER * most)))
 
 
 def _fixed_link(

@@ -243,7 +243,7 @@ def test_a_lack_of_memory_takes_one_line(run, tmp_path, monkeypatch) -> None:
 
 def test_a_reader_that_goes_away_is_no_crash(tmp_path: pathlib.Path) -> None:
     file = tmp_path / 'in.csv'
-    rows = [f'{k},0,0,0,0' for k in range(3000)]  # more output than a pipe holds
+    rows = [f'{k / 100},0,0,0,0' for k in range(3000)]  # more output than a pipe holds
     file.write_text('\n'.join(['time,x,y,alpha,beta', *rows]))
     process = start(*INVERSE, file, '--output', '-')
     process.stdout.close()
@@ -286,7 +286,7 @@ def read_to_the_end(terminal: int) -> str:
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
     file = tmp_path / 'in.csv'
-    rows = [f'{k},0,0,0,0' for k in range(4100)]
+    rows = [f'{k / 100},0,0,0,0' for k in range(4100)]
     file.write_text('\n'.join(['time,x,y,alpha,beta', *rows]))
     master, slave = os.openpty()
     process = start(*INVERSE, file, '--output', tmp_path / 'out.csv', stderr=slave)

@@ -259,7 +259,10 @@ def test_wrong_types(tmp_path: pathlib.Path, key: str, edit: Edit) -> None:
 @pytest.mark.parametrize(
     ('edit', 'reason'),
     [
-        (lambda data: data.update(independent='x'), "should be a list (got 'x')"),
+        (
+            lambda data: data.update(independent='x'),
+            "should be a list (got 'x'); write independent: [x]",
+        ),
         (lambda data: data.update(gravity=-9.81), 'should be a list (got -9.81)'),
         (lambda data: data.update(home=[0.325]), 'should be a mapping of keys to values'),
     ],
