@@ -30,7 +30,7 @@ class ChewingPlanner(Node):
     def __init__(self) -> None:
         super().__init__('chewing_planner')
         self.stroke = chewing_stroke(strokes=1, period=1.0, opening=0.12)
-        self.peak, self.heard, self.sent = np.zeros(6), False, False
+        self.peak, self.heard, self.sent = np.zeros(1), False, False
         self.refusal, self.checks = '', f'{self.get_namespace()}/dynamics: trajectory'.lstrip('/')
         self.trajectory = self.create_publisher(JointTrajectory, 'joint_trajectory', 10)
         self.create_subscription(JointState, 'feedforward_state', self.read, 50)
@@ -47,7 +47,7 @@ class ChewingPlanner(Node):
         if self.sent:
             torques = ', '.join(f'{torque:.3f}' for torque in self.peak)
             self.get_logger().info(self.refusal or f'largest torques of the stroke, N m: {torques}')
-        self.sent, self.peak = True, np.zeros(6)
+        self.sent, self.peak = True, np.zeros(1)
         message = JointTrajectory(joint_names=['x', 'y', 'alpha', 'beta'])
         message.header.stamp = (self.get_clock().now() + LEAD).to_msg()
         times = np.linspace(0.0, 1.0, 51)

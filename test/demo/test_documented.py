@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documented commands that talk to other processes: demos over ROS 2, servers, simulated drives."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -13,12 +14,16 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pages
 import pytest
+import samples
 from by_the_clock import by_the_clock
 
 from demo.test_closed_loop import has_multicast
+from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
@@ -28,6 +33,9 @@ from masticator_dynamics.robot.recording.nodes import ClosedLoop
 LINES = [line for line in pages.documented() if pages.waits(line)]
 CHEWED, CLOSED = 'masticator demo --incisor recorded.csv', 'masticator demo --closed-loop'
 PATIENCE = 240  # s
+READY = 'ankle: efforts of motor_left, motor_right at 500 Hz'
+# A domain that no other process of this test run takes.
+DOMAIN = {'ROS_DOMAIN_ID': str(1 + os.getpid() % 101)}
 PACKAGES = {'demo': tuple(demo.PACKAGES.values()),
             'view': (('viser',),), 'simulate-drives': (('can', 'canopen', 'msgpack'),)}  # fmt: skip
 
@@ -70,34 +78,74 @@ def test_the_documented_closed_loop_is_the_one_that_test_closed_loop_runs(monkey
     assert asked == [((pathlib.Path('masticator_demo'), None), {'loop': ClosedLoop()})]
 
 
-def test_the_node_of_the_tutorial_starts_and_ends(tmp_path) -> None:
-    """As the page runs it without ROS 2: what was installed, on the page's own mechanism."""
-    skip_without('demo')
-    for kind, text in pages.blocks(pages.TUTORIAL):
-        if kind in ('xml', 'yaml'):
-            (tmp_path / f'ankle.{"urdf.xacro" if kind == "xml" else kind}').write_text(text)
-        if text.startswith('.venv/'):
-            line = text.strip().replace('$PWD', str(tmp_path))
-    node, *words = line.split()
+@contextlib.contextmanager
+def node_of(mechanism: pathlib.Path) -> Iterator[None]:
+    """The node as the tutorial runs it without ROS 2, active; it must end well when interrupted."""
+    text = next(text for _, text in pages.blocks(pages.TUTORIAL) if text.startswith('.venv/'))
+    node, *words = text.strip().replace('$PWD/ankle.yaml', str(mechanism)).split()
     node = pathlib.Path(sys.prefix, node.removeprefix('.venv/'))
     if not node.exists():
         pytest.skip('make setup installs the nodes; pip does not')
     process = subprocess.Popen(
         [node, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env=os.environ | {'ROS_DOMAIN_ID': str(1 + os.getpid() % 101)},
+        env=os.environ | DOMAIN,
     )  # fmt: skip
     impatience = threading.Timer(PATIENCE, process.kill)
     impatience.start()
     try:
-        told = []
-        for shown in process.stdout:
-            told.append(shown)
-            if 'ankle: efforts of motor_left, motor_right at 500 Hz' in shown:
-                process.send_signal(signal.SIGINT)
+        told = list(iter_until(process.stdout, READY))
+        yield
+        process.send_signal(signal.SIGINT)
         assert process.wait() == 0, told
     finally:
         impatience.cancel()
         process.kill()
+
+
+def iter_until(lines: Iterable[str], last: str) -> Iterator[str]:
+    for line in lines:
+        yield line
+        if last in line:
+            break
+
+
+@pytest.fixture
+def ankle(tmp_path) -> pathlib.Path:
+    """The tutorial's mechanism."""
+    skip_without('demo')
+    for kind, text in pages.blocks(pages.TUTORIAL):
+        if kind in ('xml', 'yaml'):
+            (tmp_path / f'ankle.{"urdf.xacro" if kind == "xml" else kind}').write_text(text)
+    return tmp_path / 'ankle.yaml'
+
+
+def test_the_node_of_the_tutorial_tells_its_planner_the_torques(ankle) -> None:
+    """Against the torques of the page's last pose in Python, and the page's own output."""
+    blocks = [text for _, text in pages.blocks(pages.TUTORIAL)]
+    planner = next(text for text in blocks if 'import rclpy' in text)
+    with node_of(ankle):
+        run = subprocess.run(
+            [sys.executable, '-c', planner], env=os.environ | DOMAIN, capture_output=True,
+            text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    assert run.returncode == 0 and run.stdout in blocks, run.stderr + run.stdout
+    held = Mechanism.load(ankle).feedforward([0.2, 0.1])
+    printed = [float(line.split()[1]) for line in run.stdout.splitlines()]
+    assert np.abs(printed - held.actuated).max() < 1e-4
+
+
+def test_the_planner_of_the_jaw_says_that_it_is_not_for_the_ankle(ankle) -> None:
+    planner = samples.ROOT / 'examples' / 'chewing_planner.py'
+    with node_of(ankle), subprocess.Popen(
+        [sys.executable, planner], env=os.environ | DOMAIN, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        impatience = threading.Timer(PATIENCE, process.kill)
+        impatience.start()
+        told = list(iter_until(process.stdout, 'the stroke was refused: '))
+        process.kill()
+        impatience.cancel()
+    assert "unknown joint 'x'; there are independent (pitch, roll)" in ''.join(told)
 
 
 def unused_port() -> str:
