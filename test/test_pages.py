@@ -81,6 +81,16 @@ def test_the_quick_start_is_true(tmp_path: pathlib.Path) -> None:
     assert len(ran) == 4 and (tmp_path / 'torques.csv').stat().st_size > 200
 
 
+def test_the_protocol_of_the_laboratory_is_six_mouthfuls(tmp_path, monkeypatch, capsys) -> None:
+    blocks = pages.blocks(samples.ROOT / 'docs' / 'laboratory.md')
+    protocol = next(text for kind, text in blocks if kind == 'yaml')
+    (tmp_path / 'first.yaml').write_text(protocol, encoding='utf-8')
+    plan = next(line for _, text in blocks for line, _ in pages.commands(text) if '--plan' in line)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(plan, comments=True)[1:]) == 0
+    assert capsys.readouterr().out.count('3 strokes') == 6
+
+
 def test_the_python_of_the_readme_runs_from_top_to_bottom(capsys) -> None:
     texts = [text for kind, text in pages.blocks(pages.README) if kind == 'python']
     names: dict = {}

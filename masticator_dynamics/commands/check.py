@@ -22,6 +22,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import gap
 from masticator_dynamics.engine.constraint import unit_names
 from masticator_dynamics.engine.evaluation.failures import pose_text
+from masticator_dynamics.engine.parameters import frictional, of_joints, quantities
+from masticator_dynamics.files.units import QUANTITIES
 from masticator_dynamics.interchange.second_opinion import Disagreement, SecondOpinion
 from masticator_dynamics.mechanism import Mechanism
 
@@ -34,7 +36,7 @@ def check(mechanism: str, pinocchio: bool) -> None:
 
     Shows the three spaces of joints, how many directions of motion the actuators control, how
     well conditioned loops and actuation are at home, the gaps of closures and contacts there,
-    masses and limits. A fault in the description is an error.
+    masses, friction and rotors, and limits. A fault in the description is an error.
 
     With --pinocchio, Pinocchio reads the URDF by itself and judges ten random states: whether loops
     and contacts are closed and stay so, and which efforts are needed. Exit 1 where it differs.
@@ -49,6 +51,7 @@ def check(mechanism: str, pinocchio: bool) -> None:
         'Closures and contacts (gap at home as written)': _constraints(loaded),
         'Equations that follow from others (forces of closures not unique)': _redundant(loaded),
         'Masses': _masses(loaded),
+        'Friction, rotors and springs': _losses(loaded),
         'Limits of actuated joints': _limits(loaded, actuated=True),
         'Limits of other joints': _limits(loaded, actuated=False),
         'Ranges of contacts': _contact_ranges(loaded),
@@ -160,6 +163,18 @@ def _masses(mechanism: Mechanism) -> Iterator[Row]:
             shown = ' '.join(f'{moment:.4g}' for moment in np.where(moments > 0.0, moments, 0.0))
             yield name, f'{inertia.mass:.6g} kg', f'principal moments {shown} kg m^2'
     yield 'all', f'{sum(inertia.mass for inertia in links.values()):.6g} kg', ''
+
+
+def _losses(mechanism: Mechanism) -> Iterator[Row]:
+    """Friction, rotors, armatures and springs that are not zero, as ``parameters()`` names them."""
+    description = mechanism.description
+    shown: dict[str, list[str]] = {}
+    for name, value in (frictional(description) | of_joints(description)).items():
+        if value:
+            owner, _, ending = name.rpartition('.')
+            unit = next(iter(QUANTITIES[quantities(description, name)[0]]), '')
+            shown.setdefault(owner, []).append(f'{ending} {value:.6g} {unit}'.rstrip())
+    yield from ((owner, ', '.join(parts)) for owner, parts in shown.items())
 
 
 def _massless(mechanism: Mechanism) -> Iterator[str]:

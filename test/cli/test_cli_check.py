@@ -71,6 +71,32 @@ def test_fully_actuated_mechanisms(run, name) -> None:
     assert 'actuation rank 6 of 6: fully actuated' in lines(answer)
 
 
+def test_friction_rotors_and_springs_are_shown_in_their_units(run, tmp_path) -> None:
+    """What identify writes is seen; what is not there is not listed."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    urdf = f"""<robot name="arm">
+      <link name="base"/><link name="arm">{body}</link><link name="hand">{body}</link>
+      <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/>
+        <dynamics damping="0.25" friction="0.5"/></joint>
+      <joint name="slide" type="prismatic"><parent link="arm"/><child link="hand"/>
+        <axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>"""
+    (tmp_path / 'arm.urdf').write_text(urdf)
+    (tmp_path / 'arm.yaml').write_text(
+        'schema: 1\nname: arm\nurdf: arm.urdf\nbase: base\nplatform: hand\n'
+        'independent: [turn, slide]\nactuated: [turn, slide]\n'
+        'actuators: {turn: {rotor_inertia: 0.002}}\n'
+        'joints: {slide: {stiffness: 7.0, damping: 3.0}}\n'
+    )
+    found = lines(run('check', tmp_path / 'arm.yaml'))
+    at = found.index('Friction, rotors and springs')
+    assert sorted(found[at + 1 : at + 3]) == [
+        'slide damping 3 N s/m, stiffness 7 N/m',
+        'turn damping 0.25 N m s/rad, friction 0.5 N m, rotor_inertia 0.002 kg m^2',
+    ]
+    assert found[at + 3] == '' and 'Friction, rotors and springs' not in lines(run('check', 'rcid'))
+
+
 def test_under_actuated_mechanisms(run, copy) -> None:
     text = copy.read_text()
     text = re.sub(r'actuated: \[.*\]', 'actuated: [crank_1, crank_2, crank_3]', text)

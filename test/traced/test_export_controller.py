@@ -15,12 +15,14 @@ import shutil
 import subprocess
 
 import numpy as np
+import pages
 import pytest
 import samples
 
 from masticator_dynamics.engine.traced.c_files import c_files, identifier
 from masticator_dynamics.errors import ReachError
 
+PAGE = samples.ROOT / 'docs' / 'export-c.md'
 STATES = int(os.environ.get('CONTROLLER_STATES', '40'))
 STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Werror')
 COMPILER = shutil.which('gcc') or shutil.which('clang')
@@ -89,6 +91,22 @@ def compiled(tmp_path_factory: pytest.TempPathFactory):
         return made[name, friction]
 
     return of
+
+
+def test_the_program_of_the_page_prints_the_efforts_at_home(compiled, tmp_path) -> None:
+    of = compiled('masticator')
+    program = next(text for _, text in pages.blocks(PAGE) if 'int main' in text)
+    (tmp_path / 'measured.c').write_text(program, encoding='utf-8')
+    subprocess.run(
+        [COMPILER, '-std=c99', *STRICT, f'-I{of.folder}', '-o', tmp_path / 'measured',
+         tmp_path / 'measured.c', of.folder / 'masticator.c', '-lm'],
+        check=True,
+    )  # fmt: skip
+    answer = subprocess.run([tmp_path / 'measured'], capture_output=True, text=True, check=True)
+    printed = [line.split() for line in answer.stdout.splitlines()]
+    assert [words[0] for words in printed] == list(of.mechanism.actuated)
+    expected = of.mechanism.feedforward(of.mechanism.home.y).actuated
+    assert np.abs([float(words[1]) for words in printed] - expected).max() < 1e-6
 
 
 NAMES = ['masticator', 'rcid', 'rrr4', 'five_bar', 'trimule']
