@@ -73,7 +73,8 @@ def test_fully_actuated_mechanisms(run, name) -> None:
 
 def test_friction_rotors_and_springs_are_shown_in_their_units(run, tmp_path) -> None:
     """What identify writes is seen; what is not there is not listed."""
-    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    body = f'<inertial><mass value="1"/>{inertia}</inertial>'
     urdf = f"""<robot name="arm">
       <link name="base"/><link name="arm">{body}</link><link name="hand">{body}</link>
       <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
