@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import rclpy
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 _PAUSE = 0.2  # s between two looks
 _REMIND = 10.0  # s between two reminders
@@ -50,7 +51,8 @@ def main() -> None:
     """Wait for the topics among the arguments, which are those of rqt_plot; then be rqt_plot."""
     from rqt_plot.main import main as rqt_plot
 
-    rclpy.init()
+    # With rclpy's own handlers, SIGTERM would end its context, and the window would stay.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node('plot_topics')
     wait_for(node, [a for a in rclpy.utilities.remove_ros_args(sys.argv)[1:] if a[:1] == '/'])
     rqt_plot()
