@@ -80,12 +80,16 @@ class Scaling:
         left = self.per_mille_from_effort(effort, velocity) - self.per_mille_of_friction(velocity)
         return self.effort_from_per_mille(left, velocity)
 
-    def friction_felt(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
-        """Friction of the motors, times gear ratio, that is felt at the joints, as a part of it.
+    def felt(self, effort: FloatArray, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Efforts and friction that are felt at the joints, for efforts that drives tell.
 
-        With efforts as :meth:`effort_from_per_mille` tells them, N m; joint velocities in rad/s.
+        :meth:`effort_behind_friction` is the first, N m, minus the second times friction of the
+        motors and gear ratios. Where friction takes more than the motor gives, the load drives: the
+        gear's loss turns round, and what the motor gives counts for more than the drive tells.
+        Joint velocities in rad/s.
         """
-        return self._passed_on(self.effort_behind_friction(effort, velocity), velocity)
+        friction = self._passed_on(self.effort_behind_friction(effort, velocity), velocity)
+        return effort * friction / self._passed_on(effort, velocity), friction
 
     def _passed_on(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Joint effort per motor effort times ratio: e driving, 1/e driven."""

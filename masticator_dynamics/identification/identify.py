@@ -94,17 +94,20 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
             rows.append(-np.array([_stacked(matrix) for matrix in told]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(4))
+    # In standard deviations from what data and belief say: precisions differ by many decades.
     weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
-    weight = weight / np.diag(weight).max()
+    unit = np.linalg.inv(np.linalg.cholesky(weight)).T
+    matrix = np.vstack(rows)
+    bound = np.concatenate(bounds) - matrix @ learnt.x[learnt.seen]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _EXACT
     solution = clarabel.DefaultSolver(
-        sparse.csc_matrix(np.triu(weight)), -weight @ learnt.x[learnt.seen],
-        sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds), cones, settings,
+        sparse.csc_matrix(np.eye(len(unit))), np.zeros(len(unit)),
+        sparse.csc_matrix(matrix @ unit), bound, cones, settings,
     ).solve()  # fmt: skip
     x = np.zeros_like(learnt.x)
-    x[learnt.seen] = solution.x
+    x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
     for step in _BACK:  # rounding of the solver, and bodies that the file itself has wrong
         if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
             return np.asarray((1.0 - step) * x)

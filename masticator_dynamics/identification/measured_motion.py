@@ -67,7 +67,7 @@ class MeasuredMotion:
     motion : Motion
         Filtered positions with their derivatives, N rows.
     effort : array, shape (N, n_u)
-        As measured, not filtered.
+        As measured, not filtered; behind a gear, as felt at the joint.
     felt : array, shape (N, n_u)
         Friction of a motor that is felt at its joint, as a part of it: other than 1 behind a gear.
     wrench : array, shape (N, 6), or None
@@ -148,10 +148,10 @@ def measured_motion(
     smooth = Filter(cutoff, log.rate)
     y, misfit = _independent(mechanism, log)
     motion = mechanism.solve_batch(*_with_derivatives(smooth(y), log.rate))
-    felt = np.ones_like(log.effort)
+    effort, felt = log.effort, np.ones_like(log.effort)
     if motors is not None:
-        felt = motors.friction_felt(log.effort, motion.v[:, mechanism.actuated_rows])
-    parts = log.time, motion, log.effort, felt, log.wrench, misfit, smooth, log.measured
+        effort, felt = motors.felt(effort, motion.v[:, mechanism.actuated_rows])
+    parts = log.time, motion, effort, felt, log.wrench, misfit, smooth, log.measured
     found = MeasuredMotion(*parts)
     if len(found.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
         raise InputError(

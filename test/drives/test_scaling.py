@@ -68,6 +68,17 @@ def test_what_friction_leaves_by_hand():
     assert rubbed.effort_behind_friction(told, one(1.0)) == pytest.approx(-0.125 * 5.0 / 0.8)
 
 
+@given(st.floats(-1000.0, 1000.0), st.floats(-20.0, 20.0), st.sampled_from((1, -1)))
+def test_what_is_felt_behind_friction(per_mille, velocity, direction):
+    """Also where friction takes more than the motor gives, so that the load drives the gear."""
+    rubbed = of(direction=direction, friction={'coulomb': 0.02, 'viscous': 1e-3})
+    told, speed = rubbed.effort_from_per_mille(one(per_mille), one(velocity)), one(velocity)
+    effort, part = rubbed.felt(told, speed)
+    taken = 5.0 * (0.02 * np.clip(speed / 0.05, -1.0, 1.0) + 1e-3 * 5.0 * speed)
+    left = rubbed.effort_behind_friction(told, speed)
+    assert effort - part * taken == pytest.approx(left, abs=1e-12)
+
+
 @given(st.floats(-3.0, 3.0), st.floats(-20.0, 20.0), st.sampled_from((1, -1)), st.floats(-1.0, 1.0))
 def test_round_trips(effort, velocity, direction, zero):
     scaling = of(direction=direction, zero=zero)
