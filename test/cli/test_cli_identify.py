@@ -102,8 +102,12 @@ def test_friction_of_motors_goes_to_the_drives_file(run, tmp_path, recorded) -> 
     rubbed = [law.coulomb + law.viscous * speed for law in found]
     assert rubbed == pytest.approx(COULOMB + 1e-6 * speed, rel=0.06)
     mine = Mechanism.load(str(tmp_path / 'mine.yaml')).parameters(friction=True)
-    before = Mechanism.load('masticator').parameters(friction=True)
-    assert mine['mandible.mass'] == pytest.approx(HEAVIER * before['mandible.mass'], rel=0.02)
+    cells = re.findall(r'<td[^>]*>([^<]*)</td>', (tmp_path / 'mine.html').read_text())
+    before, after, deviation = map(float, cells[cells.index('mandible.mass') + 1 :][:3])
+    # As well as 14 s tell it: the report says how well, and that has to hold.
+    assert after == pytest.approx(HEAVIER * before, abs=2.0 * deviation)
+    assert deviation < 0.04 * before
+    assert mine['mandible.mass'] == pytest.approx(after, rel=1e-3)
     assert not any(mine.get(f'crank_{k}.friction') for k in range(1, 7))
 
 
