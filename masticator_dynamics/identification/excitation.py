@@ -22,11 +22,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from masticator_dynamics.analysis.singularity import SingularityMeasures
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError, MasticatorError, RangeWarning
+from masticator_dynamics.identification.conditioning import Conditioning
 from masticator_dynamics.identification.identify import with_motor_friction
 from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, Usual, unknowns_of
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
@@ -65,7 +65,7 @@ class ExcitingMotion:
     learnt : tuple of int
         Directions in which the data would say more than is believed before, likewise.
     conditioning : float
-        The least on the way, see :class:`_Conditioning`.
+        The least on the way, see :class:`Conditioning`.
     """
 
     time: FloatArray
@@ -74,30 +74,6 @@ class ExcitingMotion:
     condition: tuple[float, float]
     learnt: tuple[int, int]
     conditioning: float
-
-
-class _Conditioning:
-    """How far poses are from singularities, over how far home is: at most 1, 0 where singular.
-
-    Of both types of singularity, as ``analysis/singularity.py`` measures them.
-    """
-
-    def __init__(self, mechanism: Mechanism):
-        self._measures = SingularityMeasures(mechanism)
-        self._home = np.ones(2)
-        at_home = self._amounts(mechanism.solve_batch(mechanism.home.y[None]))[0]
-        self._home = np.where(at_home > 0.0, at_home, np.inf)  # without freedoms to drive: no share
-
-    def least(self, motion: Motion | Effort) -> float:
-        """Of some poses."""
-        shares = self._amounts(motion) / self._home
-        return float(min(1.0, np.where(np.isinf(self._home), 1.0, shares).min()))
-
-    def _amounts(self, motion: Motion | Effort) -> FloatArray:
-        """For both types (N, 2); none of the second beyond such a singularity."""
-        loops, actuation = self._measures.loops(motion), self._measures.actuation(motion)
-        driven = np.where(actuation.side < 0, 0.0, actuation.type_2)
-        return np.column_stack([loops.sines.min(axis=1, initial=1.0), driven])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +121,7 @@ class _MotionSearch:
         home = mechanism.home
         self._tops = {link: mechanism.frame_pose(home, link).position[2] for link in below}
         self._limits = mechanism.load_limits
-        self.conditioning, self._share = _Conditioning(mechanism), share
+        self.conditioning, self._share = Conditioning(mechanism), share
         self._progress = progress
         self.shape = (len(mechanism.independent), _HARMONICS, 2)
         count = int(np.ceil(series.duration * series.highest * _SAMPLES))
@@ -234,7 +210,7 @@ class _MotionSearch:
             motion = self.mechanism.solve_batch(poses)
         except MasticatorError:  # does not close, or singular
             return -np.inf
-        if self.conditioning.least(motion) < self._share:
+        if self.conditioning.of(motion).min() < self._share:
             return -np.inf
         rooms = [range_room(self.mechanism, motion).room.min()]
         for link, top in self._tops.items():
@@ -359,7 +335,7 @@ def exciting_motion(
     count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)
     before, after = (float(s[0] / s[count - 1]) for s in sizes)
     learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
-    least = search.conditioning.least(effort)
+    least = float(search.conditioning.of(effort).min())
     return ExcitingMotion(time, rows, against, (before, after), learnt, least)
 
 

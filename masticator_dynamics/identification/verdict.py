@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from masticator_dynamics.identification.conditioning import change_of_branch
 from masticator_dynamics.identification.identify import Identified
 
 _WORSE = 1.2  # times what least squares leaves
@@ -20,7 +21,18 @@ _CAUSES = (
 
 
 def doubts(identified: Identified) -> Iterator[str]:
-    """Sentences, each of which begins with the motor that it is about; none if all is well."""
+    """Sentences, each of which begins with the motor that it is about; none if all is well.
+
+    Where something is wrong and the motion came near a singularity, the first is about the branch.
+    """
+    sentences, measured = [*_of_motors(identified)], identified.measured
+    if sentences:
+        branch = change_of_branch(identified.mechanism, measured.time, measured.motion)
+        sentences = [branch, *sentences] if branch else sentences
+    yield from sentences
+
+
+def _of_motors(identified: Identified) -> Iterator[str]:
     if identified.mistakes:  # which explain what else would be said
         yield from identified.mistakes
         return
