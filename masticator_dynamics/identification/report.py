@@ -117,8 +117,10 @@ def _of_encoders(found: Identified) -> list[str]:
             'masses.</p>'
         ]
     misfit = zip(mechanism.actuated, _rms(found.measured.misfit), strict=True)
-    rows = [[name, f'{x:.3g}'] for name, x in misfit]
-    text = 'What is left when the closed mechanism is fitted to the encoders (RMS, rad or m):'
+    joints = mechanism.structure.tree.joints
+    units = [joints[j].unit for j in mechanism.actuated_rows]
+    rows = [[name, f'{x:.3g} {unit}'] for (name, x), unit in zip(misfit, units, strict=True)]
+    text = 'What is left when the closed mechanism is fitted to the encoders (RMS):'
     return [f'<h2>Encoders</h2><p>{text}</p>', table(['motor', 'misfit'], rows)]
 
 
