@@ -110,7 +110,8 @@ def test_what_no_sample_does_is_refused_with_its_cause() -> None:
     with pytest.raises(InputError, match=r'second bite goes 2\.4 mm deeper than the first'):
         judged(time, deeper, force)
     elastic = np.maximum(x - 3e-3, 0.0) * 3000.0
-    late = np.interp(time + 0.3, time, elastic)  # the displacement arrives 0.3 s late
+    # A force that arrives late gives back more than it took; an early one looks like a soft sample.
+    late = np.interp(time - 0.3, time, elastic)
     with pytest.raises(InputError, match='resilience would be 1.*one of them is late'):
         judged(time, x, late)
 
