@@ -151,12 +151,15 @@ def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone) -> None:
     assert numbers[0] == numbers[1] and errors[0] == errors[1]
 
 
-def test_efforts_that_no_numbers_explain_are_warned_of(run, tmp_path, alone) -> None:
+def test_efforts_that_no_numbers_explain_are_not_used(run, tmp_path, alone) -> None:
+    """They have nothing to do with the motion: a sentence by motor, and the report alone."""
     time, position, told, *_ = alone
     wandering = np.random.default_rng(3).normal(size=told.shape).cumsum(axis=0)
     wandering *= told.std(axis=0) / wandering.std(axis=0)
     log = write_log(tmp_path / 'run.csv', (time, position, wandering))
-    assert 'of the efforts are left, whatever the numbers' in identified(run, log, tmp_path)
+    answer = run('identify', 'masticator', '--log', log, '--output', tmp_path / 'mine.yaml')
+    assert answer.status == 1 and re.search(r'^crank_\d', answer.err, re.MULTILINE)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ['mine.html', 'run.csv']
 
 
 def test_a_recording_of_ros(run, tmp_path, alone) -> None:
