@@ -84,7 +84,8 @@ def test_without_canopen_there_is_a_sentence(program):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 1
-    assert "the Python package canopen, which is not installed: pip install 'canopen" in last
+    assert "the Python package canopen, which is not installed: pip install '.[drives]'" in last
+    assert "or pip install 'canopen" in last
 
 
 def test_a_mistake_of_ours_is_no_missing_package():
