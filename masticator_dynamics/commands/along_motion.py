@@ -245,7 +245,9 @@ def _tell_doubts(motion: MotionFile) -> None:
     """Warn of a recording that is not whole, and of times that may not be seconds."""
     for sentence in motion.table.doubts:
         warn(sentence)
-    if doubt := times_in_doubt(motion.table, motion.time):
+    # Motions in coordinates are written for this program, with times in s.
+    recorded = any(column.startswith('position_') for column in motion.table.columns)
+    if recorded and (doubt := times_in_doubt(motion.table, motion.time)):
         warn(f'{motion.table.source}: {doubt}')
 
 

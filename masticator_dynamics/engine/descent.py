@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import DisjointSet
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
@@ -95,6 +94,10 @@ def joined_joints(
 
     Loops that share no joint with an open one stay closed whatever moves there.
     """
+    from scipy.cluster.hierarchy import (
+        DisjointSet,
+    )  # takes longer to import than a torque to compute
+
     joined, seeds = DisjointSet(range(count)), list[int]()
     for group, wanted in zip(groups, chosen, strict=True):
         for joint in group:

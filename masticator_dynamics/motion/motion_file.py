@@ -19,6 +19,7 @@ from masticator_dynamics.files.tables import Columns, plain_name
 from masticator_dynamics.mechanism import Mechanism
 
 MEASURED = 1e-3  # m, by which measured positions of redundant motors may leave loops open
+_SAME = 1e-9  # rad or m, of one position in two columns
 WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 
 
@@ -164,8 +165,10 @@ def _position_columns(table: Columns, joints: Sequence[str]) -> list[str]:
     for joint in joints:
         other = f'position_{joint}'
         if joint in table.columns and other in table.columns:
-            raise InputError(f'{table.source}: columns {joint} and {other} are the same thing')
-        names.append(other if other in table.columns else joint)
+            first, second = table.numbers([joint, other]).T
+            if np.abs(first - second).max(initial=0.0) > _SAME:
+                raise InputError(f'{table.source}: columns {joint} and {other} are not the same')
+        names.append(other if other in table.columns and joint not in table.columns else joint)
     return names
 
 
