@@ -180,8 +180,9 @@ class Identified:
         The unknowns: those of bodies that can be.
     plain : array, shape (n_x,)
         By least squares, whether bodies can be so or not.
-    mistakes : tuple of str
-        Of the recording: sentences, each of which begins with the motors that it is about.
+    mistakes, remarks : tuple of str
+        On the recording: sentences, each of which begins with the motors that it is about; the
+        former leave clearly more of the efforts unexplained.
     training, held_out : Equations
     """
 
@@ -192,6 +193,7 @@ class Identified:
     x: FloatArray
     plain: FloatArray
     mistakes: tuple[str, ...]
+    remarks: tuple[str, ...]
     training: Equations
     held_out: Equations
 
@@ -300,7 +302,7 @@ def identify(
     for _ in range(passes(description)):
         training = equations(present, measured, before, usual, progress)
         if mistakes is None:
-            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).told())
+            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).found())
         learnt = learn(training, before)
         unknowns = before.scaled(learnt.sizes)
         x = consistent(unknowns, learnt)
@@ -308,8 +310,12 @@ def identify(
     other = equations(present, judged, unknowns, usual, progress)
     training = training.scaled(learnt.sizes)
     plain = least_squares(training)
+    grave, slight = (
+        tuple(mistake.told for mistake in mistakes or () if mistake.matters is matters)
+        for matters in (True, False)
+    )
     return Identified(
-        mechanism, measured, unknowns, learnt, x, plain, mistakes or (), training, other
+        mechanism, measured, unknowns, learnt, x, plain, grave, slight, training, other
     )
 
 
