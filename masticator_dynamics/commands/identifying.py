@@ -151,7 +151,7 @@ def identify(
 def _findings(found: Identified, log: RobotLog) -> Iterator[str]:
     """What else a person should know."""
     yield from _scales(found)
-    yield from found.remarks
+    yield from (*found.remarks, *found.friction)
     if log.wrench is not None and found.measured.wrench is None:
         yield 'the force sensor shows noise alone: taken as no force'
     if found.kept:

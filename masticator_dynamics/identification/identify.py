@@ -21,6 +21,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.friction_kinds import friction_of_other_kinds
 from masticator_dynamics.identification.learning import Learnt, learn
 from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
@@ -183,6 +184,8 @@ class Identified:
     mistakes, remarks : tuple of str
         On the recording: sentences, each of which begins with the motors that it is about; the
         former leave clearly more of the efforts unexplained.
+    friction : tuple of str
+        Sentences on motors whose friction is of another kind, where that is worth it.
     training, held_out : Equations
     """
 
@@ -194,6 +197,7 @@ class Identified:
     plain: FloatArray
     mistakes: tuple[str, ...]
     remarks: tuple[str, ...]
+    friction: tuple[str, ...]
     training: Equations
     held_out: Equations
 
@@ -314,9 +318,12 @@ def identify(
         tuple(mistake.told for mistake in mistakes or () if mistake.matters is matters)
         for matters in (True, False)
     )
+    bodies = np.array([' ' in cause for cause in unknowns.causes])  # 'LINK mass', 'LINK spread 12'
+    kinds = () if grave else friction_of_other_kinds(training, x, bodies, mechanism.actuated)
     return Identified(
-        mechanism, measured, unknowns, learnt, x, plain, grave, slight, training, other
-    )
+        mechanism, measured, unknowns, learnt, x, plain, grave, slight, tuple(kinds), training,
+        other,
+    )  # fmt: skip
 
 
 def passes(description: MechanismDescription) -> int:

@@ -56,6 +56,7 @@ def report(found: Identified, source: str, held_out: str, told: Sequence[str] = 
         f'<p>{_ABOUT}</p>',
         image(_efforts_figure(found), 'Measured and predicted efforts over time, of each motor'),
         f'<p>{_OVER_VELOCITY}</p>',
+        *(f'<p>{html.escape(sentence)}.</p>' for sentence in found.friction),
         image(_friction_figure(found), 'What is left of efforts over velocity, of each motor'),
         '<h2>By motor</h2>',
         table(
