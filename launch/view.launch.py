@@ -51,6 +51,7 @@ def sliders(description, value) -> Node:
         'joint_state_publisher_gui',
         'joint_state_publisher_gui',
         [{'zeros': home, 'rate': 50}],
+        window=True,
         arguments=[str(file)],
         remappings=REMAPPINGS,
     )

@@ -297,6 +297,25 @@ CASES = [
 ]  # fmt: skip
 
 
+WINDOWS = {'rviz2', 'joint_state_publisher_gui', 'plot_topics'}
+
+
+@needs_launch
+@pytest.mark.parametrize(('name', 'given', '_'), CASES)
+def test_every_process_ends_with_launch_and_windows_at_once(name, given, _):
+    from launch.utilities import perform_substitutions
+
+    from launch import LaunchContext
+
+    for action in executed(name, given)[1]:
+        process = getattr(action, 'process_description', None)
+        if process is None:
+            continue
+        words = perform_substitutions(LaunchContext(), process.prefix).split()
+        window = getattr(action, 'node_executable', '') in WINDOWS
+        assert words == ['setpriv', '--pdeathsig', 'KILL' if window else 'TERM'], action
+
+
 @needs_launch
 @pytest.mark.parametrize('namespace', ['', '/left/'])
 @pytest.mark.parametrize('name', ['dynamics', 'twin'])

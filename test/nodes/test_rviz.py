@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.description import archetypes
+from nodes.harness import PATIENCE, children, runs, wait_for
 from nodes.launch_files import needs_launch
 
 pytestmark = [
@@ -110,14 +111,16 @@ class Launched:
 
         return np.rint(255 * matplotlib.image.imread(file)[..., :3])[SCENE]
 
-    def end(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+    def end(self, number=signal.SIGTERM):
+        """End launch, and only it: what it has started ends with it."""
+        started = children(self._process.pid) if self._process.poll() is None else []
         try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+            wait_for(lambda: not any(map(runs, started)), f'the end of {started}')
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 @pytest.fixture
