@@ -26,6 +26,7 @@ from ament_index_python.packages import get_package_prefix
 from launch.action import Action
 from launch.actions import (
     DeclareLaunchArgument,
+    ExecuteProcess,
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
@@ -220,6 +221,13 @@ def program(
         parameters=[*parameters, clock],
         output='screen',
         **process,
+    )
+
+
+def process(name: str, command: Sequence[str]) -> ExecuteProcess:
+    """Start a process that is no node's executable."""
+    return ExecuteProcess(
+        cmd=list(command), name=name, prefix=ending_with_launch(), output='screen'
     )
 
 
