@@ -128,6 +128,16 @@ def test_displays_are_those_of_the_mechanism_and_of_the_nodes(mechanism):
     assert set(displays(content(mechanism, '', []))) == {'Grid', 'Robot', 'Frames'}
 
 
+def test_no_display_drops_messages_until_transforms_are_there(mechanism):
+    """Displays that filter messages, such as Wrench, write a line for each: only the path's may.
+
+    It is drawn in the fixed frame, which needs none.
+    """
+    kinds = {name: display['Class'] for name, display in displays(content(mechanism)).items()}
+    at_once = {'Grid', 'RobotModel', 'TF', 'MarkerArray'}
+    assert {n for n, kind in kinds.items() if kind.split('/')[1] not in at_once} == {'Path'}
+
+
 def test_every_drawing_has_a_node_that_publishes_it():
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     from tools.security_policy import access
