@@ -146,6 +146,12 @@ def test_every_drawing_has_a_node_that_publishes_it():
         assert topic.replace(f'{node}/', '~/', 1) in access(node).publish
 
 
+def test_forces_inside_and_behind_the_robot_are_seen(mechanism):
+    """RViz draws no marker over what is in front of it: a robot with forces is half transparent."""
+    assert displays(content(mechanism))['Robot']['Alpha'] <= 0.7
+    assert displays(content(mechanism, nodes=['frame_path']))['Robot']['Alpha'] == 1
+
+
 @pytest.mark.parametrize(('prefix', 'shown'), [('', ''), ('left/', 'left'), ('a/b/', 'a/b')])
 def test_rviz_itself_puts_a_slash_after_its_prefix(prefix, shown):
     mechanism = samples.mechanism('five_bar')
