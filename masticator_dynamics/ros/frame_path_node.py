@@ -24,7 +24,7 @@ from masticator_dynamics.ros.joint_states.joint_state_runtime import (
 )
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
-_PERIOD = 50_000_000  # ns between drawings
+_PERIOD = 40_000_000  # ns between drawings
 _RED, _GREEN, _BLUE = 0.3, 0.9, 1.0
 _THIN = 0.007  # width of a line, relative to the size of the mechanism
 
@@ -87,7 +87,7 @@ class FramePath(JointStateRuntime):
         return super().activate()
 
     def answer(self, header: Header, reading: JointReading) -> bool:
-        """The path, at most twenty times a second."""
+        """The path, at most 25 times a second."""
         now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:
