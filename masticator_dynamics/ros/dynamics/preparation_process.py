@@ -206,7 +206,7 @@ def _warmed_up(description: MechanismDescription, settings: DynamicsSettings) ->
     rows[0] = home.position
     points = TrajectoryPoints(mechanism.actuated, np.array([0.1, 0.2]), tuple(rows))
     schedule = ExecutedMotion(home.y).schedule
-    question = Question(points, 1, schedule, 1, settings)
+    question = Question(points, 0, schedule, 1, settings)
     # A home beyond a limit is no reason not to start: trajectories will be refused.
     with contextlib.suppress(LimitError):
         answer(mechanism, question, lambda expected: None)
