@@ -18,19 +18,17 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
 from masticator_dynamics.description.closure_checks import (
-    Refusal,
     check_closures,
     check_contacts,
     check_keys,
-    require_known,
 )
+from masticator_dynamics.description.closures import COUPLING
 from masticator_dynamics.description.data import (
     Actuator,
-    Bound,
     Closure,
     Contact,
-    Finite,
     FlexibleLink,
     JointPhysics,
     Vector3,
@@ -205,7 +203,7 @@ def _with_mimics(
     """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that satisfies them."""
     couplings = tuple(
         data.Closure(
-            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
+            name=f'{m.joint}_mimic', type=COUPLING.name, joint=m.joint,
             of={m.other: (m.multiplier,)}, offset=m.offset,
         )
         for m in tree.mimics

@@ -46,8 +46,7 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
     """
     tree = structure.in_floats.tree
     constraint = structure.in_floats.constraints[block.constraints[0]]
-    plain = constraint.kind == 'point' and constraint.size == 3
-    if len(block.joints) != 3 or len(block.constraints) != 1 or not plain:
+    if len(block.joints) != 3 or len(block.constraints) != 1 or not constraint.ball:
         return None
     first, middle, last = block.joints
     chain = tree.placements[middle].body == first and tree.placements[last].body == middle

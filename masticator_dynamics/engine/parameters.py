@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.checks import Bound
 from masticator_dynamics.description.data import (
     Actuator,
-    Bound,
     Closure,
     Contact,
     JointPhysics,
@@ -187,10 +187,7 @@ def geometric(description: MechanismDescription) -> Values:
         if own.stiffness:
             found[f'{name}.reference'] = own.reference
     for closure in description.closures:
-        if closure.type == 'distance':
-            found[f'{closure.name}.length'] = closure.length
-        if closure.type == 'coupling':
-            found[f'{closure.name}.offset'] = closure.offset
+        found |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
     for contact in description.contacts:
         if contact.height is None:
             parts = zip(_NORMAL, contact.normal, strict=True)

@@ -74,19 +74,17 @@ class Bridged(Evaluator):
         limits = self.limits
         model.lowerPositionLimit = limits.lower.copy()
         model.upperPositionLimit = limits.upper.copy()
-        kinds = {'point': pin.ContactType.CONTACT_3D, 'weld': pin.ContactType.CONTACT_6D}
 
         def constraint(closure: Closure) -> Any:
             a, b = (tree.frames[link] for link in closure.frames)
-            return pin.RigidConstraintModel(
-                kinds[closure.type], model, a.body + 1, place(a), b.body + 1, place(b)
-            )
+            kind = getattr(pin.ContactType, closure.kind.pinocchio)
+            return pin.RigidConstraintModel(kind, model, a.body + 1, place(a), b.body + 1, place(b))
 
         closures = self.description.closures
         return PinocchioModel(
             model,
-            {c.name: constraint(c) for c in closures if c.type in kinds},
-            (*(c.name for c in closures if c.type not in kinds), *self.contacts),
+            {c.name: constraint(c) for c in closures if c.kind.pinocchio},
+            (*(c.name for c in closures if not c.kind.pinocchio), *self.contacts),
         )
 
     def to_casadi(

@@ -127,7 +127,7 @@ def _holders(kinematics: LoopKinematics, moved: set[int]) -> set[int]:
             held.add(body)
     for loop in kinematics.model.loops:
         ends = {tree.frames[end.link].body for end in (loop.first, loop.second)}
-        if loop.type != 'distance' and ends & moved:
+        if loop.kind.joined > 1 and ends & moved:
             held |= ends - moved
     return held
 

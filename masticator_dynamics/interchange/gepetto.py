@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.description.closures import KINDS
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.yaml_file import read_mapping
@@ -28,7 +29,7 @@ from masticator_dynamics.interchange.robot_model import (
 from masticator_dynamics.interchange.unread import Unread
 from masticator_dynamics.interchange.urdf_file import read_urdf
 
-_LOOPS = {'3d': 'point', '6d': 'weld'}
+_LOOPS = {kind.gepetto: kind for kind in KINDS.values() if kind.gepetto}
 _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
 
 

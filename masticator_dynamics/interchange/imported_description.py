@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
+from masticator_dynamics.description.closures import COUPLING, HINGE, POINT, WELD, ClosureKind
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
@@ -46,11 +47,11 @@ _LIGHT = 1e-8  # kg; placeholders have at most this mass
 def join_rods(model: RobotModel) -> None:
     """Move the cut of every weld to a ball joint at one end of the rod, else to a hinge."""
     for loop in list(model.loops):
-        if loop.type != 'weld':
+        if loop.kind is not WELD:
             continue
         sides = [(loop.second, loop.first), (loop.first, loop.second)]
         joints = [_holding(model, loop, near) for near, _ in sides]
-        for wanted in ('point', 'hinge'):
+        for wanted in (POINT, HINGE):
             kinds = [_kind(model, chain) for chain in joints]
             if wanted in kinds:
                 side = kinds.index(wanted)
@@ -81,22 +82,22 @@ def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
     return [j for j in model.below(body) if j.child not in body and j.type in MOVING_TYPES]
 
 
-def _kind(model: RobotModel, chain: list[Joint]) -> str:
-    """Closure type that the joints carrying a body form together; empty if none."""
+def _kind(model: RobotModel, chain: list[Joint]) -> ClosureKind | None:
+    """The closure that the joints carrying a body form together."""
     turning = all(not joint.slides for joint in chain)
     if len(chain) == 1 and turning:
-        return 'hinge'
+        return HINGE
     if len(chain) == 3 and turning:
         # Concurrent axes: the inner joints are at the origin of the link before them.
         if all(np.linalg.norm(joint.position) < _CONCURRENT for joint in chain[:-1]):
             axes = np.array([joint.rotation @ joint.axis for joint in chain])
             if abs(np.linalg.det(axes)) > 0.5 or not model.guess:
-                return 'point'
-    return ''
+                return POINT
+    return None
 
 
 def _move_cut(
-    model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
+    model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: ClosureKind
 ) -> None:
     """Attach the near body to the far one and cut at the joints that carried it."""
     outer, first = chain[-1], chain[0]
@@ -115,7 +116,7 @@ def _move_cut(
     held = Frame(outer.parent, outer.position, turned)
     inner = Frame(carrier, np.zeros(3), rotation_to(outer.axis))
     at = model.loops.index(loop)
-    model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
+    model.loops[at] = dataclasses.replace(loop, kind=kind, first=held, second=inner)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -264,9 +265,9 @@ def _drop_rigid_loops(model: RobotModel) -> None:
 def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
     """Make hinges of planar loops points: their other equations follow from the rest."""
     for index, loop in enumerate(model.loops):
-        if loop.type == 'hinge':
+        if loop.kind is HINGE:
             needed = _motions(model, positions)[1].shape[1]
-            model.loops[index] = dataclasses.replace(loop, type='point')
+            model.loops[index] = dataclasses.replace(loop, kind=POINT)
             if _motions(model, positions)[1].shape[1] != needed:
                 model.loops[index] = loop
 
@@ -335,7 +336,7 @@ def _described(
 
 
 def _coupling(coupling: JointCoupling) -> dict[str, Any]:
-    made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
+    made = {'name': coupling.name, 'type': COUPLING.name, 'joint': coupling.joint}
     of = {other: list(powers) for other, powers in coupling.of.items()}
     return {**made, 'of': of, 'offset': coupling.offset}
 

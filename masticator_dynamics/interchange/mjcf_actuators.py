@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.closures import DISTANCE, POINT
 from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.interchange.robot_model import (
@@ -178,7 +179,7 @@ class _Actuators:
             Joint(joint, 'prismatic', slider.link, pin, slider.position, slider.rotation, _ALONG)
         )
         rod = Loop(
-            f'{name}_rod', 'distance', Frame.of(pin), crank,
+            f'{name}_rod', DISTANCE, Frame.of(pin), crank,
             length=float(self.m.actuator_cranklength[index]),
         )  # fmt: skip
         self.model.loops.append(rod)
@@ -199,7 +200,7 @@ class _Actuators:
         self.model.joints.append(
             Joint(joint, 'prismatic', inner, rod, length * _ALONG, np.eye(3), _ALONG)
         )
-        self.model.loops.append(Loop(f'{name}_end', 'point', Frame.of(rod), second))
+        self.model.loops.append(Loop(f'{name}_end', POINT, Frame.of(rod), second))
         return joint
 
     def _place(self, frame: Frame) -> Array:

@@ -141,18 +141,18 @@ class _MjcfWriter:
         ElementTree.SubElement(self.equality, kind, _STIFF, name=name, site1=first, site2=second)
 
     def _closure(self, closure: Closure) -> None:
-        name, kind = closure.name, closure.type
+        name, way = closure.name, closure.kind.mjcf
         frames = [f'{link}:origin' for link in closure.frames]
-        if kind in ('point', 'weld'):
-            self._connect('connect' if kind == 'point' else 'weld', name, frames[0], frames[1])
-        elif kind == 'hinge':
+        if way in ('connect', 'weld'):
+            self._connect(way, name, frames[0], frames[1])
+        elif way == 'two points':
             self._connect('connect', name, frames[0], frames[1])
             ends = [self._along_axis(frame) for frame in frames]
             self._connect('connect', f'{name}:axis', ends[0], ends[1])
-        elif kind == 'distance':
+        elif way == 'tendon':
             self._distance(closure)
-        elif kind != 'coupling' or not self._coupling(closure):
-            self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
+        elif way != 'joints' or not self._coupling(closure):
+            self.left_out.append(f'closure {name}: MuJoCo has no equality for type {closure.type}')
 
     def _distance(self, closure: Closure) -> None:
         """Add a tendon of fixed length; MuJoCo counts from its length at zero positions."""

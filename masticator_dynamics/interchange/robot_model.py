@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.closures import ClosureKind
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
 from masticator_dynamics.errors import DescriptionError
 
@@ -116,14 +117,13 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """Two frames that a joint of some type connects; axes are Z of the frames.
+    """Two frames that a joint connects as a closure of some kind would; axes are Z of the frames.
 
-    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ... Of the type distance,
-    ``length`` (m) is that between the origins.
+    ``length`` (m) is that between the origins, where the kind has one.
     """
 
     name: str
-    type: str
+    kind: ClosureKind
     first: Frame
     second: Frame
     length: float = dataclasses.field(default=0.0, kw_only=True)

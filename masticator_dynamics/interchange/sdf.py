@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
+from masticator_dynamics.description.closures import POINT, UNIVERSAL
 from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.added_ties import (
@@ -398,9 +399,9 @@ class _SdfReader:
             at = r_a.T @ (p_b - p_a)
         turned = r_a.T @ r_b
         axes = edge.axes @ r_b * (-1.0 if reversed_ else 1.0)
-        if edge.type == 'ball':
+        if edge.kind is POINT:
             turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
-        elif edge.type == 'universal':
+        elif edge.kind is UNIVERSAL:
             order = -1 if reversed_ else 1
             names = turning_joints(
                 self.model, edge.name, parent, inner, at, turned, axes[::order], 'revolute'
@@ -451,14 +452,14 @@ class _SdfReader:
         """Loops and couplings that plugins, frames and elements of Drake add."""
         for stem, *pair in closing_pairs(self.frames.parts, unread):
             ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
-            self.model.loops.append(Loop(stem, 'point', *ends))
+            self.model.loops.append(Loop(stem, POINT, *ends))
         for name, part in self.frames.of('model'):
             absolute = self.frames.scopes[name].absolute
             for element in part.element:
                 if tag_of(element) == 'drake:ball_constraint':
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
-                    self.model.loops.append(Loop(loop.name, loop.type, *ends))
+                    self.model.loops.append(Loop(loop.name, loop.kind, *ends))
             plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
             read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 

@@ -12,6 +12,14 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
+from masticator_dynamics.description.closures import (
+    HINGE,
+    POINT,
+    SLIDER,
+    UNIVERSAL,
+    WELD,
+    ClosureKind,
+)
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
@@ -28,8 +36,8 @@ from masticator_dynamics.interchange.unread import Unread, tag_of
 
 # In the order in which the tree grows across them; the last are cut first.
 TYPES = {
-    'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
-    'universal': 'universal', 'ball': 'point',
+    'fixed': WELD, 'revolute': HINGE, 'continuous': HINGE, 'prismatic': SLIDER,
+    UNIVERSAL.name: UNIVERSAL, 'ball': POINT,
 }  # fmt: skip
 _PARTS = ('parent', 'child', 'pose', 'axis', 'axis2', 'drake:mimic')
 _READ = f'Read are joints of the types {", ".join(TYPES)} with <parent>, <child>, <pose>, <axis>'
@@ -49,6 +57,11 @@ class Edge:
     axes: Array  # (1 or 2, 3) in the world
     part: SdfPart
 
+    @property
+    def kind(self) -> ClosureKind:
+        """The closure that it is where it closes a loop."""
+        return TYPES[self.type]
+
     def loop(self, poses: dict[str, tuple[Array, Array]]) -> Loop:
         """The joint as one that closes a loop; for poses of links in the world."""
         frames = []
@@ -58,7 +71,7 @@ class Edge:
             if len(self.axes):
                 axes = rotation_to(self.axes[min(index, len(self.axes) - 1)])
             frames.append(Frame(link, rotation.T @ (self.position - position), rotation.T @ axes))
-        return Loop(self.name, TYPES[self.type], *frames)
+        return Loop(self.name, self.kind, *frames)
 
     def acts(self) -> bool:
         """Whether the joint has losses, a spring, or follows another."""
@@ -98,7 +111,7 @@ class SdfJoints:
     def _edge(self, name: str, part: SdfPart) -> Edge | None:
         joint, scope = part
         kind, place = str(joint.get('type')), f'joint {name}'
-        kind = {'revolute2': 'universal'}.get(kind, kind)
+        kind = {'revolute2': UNIVERSAL.name}.get(kind, kind)
         if kind not in TYPES:
             reason = f'its type is {kind!r}'
             self.unread.refuse('joint', name, reason, _READ)
@@ -120,7 +133,7 @@ class SdfJoints:
         return Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
-        count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
+        count = {WELD: 0, POINT: 0, UNIVERSAL: 2}.get(TYPES[kind], 1)
         found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
         axes = [axis for axis in found if axis is not None]
         if len(axes) != count:

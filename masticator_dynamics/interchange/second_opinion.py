@@ -3,8 +3,8 @@
 """A mechanism judged by Pinocchio: its own reading of the URDF, and its algorithms for trees.
 
 Positions are the engine's; Pinocchio's frames say whether they close the loops, its Jacobians what
-the tangent is, and its inverse dynamics what efforts are needed. Closures are stated here once
-more, as relative twists of two frames.
+the tangent is, and its inverse dynamics what efforts are needed. Closures are stated once more, as
+relative twists of two frames (``description/closures.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.closures import coupling_gap
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import contact_surface
@@ -119,32 +120,11 @@ class SecondOpinion:
         return np.concatenate([none[0], *gaps]), np.vstack([none[1], *rows])
 
     def _closure(self, closure: Closure, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if closure.type == 'coupling':
-            return self._coupling(closure, q)
-        arm, turn, moving, turning = self._between(*closure.frames)
-        if closure.type == 'distance':
-            length = float(np.linalg.norm(arm))
-            return np.array([length - float(closure.length or 0.0)]), (arm @ moving / length)[None]
-        along = turn[:, 2]
-        tilting = -self._pin.skew(along) @ turning  # of Z of the second frame
-        across = 2 if closure.type in ('cylindrical', 'slider') else 3
-        gaps, rows = [arm[:across]], [moving[:across]]
-        if closure.type in ('weld', 'slider'):
-            gaps, rows = [*gaps, self._pin.log3(turn)], [*rows, turning]
-        elif closure.type in ('hinge', 'cylindrical'):
-            gaps, rows = [*gaps, along[:2]], [*rows, tilting[:2]]
-        elif closure.type == 'universal':
-            gaps, rows = [*gaps, along[2:]], [*rows, tilting[2:]]
-        return np.concatenate(gaps), np.vstack(rows)
-
-    def _coupling(self, closure: Closure, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        row = np.zeros(len(q))
-        own = self._names.index(str(closure.joint))
-        row[own], gap = 1.0, q[own] - closure.offset
-        for name, coefficients in closure.of.items():
-            j, law = self._names.index(name), np.polynomial.Polynomial([0.0, *coefficients])
-            gap, row[j] = gap - law(q[j]), row[j] - law.deriv()(q[j])
-        return np.array([gap]), row[None]
+        if not closure.frames:
+            return coupling_gap(closure, list(self._names), q)
+        arm, turned, moving, turning = self._between(*closure.frames)
+        values, by_linear, by_angular = closure.kind.gaps(closure, arm, turned)
+        return values, by_linear @ moving + by_angular @ turning
 
     def _contact(self, contact: Contact) -> tuple[FloatArray, FloatArray]:
         carrier = contact.carrier or self._description.base

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
+from masticator_dynamics.description.closures import POINT
 from masticator_dynamics.description.foreign import KNOWN
 from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError, meant
@@ -42,6 +43,7 @@ from masticator_dynamics.interchange.sdf_joints import SdfJoints
 from masticator_dynamics.interchange.transmissions import named_by_motors, read_motors
 from masticator_dynamics.interchange.unread import Unread, tag_of
 from masticator_dynamics.interchange.urdf_constraints import (
+    COUPLINGS,
     LOOPS,
     read_couplings,
     take_loops,
@@ -50,7 +52,7 @@ from masticator_dynamics.interchange.urdf_constraints import (
 from masticator_dynamics.interchange.urdf_cuts import cut_into_tree
 
 _READ_APART = (
-    *LOOPS, 'coupling', 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame',
+    *LOOPS, COUPLINGS, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame',
 )  # fmt: skip
 _READ = (
     'Read are <mimic>, <constraint>, <loop_joint>, <loop>, <coupling>, <gazebo><joint>, '
@@ -292,6 +294,6 @@ def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
 
     told = [bodies(loop) for loop in model.loops]
     for stem, first, second in closing_pairs(tree.links, unread):
-        loop = Loop(stem, 'point', Frame.of(first), Frame.of(second))
+        loop = Loop(stem, POINT, Frame.of(first), Frame.of(second))
         if bodies(loop) not in told:
             model.loops.append(loop)

@@ -16,7 +16,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint, jacobian
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.formula_limb import Limb, limb_of
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.traced import vectors as vec
@@ -311,10 +311,10 @@ class Plan:
             )
             for b in bodies
         ]
-        if any(self.structure.constraints[i].kind == 'coupling' for i in block.constraints):
+        if any(self.structure.constraints[i].terms for i in block.constraints):
             return None
         constraints = [
-            (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size, id(c.surface))
+            (place(c.body_a), place(c.body_b), type(c), c.carried, c.size, id(c.surface))
             for c in (self.structure.constraints[i] for i in block.constraints)
         ]
         return joints, constraints, limb and limb.side
@@ -354,7 +354,7 @@ class Plan:
         found = []
         for block in blocks:
             constraints = self.structure.in_floats.constraints
-            rates = [jacobian(self._home, constraints[c]) for c in block.constraints]
+            rates = [constraints[c].rates(self._home) for c in block.constraints]
             found.append(np.vstack(rates)[:, list(block.joints)])
         return found
 

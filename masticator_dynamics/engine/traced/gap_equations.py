@@ -13,7 +13,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.constraint import (
+    Constraint,
+    JointCoupling,
+    OnSurface,
+    RightAngle,
+    Rod,
+    SamePoint,
+)
 from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint, Twist, chain
@@ -261,8 +268,8 @@ def _coupling(ends: _Ends) -> list[Equation]:
 
 
 _KINDS = {
-    'point': _point, 'turn': _turn, 'distance': _distance, 'surface': _surface,
-    'coupling': _coupling,
+    SamePoint: _point, RightAngle: _turn, Rod: _distance, OnSurface: _surface,
+    JointCoupling: _coupling,
 }  # fmt: skip
 
 
@@ -279,5 +286,5 @@ def stage_equations(stage: Stage, body: Find) -> list[Equation]:
     return [
         equation
         for constraints in stage.constraints
-        for equation in _KINDS[constraints[0].kind](_Ends(constraints, body))
+        for equation in _KINDS[type(constraints[0])](_Ends(constraints, body))
     ]
