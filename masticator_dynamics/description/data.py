@@ -8,7 +8,7 @@ import pathlib
 from typing import Annotated, Any, Literal
 
 from masticator_dynamics.description.checks import Finite, NotNegative, Positive
-from masticator_dynamics.description.closures import Closure
+from masticator_dynamics.description.closures import Closure as Closure
 from masticator_dynamics.description.urdf import Tree
 
 Vector3 = tuple[Finite, Finite, Finite]

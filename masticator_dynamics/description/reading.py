@@ -224,7 +224,7 @@ def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, dat
             'friction': joint.friction if given.friction is None else given.friction,
         }
         counts = given.stiffness, given.armature, *losses.values()
-        if joint.type in urdf.MOVING_TYPES and any(counts):
+        if joint.moves and any(counts):
             yield joint.name, dataclasses.replace(given, **losses)
 
 
@@ -232,7 +232,7 @@ def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
     """Joints that home places outside their range."""
     for joint in tree.joints:
         value = home.get(joint.name, 0.0)
-        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
+        if joint.moves and not joint.lower <= value <= joint.upper:
             yield (
                 f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
                 f'[{joint.lower:.6g}, {joint.upper:.6g}]'
@@ -250,7 +250,7 @@ def _check_names(
     def refuse(key: str, reason: str) -> None:
         raise DescriptionError(file, key, reason)
 
-    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    moving = {j.name: j for j in tree.joints if j.moves}
     if content.xacro_arguments and not content.urdf.endswith('.xacro'):
         refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
     if content.base != tree.root:

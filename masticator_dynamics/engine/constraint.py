@@ -203,7 +203,7 @@ class RightAngle(Constraint):
     def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
         """Those that turn."""
         moving = super().moving_joints(tree)
-        return {j: sign for j, sign in moving.items() if not tree.joints[j].slides}
+        return {j: sign for j, sign in moving.items() if tree.joints[j].spin}
 
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``rows . partners + offset``, sines."""

@@ -27,7 +27,7 @@ from masticator_dynamics.description.data import (
     Contact,
     JointPhysics,
 )
-from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.description.urdf import Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
@@ -181,7 +181,7 @@ def geometric(description: MechanismDescription) -> Values:
     for joint in description.tree.joints:
         numbers = [*joint.position, *angles(joint.rotation)]
         found |= {f'{joint.name}.{p}': float(x) for p, x in zip(PLACEMENT, numbers, strict=True)}
-        if joint.type in MOVING_TYPES:
+        if joint.moves:
             found[f'{joint.name}.zero'] = 0.0
     for name, own in description.joints.items():
         if own.stiffness:
@@ -281,9 +281,9 @@ def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
         rotation = _about(2, *z) @ _about(1, *y) @ _about(0, *x)
     zero = values.get(f'{joint.name}.zero')
     if zero is not None:
-        if joint.slides:
-            position = position + rotation @ (joint.axis * zero)
-        else:
+        if joint.shift:
+            position = position + rotation @ (joint.axis * (joint.shift * zero))
+        if joint.spin:
             sine, cosine = turn(zero)
             x, y, z = joint.axis
             cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -64,6 +64,8 @@ class Bridged(Evaluator):
 
         for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
             kind = pin.JointModelPZ() if joint.slides else pin.JointModelRZ()
+            if joint.screws:
+                kind = pin.JointModelHZ(joint.shift)
             index = model.addJoint(at.body + 1, kind, place(at), joint.name)
             center, about_it = inertia.center_of_mass.copy(), inertia.about_center.copy()
             body = pin.Inertia(inertia.mass, center, about_it)

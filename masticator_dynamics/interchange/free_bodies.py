@@ -16,6 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description.closures import HINGE, POINT, WELD, ClosureKind
+from masticator_dynamics.description.joints import PRISMATIC
 from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.interchange.pose_search import LoopKinematics
@@ -234,7 +235,7 @@ class _FreeBodies:
         model, (position, rotation) = self.model, self.place(hanging.near)
         inner = model.add_link(f'{head}_link')
         slides = turning_joints(
-            model, head, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), 'prismatic'
+            model, head, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), PRISMATIC.name
         )
         model.guess |= dict(zip(slides, position.tolist(), strict=True))
         turns = turning_joints(model, f'{head}_turn', inner, head, np.zeros(3), rotation, rotation)

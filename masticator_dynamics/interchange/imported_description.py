@@ -20,7 +20,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
 from masticator_dynamics.description.closures import COUPLING, HINGE, POINT, WELD, ClosureKind
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
+from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.interchange.file_formats import read
@@ -62,14 +62,14 @@ def join_rods(model: RobotModel) -> None:
 def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
     """Joints that only guide a frame's body, the last first; none if it branches."""
     body = model.body(near.link)
-    if any(joint.type in MOVING_TYPES for joint in model.below(body)):
+    if any(joint.moves for joint in model.below(body)):
         return []
     if any({end.link for end in (o.first, o.second)} & body for o in model.loops if o is not loop):
         return []
     chain: list[Joint] = []
     while True:
         above = [j for j in model.joints if j.child in body and j.parent not in body]
-        if not above or above[0].type not in MOVING_TYPES or model.acts(above[0].name):
+        if not above or not above[0].moves or model.acts(above[0].name):
             return chain
         chain.append(above[0])
         body = model.body(above[0].parent)
@@ -79,12 +79,12 @@ def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
 
 
 def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
-    return [j for j in model.below(body) if j.child not in body and j.type in MOVING_TYPES]
+    return [j for j in model.below(body) if j.child not in body and j.moves]
 
 
 def _kind(model: RobotModel, chain: list[Joint]) -> ClosureKind | None:
     """The closure that the joints carrying a body form together."""
-    turning = all(not joint.slides for joint in chain)
+    turning = all(joint.turns for joint in chain)
     if len(chain) == 1 and turning:
         return HINGE
     if len(chain) == 3 and turning:
@@ -172,7 +172,7 @@ def import_robot(
         model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
         model.name = name
         hang_free_bodies(model)
-        if not any(joint.type in MOVING_TYPES for joint in model.joints):
+        if not any(joint.moves for joint in model.joints):
             raise DescriptionError(path, 'joints', 'nothing with mass moves in it')
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
@@ -347,6 +347,9 @@ def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
     for name, spring in model.springs.items():
         found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
     values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
+    for joint in model.joints:
+        for key in joint.kind.dimensions:
+            values.setdefault(key, {})[joint.name] = getattr(joint, key)
     for key, by_joint in values.items():
         for name, value in by_joint.items():
             found.setdefault(name, {})[key] = value

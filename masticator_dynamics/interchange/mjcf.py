@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description.closures import DISTANCE, POINT, WELD
+from masticator_dynamics.description.joints import PRISMATIC, REVOLUTE
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.mjcf_actuators import MjcfParts, matrix, read_actuators
@@ -278,7 +279,7 @@ class _MjcfReader:
             lower, upper = (float(bound) - zero for bound in m.jnt_range[joint])
         self.model.joints.append(
             Joint(
-                name, 'prismatic' if slides else 'revolute', parent, child, position, rotation,
+                name, (PRISMATIC if slides else REVOLUTE).name, parent, child, position, rotation,
                 m.jnt_axis[joint].copy(), lower, upper, np.inf, np.inf,
             )
         )  # fmt: skip

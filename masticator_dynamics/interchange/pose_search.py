@@ -44,6 +44,7 @@ class LoopKinematics:
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
         self.slides = np.array([joint.slides for joint in self.tree.joints])
+        self.turns = np.array([joint.turns for joint in self.tree.joints])
 
     def guess(self) -> Array:
         """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""
@@ -205,7 +206,7 @@ def _into_ranges(
     """
     room = np.nan_to_num(_ROOM * (kinematics.upper - kinematics.lower), posinf=0.0)
     low, high = kinematics.lower + room, kinematics.upper - room
-    q = np.where(kinematics.slides | ~searched, q, wrapped(q, kinematics))
+    q = np.where(kinematics.turns & searched, wrapped(q, kinematics), q)
     best = (q, gap, _outside(kinematics, q, searched))
     for _ in range(_RETURNS):
         if not best[2] or gap > ROUNDING:

@@ -19,7 +19,8 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
 from masticator_dynamics.description.closures import POINT, UNIVERSAL
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.description.joints import KINDS
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
@@ -209,7 +210,7 @@ class _SdfReader:
             )
         driven = dict(self._driven())
         self._grow(edges, wanted.union(driven, followers))
-        moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
+        moving = {joint.name for joint in self.model.joints if joint.moves}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
         others = {
@@ -358,7 +359,7 @@ class _SdfReader:
                 placed.add(head)
         for edge in edges:
             if edge not in kept:
-                self.model.loops.append(edge.loop(self.poses))
+                self.model.loops.append(edge.loop(self.poses, self.file))
                 if edge.acts():
                     self.model.warn(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
@@ -410,7 +411,9 @@ class _SdfReader:
                 self._axis(edge, name, tag)
         else:
             axis = axes[0] if len(axes) else np.zeros(3)
-            self.model.joints.append(Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            sizes = KINDS[edge.type].of_sdf(edge.part.element)
+            made = Joint(edge.name, edge.type, parent, inner, at, turned, axis, **sizes)
+            self.model.joints.append(made)
             if edge.type != 'fixed':
                 self._axis(edge, edge.name, 'axis')
         if inner != child:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 from xml.etree import ElementTree
@@ -12,14 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from masticator_dynamics.description.closures import (
-    HINGE,
-    POINT,
-    SLIDER,
-    UNIVERSAL,
-    WELD,
-    ClosureKind,
-)
+from masticator_dynamics.description.closures import POINT, UNIVERSAL, WELD, ClosureKind
+from masticator_dynamics.description.joints import KINDS
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
@@ -35,10 +30,8 @@ from masticator_dynamics.interchange.sdf_frames import Scope, SdfFrames, SdfPart
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
 # In the order in which the tree grows across them; the last are cut first.
-TYPES = {
-    'fixed': WELD, 'revolute': HINGE, 'continuous': HINGE, 'prismatic': SLIDER,
-    UNIVERSAL.name: UNIVERSAL, 'ball': POINT,
-}  # fmt: skip
+TYPES = {name: kind.closes_as for name, kind in KINDS.items()}
+TYPES |= {UNIVERSAL.name: UNIVERSAL, 'ball': POINT}
 _PARTS = ('parent', 'child', 'pose', 'axis', 'axis2', 'drake:mimic')
 _READ = f'Read are joints of the types {", ".join(TYPES)} with <parent>, <child>, <pose>, <axis>'
 _MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
@@ -58,12 +51,18 @@ class Edge:
     part: SdfPart
 
     @property
-    def kind(self) -> ClosureKind:
+    def kind(self) -> ClosureKind | None:
         """The closure that it is where it closes a loop."""
         return TYPES[self.type]
 
-    def loop(self, poses: dict[str, tuple[Array, Array]]) -> Loop:
-        """The joint as one that closes a loop; for poses of links in the world."""
+    def loop(self, poses: dict[str, tuple[Array, Array]], file: pathlib.Path) -> Loop:
+        """The joint as one that closes a loop; for poses of links in the world.
+
+        Raises
+        ------
+        DescriptionError
+            If it cannot, naming the file.
+        """
         frames = []
         for index, link in enumerate((self.parent, self.child)):
             position, rotation = poses[link]
@@ -71,6 +70,9 @@ class Edge:
             if len(self.axes):
                 axes = rotation_to(self.axes[min(index, len(self.axes) - 1)])
             frames.append(Frame(link, rotation.T @ (self.position - position), rotation.T @ axes))
+        if self.kind is None:
+            reason = f'its type is {self.type!r}, and it closes a loop'
+            raise DescriptionError(file, f'joint {self.name}', reason)
         return Loop(self.name, self.kind, *frames)
 
     def acts(self) -> bool:

@@ -24,7 +24,7 @@ from masticator_dynamics.description.closures import (
     WELD,
     ClosureKind,
 )
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
+from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.pose_search import LoopKinematics
@@ -245,11 +245,7 @@ def _chains(model: RobotModel, links: list[str], place: str) -> list[list[str]]:
         above.append(joints)
     shared = above[0].keys() & above[1].keys()
     chains = [
-        {
-            name: j.unit
-            for name, j in joints.items()
-            if j.type in MOVING_TYPES and name not in shared
-        }
+        {name: j.unit for name, j in joints.items() if j.moves and name not in shared}
         for joints in above
     ]
     for link, chain in zip(links, chains, strict=True):

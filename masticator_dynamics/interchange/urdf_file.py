@@ -20,7 +20,6 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description import urdf
 from masticator_dynamics.description.closures import POINT
 from masticator_dynamics.description.foreign import KNOWN
-from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
@@ -138,7 +137,7 @@ def read_urdf(
                 raise DescriptionError(file, loop.name, reason)
     turn_opposite_axes(model, {loop.name for loop in loops})
     read_couplings(root, model, unread)
-    moving = [joint for joint in tree.joints if joint.type in MOVING_TYPES]
+    moving = [joint for joint in tree.joints if joint.moves]
     model.damping = {joint.name: joint.damping for joint in moving if joint.damping}
     model.dry = {joint.name: joint.friction for joint in moving if joint.friction}
     _read_independent(root, model)

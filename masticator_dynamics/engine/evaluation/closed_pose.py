@@ -79,7 +79,7 @@ class _ClosureSearch:
         self.looped = joined_joints(self._count, self._groups, every)
         independent = description.independent
         self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
-        free = [not j.slides and j.name not in held for j in self.tree.joints]
+        free = [j.turns and j.name not in held for j in self.tree.joints]
         self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
 
     def open_joints(self, q: FloatArray) -> npt.NDArray[np.bool_]:

@@ -45,9 +45,7 @@ class Wrench:
 
     def along(self, joint: TracedJoint) -> Any:
         """Generalised force on a joint that carries the body."""
-        if joint.slides:
-            return vec.dot(joint.body.axis, self.force)
-        return vec.dot(joint.body.axis, self.about(joint.body.position))
+        return joint.effort(self.force, lambda: self.about(joint.body.position))
 
     def power(self, twist: Twist) -> Any:
         """Power in a motion of the body."""
