@@ -250,8 +250,9 @@ def _ring(above: dict[str, Joint]) -> list[Joint]:
 
 def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
     name, kind = element.name, element.text('type')
-    if kind not in KINDS:
-        raise element.error(f'type {kind!r} is not one of {", ".join(KINDS)}')
+    known = [name for name, known in KINDS.items() if not known.urdf]
+    if kind not in known:
+        raise element.error(f'type {kind!r} is not one of {", ".join(known)}')
     for tag in ('parent', 'child'):
         if element.part(tag).element is None:
             raise element.error(f'has no <{tag}>')

@@ -174,6 +174,8 @@ def check_home(
             opposed = opposed_axis(closure, tree, poses)
             if not amount > tolerance and opposed:
                 amount, reason = np.inf, f'{opposed} of its frames are opposed at home'
+            if unfit := constraint.unfit(poses):
+                amount, reason = np.inf, unfit
         if amount > tolerance:
             reason += _remedy(description, tree, constraint)
             raise DescriptionError(description.file, key, reason)

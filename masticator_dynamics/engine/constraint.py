@@ -137,6 +137,10 @@ class Constraint:
         largest = float((np.abs(self.gaps(poses)) / self._scale()).max(initial=0.0))
         return np.inf if np.isnan(largest) else largest
 
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
+
     def _scale(self) -> FloatArray | float:
         return 1.0
 
@@ -185,6 +189,10 @@ class SamePoint(Constraint):
         """``rows . d + offset``, m."""
         a, b = self.points(poses)
         return self.rows_in_base(poses) @ (b - a) + self.offset
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
 
     def _scale(self) -> FloatArray:
         return np.linalg.norm(self.rows, axis=1)  # planes as written are not normalised

@@ -91,7 +91,9 @@ def _changed(kept: Constraint, old: Constraint, new: Constraint) -> Constraint:
     if -1 in same:  # directions that were found, constant in the axes of a body
         return dataclasses.replace(new, rows=kept.rows, offset=kept.offset, carried=kept.carried)
     partners = new.partners[same] if kept.turns else new.partners
-    return dataclasses.replace(new, rows=new.rows[same], offset=new.offset[same], partners=partners)
+    return dataclasses.replace(
+        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=kept.terms
+    )
 
 
 def _alike(kept: Constraint, old: Constraint, row: int, i: int, other: Any) -> bool:
