@@ -48,7 +48,8 @@ class ClosureKind:
     pinocchio: str = ''  # name of a ContactType
     needed: ClassVar[tuple[str, ...]] = ('frames',)  # keys, besides those of every closure
     optional: ClassVar[tuple[str, ...]] = ()
-    dimensions: ClassVar[tuple[str, ...]] = ()  # keys that are parameters
+    # Keys that are parameters, and what they measure; empty: as its joint's position.
+    dimensions: ClassVar[Mapping[str, str]] = {}
 
     @property
     def oriented(self) -> bool:
@@ -132,7 +133,7 @@ class _Distance(ClosureKind):
     """A rod."""
 
     needed = ('frames', 'length')
-    dimensions = ('length',)
+    dimensions = {'length': 'length'}  # noqa: RUF012
 
     def gaps(self, of: Any, arm: Array, turned: Array) -> Gaps:
         length = float(np.linalg.norm(arm))
@@ -145,7 +146,7 @@ class _Coupling(ClosureKind):
 
     needed = ('joint', 'of')
     optional = ('offset',)
-    dimensions = ('offset',)
+    dimensions = {'offset': ''}  # noqa: RUF012
 
     def between(self, closure: Closure) -> str:
         return f'{closure.joint} of {", ".join(closure.of)}'

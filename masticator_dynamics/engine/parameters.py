@@ -21,6 +21,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.checks import Bound
+from masticator_dynamics.description.closures import KINDS as CLOSURES
 from masticator_dynamics.description.data import (
     Actuator,
     Closure,
@@ -57,6 +58,7 @@ KINDS: dict[str, ParameterKind] = {
     **dict.fromkeys(_NORMAL, ParameterKind('ratio')),
     'zero': ParameterKind('angle', 'length'),
     'reference': ParameterKind('angle', 'length'),
+    **{key: ParameterKind(of) for kind in CLOSURES.values() for key, of in kind.dimensions.items()},
     'offset': ParameterKind('angle', 'length'),
     'length': ParameterKind('length', bound=Bound(gt=0.0)),
     'rotor_inertia': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
@@ -79,6 +81,9 @@ def quantities(description: MechanismDescription, name: str) -> tuple[str, ...]:
     """What a parameter measures; several where a joint and a contact share its name."""
     owner, _, ending = name.rpartition('.')
     kind = KINDS[ending]
+    measures = [c.kind.dimensions.get(ending) for c in description.closures if c.name == owner]
+    if measures and measures[0]:
+        return (measures[0],)
     units = {joint.name: joint.unit for joint in description.tree.joints}
     owners = [owner] if owner in units else []
     owners += [str(c.joint) for c in description.closures if c.name == owner and c.joint]
@@ -250,7 +255,7 @@ def changed(
         return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:
-        return dataclasses.replace(old, **of(old.name, 'length', 'offset'))
+        return dataclasses.replace(old, **of(old.name, *old.kind.dimensions))
 
     joints = tuple(_moved(joint, values, turn) for joint in description.tree.joints)
     named = {name.rpartition('.')[0] for name in values}
