@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from masticator_dynamics.description.closures import POINT, UNIVERSAL, WELD, ClosureKind
-from masticator_dynamics.description.joints import KINDS
+from masticator_dynamics.description.closures import POINT, UNIVERSAL, ClosureKind
+from masticator_dynamics.description.joints import FIXED, KINDS
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
@@ -135,7 +135,7 @@ class SdfJoints:
         return Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
-        count = {WELD: 0, POINT: 0, UNIVERSAL: 2}.get(TYPES[kind], 1)
+        count = {FIXED.name: 0, 'ball': 0, UNIVERSAL.name: 2}.get(kind, 1)
         found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
         axes = [axis for axis in found if axis is not None]
         if len(axes) != count:

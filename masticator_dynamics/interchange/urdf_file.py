@@ -230,7 +230,7 @@ def _read_gazebo(
         if missing:
             reason = f'link {missing.pop()!r} does not exist in the URDF'
             raise DescriptionError(unread.file, f'gazebo joint {edge.name}', reason)
-        model.loops.append(edge.loop(poses))
+        model.loops.append(edge.loop(poses, unread.file))
         if edge.acts():
             model.warn(f'joint {edge.name} closes a loop: its losses and spring are left out')
     list(joints.couplings(edges, set()))  # refuses all: each closes a loop

@@ -21,7 +21,7 @@ from masticator_dynamics.engine.formula_limb import Limb, limb_of
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.functions import angle_of, nearest_turn, sine_cosine
-from masticator_dynamics.engine.traced.numbers import lane_sum, lesser, per_lane, stacked, total
+from masticator_dynamics.engine.traced.numbers import lane_sum, lesser, per_lane, stacked
 from masticator_dynamics.engine.traced.vectors import Matrix, Vector
 from masticator_dynamics.engine.tree import SpanningTree
 
@@ -166,11 +166,11 @@ class TracedJoint:
         linear, turning = self.subspace(self.body.axis)
         return vec.add(linear, vec.cross(turning, vec.subtract(point, self.body.position)))
 
-    def effort(self, force: Vector, moment: Callable[[], Vector]) -> Any:
+    def effort(self, force: Vector, moment: Vector) -> Any:
         """Power per unit velocity of a force and a moment about its body's origin."""
         linear, turning = self.subspace(self.body.axis)
-        parts = [vec.dot(turning, moment())] if self.spin else []
-        return total([*parts, *([vec.dot(linear, force)] if self.shift else [])])
+        by_turn = vec.dot(turning, moment) if self.spin else 0.0
+        return by_turn + vec.dot(linear, force) if self.shift else by_turn
 
     def constant(self, of: Callable[[int], Any]) -> Any:
         """Known numbers, per lane, from those of a joint of the tree."""

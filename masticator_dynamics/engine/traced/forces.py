@@ -173,7 +173,7 @@ class Forces:
         loads: Efforts = {}
         for joint in reversed(stage.joints):
             body, parent = joint.body, joint.parent
-            load = joint.effort(body.force, lambda moment=body.moment: moment)
+            load = joint.effort(body.force, body.moment)
             if rotors:
                 load = load + self.spring(joint) + self.rotor(joint) * joint.acceleration
             if joint in efforts:

@@ -45,7 +45,7 @@ class Wrench:
 
     def along(self, joint: TracedJoint) -> Any:
         """Generalised force on a joint that carries the body."""
-        return joint.effort(self.force, lambda: self.about(joint.body.position))
+        return joint.effort(self.force, self.about(joint.body.position) if joint.spin else vec.ZERO)
 
     def power(self, twist: Twist) -> Any:
         """Power in a motion of the body."""
