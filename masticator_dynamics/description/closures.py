@@ -170,6 +170,38 @@ class _Coupling(ClosureKind):
                 refuse(f'{place}.of.{other}', 'a coefficient other than 0 is needed')
 
 
+class _Rack(ClosureKind):
+    """A pinion that rolls on a rack.
+
+    The pitch line is X of the rack's frame; the pinion turns about Z of both frames, and its
+    centre is at Y = ``radius``: ``x + radius * angle = offset``, where the angle is that from X of
+    the rack to X of the pinion.
+    """
+
+    needed = ('frames', 'radius')
+    optional = ('offset',)
+    dimensions = {'radius': 'length', 'offset': 'length'}  # noqa: RUF012
+
+    @property
+    def oriented(self) -> bool:
+        return True
+
+    def gaps(self, of: Any, arm: Array, turned: Array) -> Gaps:
+        """The same but for whole turns, which no pose tells."""
+        gap = arm[0] + of.radius * np.arctan2(turned[1, 0], turned[0, 0]) - of.offset
+        gap -= 2.0 * np.pi * of.radius * np.round(gap / (2.0 * np.pi * of.radius))
+        by_angular = np.array([[0.0, 0.0, of.radius]])
+        return Gaps(np.array([gap]), np.array([[1.0, 0.0, 0.0]]), by_angular)
+
+    def check(
+        self, closure: Closure, place: str, carriers: Mapping[str, str], moving: Iterable[str],
+        refuse: Refusal,
+    ) -> None:  # fmt: skip
+        super().check(closure, place, carriers, moving, refuse)
+        if not closure.radius:
+            refuse(f'{place}.radius', 'a radius other than 0 is needed')
+
+
 _ALL, _Z = ((0, 1), (1, 2), (2, 0)), ((2, 0), (2, 1))  # that keep all axes, or Z, parallel
 POINT = _Point(
     'point', 'origins coincide', urdf=('ball', 'spherical', 'point'), gepetto='3d',
@@ -199,9 +231,10 @@ DISTANCE = _Distance('distance', 'a rod between two balls', 1, freedoms=5, mjcf=
 COUPLING = _Coupling(
     'coupling', "a joint's position is a sum of polynomials of other joints'", 0, mjcf='joints'
 )
+RACK = _Rack('rack', 'a pinion, the second, rolls along X of the first', 1, freedoms=5)
 KINDS = {
     kind.name: kind
-    for kind in (POINT, WELD, HINGE, UNIVERSAL, CYLINDRICAL, SLIDER, DISTANCE, COUPLING)
+    for kind in (POINT, WELD, HINGE, UNIVERSAL, CYLINDRICAL, SLIDER, DISTANCE, COUPLING, RACK)
 }
 if TYPE_CHECKING:
     KindName = str
@@ -224,7 +257,12 @@ class Closure:
         dict[str, tuple[Finite, ...]],
         'of a coupling: joint: coefficients of its 1st, 2nd, ... power',
     ] = dataclasses.field(default_factory=dict)
-    offset: Annotated[Finite, 'of a coupling, rad or m'] = 0.0
+    offset: Annotated[
+        Finite, 'of a coupling, rad or m; of a rack, x of the pinion where both X are parallel'
+    ] = 0.0
+    radius: Annotated[
+        Finite | None, "m, of a rack's pinion: y of its centre; below 0 on the other side"
+    ] = None
 
     @property
     def kind(self) -> ClosureKind:

@@ -17,6 +17,8 @@ kind              gap of row r                                  wrench of a unit
 ``Rod``           (d . d / length - length) / 2                 force d / length at p_b
 ``OnSurface``     z - h(x, y), d = x partners[0]                force along the gradient at p_b:
                   + y partners[1] + z partners[2]               (-h_x, -h_y, 1) in these axes
+``Rack``          ``SamePoint``, plus length times the angle    the same, and torque length
+                  between the bodies                            partners[1]
 ``JointCoupling`` offset[0] + sum over ``terms`` of polynomials none; efforts on the joints: the
                   of joint coordinates                          slopes of their polynomials
 ================= ============================================= ==================================
@@ -37,11 +39,12 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from masticator_dynamics.description.closures import COUPLING, DISTANCE, Closure, ClosureKind
+from masticator_dynamics.description.closures import COUPLING, DISTANCE, RACK, Closure, ClosureKind
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.surface import Surface, polynomial
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
+_PARALLEL = 1e-9  # of a cosine
 _NONE: FloatArray = np.zeros((0, 3))
 _Kind = TypeVar('_Kind', bound='Constraint')
 
@@ -318,8 +321,75 @@ class JointCoupling(Constraint):
         return np.zeros((1, 3))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rack(SamePoint):
+    """A pinion of body b rolls on a rack of body a; ``length`` is its radius.
+
+    ``partners`` are Y and Z of the rack, in body a, and X of the pinion, in body b. ``terms`` are
+    the pinion's angle by joint positions, from which it is known how often it has turned.
+    """
+
+    in_base = False
+    ball = False
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """The rack that a closure is."""
+        a, b = (tree.frames[name] for name in closure.frames)
+        x, y, z = a.rotation.T
+        rack = cls.between(
+            closure, tree, x[None], partners=np.array([y, z, b.rotation[:, 0]]),
+            length=closure.radius, carried=a.body >= 0,
+        )  # fmt: skip
+        rack = dataclasses.replace(rack, offset=np.array([-closure.offset]))
+        if any(
+            part.dtype == object for at in tree.placements for part in (at.position, at.rotation)
+        ):
+            return rack  # of recorded numbers, which decide nothing
+        poses = tree.poses(np.zeros(len(tree.joints)))
+        axis = poses.rotations[a.body] @ z
+        turning = [
+            (j, float(np.sign(side * (axis @ poses.axis(j)))))
+            for j, side in rack.moving_joints(tree).items()
+            if tree.joints[j].spin
+        ]
+        angle = rack._angle(poses)
+        terms = ((j, (0.0 if k else angle, sign)) for k, (j, sign) in enumerate(turning))
+        return dataclasses.replace(rack, terms=tuple(terms))
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Joints between rack and pinion that turn about other directions."""
+        z = _turned(poses, self.body_a, self.partners[1])
+        joints = poses.tree.joints
+        skew = [joints[j].name for j, _ in self.terms if abs(z @ poses.axis(j)) < 1.0 - _PARALLEL]
+        if skew:
+            return f'{", ".join(skew)} between rack and pinion do not turn about Z of the rack'
+        return '' if self.terms else 'no joint turns the pinion against the rack'
+
+    def _angle(self, poses: TreePoses) -> float:
+        """From X of the rack to X of the pinion, rad, as near as can be to what joints say."""
+        y = _turned(poses, self.body_a, self.partners[0])
+        x = _turned(poses, self.body_b, self.partners[2])
+        angle = np.arctan2(y @ x, self.rows_in_base(poses)[0] @ x)
+        about = sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+        return float(angle - 2.0 * np.pi * np.round((angle - about) / (2.0 * np.pi)))
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``x + radius * angle + offset``, m."""
+        return super().gaps(poses) + self.length * self._angle(poses)
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Along X at the pinion's centre, with the couple of a force at its radius."""
+        z = _turned(poses, self.body_a, self.partners[1])
+        return np.hstack([self.rows_in_base(poses), self.length * z[None]])
+
+
 # Of closures that are more than points and directions of two frames.
-OF_CLOSURES: dict[ClosureKind, type[Constraint]] = {DISTANCE: Rod, COUPLING: JointCoupling}
+OF_CLOSURES: dict[ClosureKind, type[Constraint]] = {
+    DISTANCE: Rod,
+    COUPLING: JointCoupling,
+    RACK: Rack,
+}
 
 
 def unit_names(tree: SpanningTree, constraints: Iterable[Constraint], name: str) -> str:

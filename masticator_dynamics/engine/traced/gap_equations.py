@@ -17,6 +17,7 @@ from masticator_dynamics.engine.constraint import (
     Constraint,
     JointCoupling,
     OnSurface,
+    Rack,
     RightAngle,
     Rod,
     SamePoint,
@@ -24,6 +25,7 @@ from masticator_dynamics.engine.constraint import (
 from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint, Twist, chain
+from masticator_dynamics.engine.traced.functions import angle_of, nearest_turn
 from masticator_dynamics.engine.traced.numbers import per_lane, reciprocal, select, stacked, total
 from masticator_dynamics.engine.traced.vectors import Vector
 
@@ -265,9 +267,27 @@ def _coupling(ends: _Ends) -> list[Equation]:
     return [Equation(gap, tuple(wrenches), turning)]
 
 
+def _rack(ends: _Ends) -> list[Equation]:
+    """A pinion on a rack: a point along the rack, and the turn that goes with it."""
+    rack, (equation,) = ends.constraints[0], _point(ends)
+    y, z, x = rack.partners.tolist()
+    y, z = (vec.apply(ends.a.rotation, axis) for axis in (y, z))
+    x = vec.apply(ends.b.rotation, x)
+    about = total(polynomial(c, ends.body(j).joint.unwound())[0] for j, c in rack.terms)
+    angle = nearest_turn(angle_of(vec.dot(y, x), vec.dot(ends.rows[0], x)), about)
+    couple = vec.scale(z, rack.length)
+    on_rack, on_pinion = equation.wrenches
+    wrenches = (
+        dataclasses.replace(on_rack, couple=vec.scale(couple, -1.0)),
+        dataclasses.replace(on_pinion, couple=couple),
+    )
+    return [Equation(equation.gap + angle * rack.length, wrenches, equation.turning)]
+
+
 _KINDS = {
     SamePoint: _point, RightAngle: _turn, Rod: _distance, OnSurface: _surface,
     JointCoupling: _coupling,
+    Rack: _rack,
 }  # fmt: skip
 
 
