@@ -250,7 +250,7 @@ def _ring(above: dict[str, Joint]) -> list[Joint]:
 
 def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
     name, kind = element.name, element.text('type')
-    known = [name for name, known in KINDS.items() if not known.urdf]
+    known = [name for name in (*MOVING_TYPES, FIXED.name) if not KINDS[name].urdf]
     if kind not in known:
         raise element.error(f'type {kind!r} is not one of {", ".join(known)}')
     for tag in ('parent', 'child'):
