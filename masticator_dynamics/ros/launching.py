@@ -42,6 +42,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.urdf_text import plain_urdf
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping
@@ -301,7 +302,7 @@ def joint_state_completion(value: Values, remappings: Sequence[tuple[str, str]] 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
     """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
     given = {
-        'robot_description': for_rviz(description.urdf_xml),
+        'robot_description': for_rviz(plain_urdf(description.urdf_xml, description.tree)),
         'frame_prefix': value['frame_prefix'],
     }
     return program(value, 'robot_state_publisher', 'robot_state_publisher', [given])
