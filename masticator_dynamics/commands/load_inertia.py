@@ -177,10 +177,10 @@ def build_estimator(mechanism: str, kind: str, output_file: str, **options: Any)
     """
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
-    found = build.build_estimator(loaded, kind, build.BuildOptions(**options), _stage)
-    text = as_text(found)
+    estimator = build.build_estimator(loaded, kind, build.BuildOptions(**options), _stage)
+    text = as_text(estimator)
     write_text(output_file, text)
-    click.echo(_report(found, len(text.encode())), err=output_file == STANDARD_STREAM)
+    click.echo(_report(estimator, len(text.encode())), err=output_file == STANDARD_STREAM)
 
 
 @contextlib.contextmanager
@@ -189,23 +189,23 @@ def _stage(label: str, steps: int) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _report(found: FittedEstimator, size: int) -> str:
+def _report(estimator: FittedEstimator, size: int) -> str:
     """Errors per element, in SI units."""
-    error = found.error
+    error, region = estimator.error, estimator.region
     lines = [
-        f'{found.mechanism}: {found.kind} estimator, {size / 1024:.1f} KiB',
-        f'region: {len(found.region.offsets)} planes around '
+        f'{estimator.mechanism}: {estimator.kind} estimator, {size / 1024:.1f} KiB',
+        f'region: {len(region.offsets)} planes around '
         + ', '.join(
             f'{name} {center - half:.4g} to {center + half:.4g}'
             for name, center, half in zip(
-                found.independent, found.region.center, found.region.half_width, strict=True
+                estimator.independent, region.center, region.half_width, strict=True
             )
         ),
-        f'  the loops close at {found.built["percent_closed"]} % of its poses',
+        f'  the loops close at {estimator.built["percent_closed"]} % of its poses',
         f'error against the model at {error.poses} poses that were not fitted (kg m^2, kg)',
         f'  {"":<24}{"largest":>11}{"mean":>11}{"mean |M|":>11}',
     ]
-    names = found.actuated
+    names = estimator.actuated
     for k, (i, j) in enumerate(zip(*element_indices(len(names)), strict=True)):
         label = names[i] if i == j else f'{names[i]}, {names[j]}'
         figures = error.maximum[k], error.mean[k], error.inertia[k]

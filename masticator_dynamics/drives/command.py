@@ -112,23 +112,23 @@ class CommandReader:
     def _match(self, names: Sequence[str]) -> None:
         if len(names) > _MOST * len(self._joints):  # not worth checking each
             raise InputError(f'command is for {len(names)} joints, needed are {len(self._joints)}')
-        given = tuple(names)
-        if given == self._names:
+        joints = tuple(names)
+        if joints == self._names:
             return
-        twice = [name for name in given if given.count(name) > 1]
-        missing = [name for name in self._joints if name not in given]
-        unknown = [name for name in given if name not in self._joints]
+        twice = [name for name in joints if joints.count(name) > 1]
+        missing = [name for name in self._joints if name not in joints]
+        unknown = [name for name in joints if name not in self._joints]
         if twice:
-            raise InputError(f'{twice[0]} is named {given.count(twice[0])} times')
+            raise InputError(f'{twice[0]} is named {joints.count(twice[0])} times')
         if missing:
             raise InputError(
-                f'command is for {len(given)} joints, needed are {len(self._joints)}; '
+                f'command is for {len(joints)} joints, needed are {len(self._joints)}; '
                 f'missing: {", ".join(missing)}'
             )
         if unknown:
             raise InputError(f'unknown joints: {", ".join(unknown)}')
-        order = [given.index(name) for name in self._joints]
-        self._names = given
+        order = [joints.index(name) for name in self._joints]
+        self._names = joints
         self._order = None if order == list(range(len(order))) else order
 
     def _row(self, what: str, values: Sequence[float] | FloatArray) -> FloatArray | None:
