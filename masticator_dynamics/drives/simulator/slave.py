@@ -143,7 +143,7 @@ class Slave:
             objects,
             self._send_heartbeat,
             lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
-            found=lambda: self.device.regain_connection(HEARTBEAT_LOST),
+            found_again=lambda: self.device.regain_connection(HEARTBEAT_LOST),
             rerouted=rerouted,
         )
         self._rerouted = rerouted
