@@ -132,8 +132,8 @@ def make_grid(
     named = [*(axis.coordinate for axis in axes), *fixed]
     for name in named:
         if name not in mechanism.independent:
-            known = ', '.join(mechanism.independent)
-            raise InputError(f'no independent coordinate {name!r}; there are: {known}')
+            coordinates = ', '.join(mechanism.independent)
+            raise InputError(f'no independent coordinate {name!r}; there are: {coordinates}')
         if named.count(name) > 1:
             raise InputError(f'coordinate {name!r} is given twice')
     axes = axes or [Axis(name) for name in mechanism.independent if name not in fixed]

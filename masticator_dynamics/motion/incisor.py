@@ -129,24 +129,24 @@ def _slow_enough(
     """Path that keeps joint velocity limits if it can, with its deviations and tolerances (N,)."""
     rests = _rests(recorded, tolerance)
     allowed = np.full(len(times), tolerance)
-    found = _smooth_path(follower, times, recorded, allowed, rests, largest)
-    fast = _too_fast(follower, found[0])
+    smoothed = _smooth_path(follower, times, recorded, allowed, rests, largest)
+    fast = _too_fast(follower, smoothed[0])
     near = (np.abs(times[:, None] - fast) <= _AROUND).any(axis=1)
     if not near.any():
-        return found, allowed
+        return smoothed, allowed
     low, high = max(tolerance, 1e-7), largest
     trial = high
     for _ in range(_BISECTIONS):
         tried = np.where(near, trial, tolerance)
         candidate = _smooth_path(follower, times, recorded, tried, rests, largest)
         if _too_fast(follower, candidate[0]).size == 0:
-            found, allowed, high = candidate, tried, trial
+            smoothed, allowed, high = candidate, tried, trial
         elif trial == largest:
             break  # in vain; the limit check will refuse the path
         else:
             low = trial
         trial = float(np.sqrt(low * high))
-    return found, allowed
+    return smoothed, allowed
 
 
 def _smooth_path(
@@ -229,7 +229,7 @@ def _judged(
         if violations:
             worst.append((time, max(violations, key=lambda v: v.excess)))
     if worst:
-        time, violation = max(worst, key=lambda found: found[1].excess)
+        time, violation = max(worst, key=lambda entry: entry[1].excess)
         raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
     motion = follower.at(path.sample(times)[0], times)
     distance = follower.distances(motion.q, follower.home_position + recorded)
@@ -295,14 +295,14 @@ def _nearest_inside(
         'jac': lambda moved: follower.room(at(moved))[1],
     }
     try:
-        found = minimize(
+        optimum = minimize(
             distance, np.zeros(len(pose)), jac=True, method='SLSQP', constraints=[inside],
             options={'ftol': 1e-12, 'maxiter': 100},
         )  # fmt: skip
-        kept = follower.room(at(found.x))[0].min() > 0.0
+        stays_inside = follower.room(at(optimum.x))[0].min() > 0.0
     except MasticatorError:  # out of reach on the way
         return pose
-    return at(found.x) if kept else pose
+    return at(optimum.x) if stays_inside else pose
 
 
 def _spread(corrections: FloatArray, times: FloatArray) -> FloatArray:

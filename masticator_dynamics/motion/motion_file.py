@@ -122,14 +122,14 @@ def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:
 
 def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray]:
     """Wrenches (N, 6) by link."""
-    found = {}
+    wrenches = {}
     for column in table.columns:
         match = re.fullmatch(r'[ft][xyz]@(.+)', column)
         if not match and (meant := re.match('[ft][xyz]@', plain_name(column))):
             raise InputError(
                 f'{table.source}: column {column!r} is not read; is {meant[0]}LINK meant?'
             )
-        if match and match[1] not in found:
+        if match and match[1] not in wrenches:
             link = match[1]
             try:
                 check_frame(mechanism, link)
@@ -137,8 +137,8 @@ def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray
                 raise InputError(f'{table.source}, column {column!r}: {error}') from None
             wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
             assert wrench is not None  # at least one of its columns exists
-            found[link] = wrench
-    return found
+            wrenches[link] = wrench
+    return wrenches
 
 
 def actuated_positions(table: Columns, mechanism: Mechanism) -> FloatArray:

@@ -118,7 +118,7 @@ def build_estimator(
         for field in dataclasses.fields(options)
         if field.name != 'ranges'
     }
-    found = FittedEstimator(
+    estimator = FittedEstimator(
         kind,
         mechanism.name,
         fingerprint(mechanism.description),
@@ -129,11 +129,11 @@ def build_estimator(
         MeasuredError(0, unknown, unknown, unknown),
         built,
     )
-    found = rounded(found)
+    estimator = rounded(estimator)
     held_out = region.sample(options.held_out, rng)
-    measured = measure(found, *_sampled(mechanism, held_out, 'held-out poses', stage))
+    measured = measure(estimator, *_sampled(mechanism, held_out, 'held-out poses', stage))
     closed = round(100.0 * measured.poses / options.held_out)
-    return dataclasses.replace(found, error=measured, built=built | {'percent_closed': closed})
+    return dataclasses.replace(estimator, error=measured, built=built | {'percent_closed': closed})
 
 
 def measure(estimator: FittedEstimator, y: FloatArray, inertia: FloatArray) -> MeasuredError:

@@ -110,15 +110,15 @@ class Estimator(abc.ABC):
             Where there is no estimate: outside the fitted region, or where the loops cannot close.
         """
         row = as_finite_vector(y, 'y', len(self.independent))
-        found = self.estimate_batch(row[None], off_diagonals)
-        if not found.inside[0]:
+        batch = self.estimate_batch(row[None], off_diagonals)
+        if not batch.inside[0]:
             raise self.refusal(row)
-        return found.inertia[0], found.expected_error
+        return batch.inertia[0], batch.expected_error
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """Load inertia (n_u,) at a configuration with closed loops, without its error."""
-        found: FloatArray = self.estimate(motion.y)[0]
-        return found
+        inertia: FloatArray = self.estimate(motion.y)[0]
+        return inertia
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """The same for configurations (N, n_y); tells for each row whether there is an estimate."""
@@ -219,6 +219,6 @@ class ModelEstimator(Estimator):
 def matrices(values: FloatArray, count: int) -> FloatArray:
     """Symmetric matrices (..., n_u, n_u) from their elements (..., E)."""
     rows, columns = element_indices(count)
-    found = np.empty((*values.shape[:-1], count, count))
-    found[..., rows, columns] = found[..., columns, rows] = values
-    return found
+    matrices = np.empty((*values.shape[:-1], count, count))
+    matrices[..., rows, columns] = matrices[..., columns, rows] = values
+    return matrices

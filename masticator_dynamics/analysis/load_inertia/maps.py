@@ -280,12 +280,12 @@ class Region:
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Uniformly distributed points (count, n)."""
-        found = np.empty((0, len(self.center)))
-        while len(found) < count:
+        inside = np.empty((0, len(self.center)))
+        while len(inside) < count:
             scaled = rng.uniform(-1.0, 1.0, (4 * count, len(self.center)))
             points = self.center + self.half_width * scaled
-            found = np.concatenate([found, points[self.contains(points)]])
-        return found[:count]
+            inside = np.concatenate([inside, points[self.contains(points)]])
+        return inside[:count]
 
 
 @entry_point

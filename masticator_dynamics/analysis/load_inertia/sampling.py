@@ -53,8 +53,8 @@ def joint_box(
     low, high = mechanism.limits.lower[indices], mechanism.limits.upper[indices]
     for name, (first, last) in ranges.items():
         if name not in mechanism.independent:
-            known = ', '.join(mechanism.independent)
-            raise InputError(f'{name!r} is no independent coordinate; there are: {known}')
+            coordinates = ', '.join(mechanism.independent)
+            raise InputError(f'{name!r} is no independent coordinate; there are: {coordinates}')
         if not first < last:
             raise InputError(f'the range of {name}, {first:g} to {last:g}, is empty')
         k = mechanism.independent.index(name)
@@ -93,11 +93,11 @@ def reachable_poses(
         If hardly any pose can be reached.
     """
     low, high = joint_box(mechanism, ranges)
-    found = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
+    poses = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
     # Then from the box around the poses found: the full one may be far too large.
-    margin = _MARGIN * np.ptp(found, axis=0)
-    low = np.maximum(low, found.min(axis=0) - margin)
-    high = np.minimum(high, found.max(axis=0) + margin)
+    margin = _MARGIN * np.ptp(poses, axis=0)
+    low = np.maximum(low, poses.min(axis=0) - margin)
+    high = np.minimum(high, poses.max(axis=0) + margin)
     return _drawn(mechanism, count, low, high, rng, progress)
 
 
@@ -109,20 +109,20 @@ def _drawn(
     rng: np.random.Generator,
     progress: Progress,
 ) -> FloatArray:
-    found, tried = np.empty((0, len(low))), 0
-    while len(found) < count:
-        if tried * _FEWEST > 10 + len(found):
+    drawn, tried = np.empty((0, len(low))), 0
+    while len(drawn) < count:
+        if tried * _FEWEST > 10 + len(drawn):
             raise InputError(
-                f'only {len(found)} of {tried} poses drawn can be reached within all ranges; give '
+                f'only {len(drawn)} of {tried} poses drawn can be reached within all ranges; give '
                 'narrower ranges of the independent coordinates'
             )
         poses = rng.uniform(low, high, (_CHUNK, len(low)))
         attempts = mechanism.attempt(poses)
         inside = range_room(mechanism, attempts.motions).room >= 0.0
-        reached = poses[attempts.closed][inside][: count - len(found)]
-        found, tried = np.concatenate([found, reached]), tried + _CHUNK
+        reached = poses[attempts.closed][inside][: count - len(drawn)]
+        drawn, tried = np.concatenate([drawn, reached]), tried + _CHUNK
         progress(len(reached))
-    return found
+    return drawn
 
 
 def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:

@@ -220,7 +220,7 @@ class Pass:
             state.velocity[:, actuated] - self._expected.velocity,
             joints.velocity[:, all_joints] - whole.v,
         )
-        largest = [max(float(np.abs(one).max()) for one in both) for both in (position, velocity)]
+        largest = [max(float(np.abs(e).max()) for e in both) for both in (position, velocity)]
         return largest[0], largest[1]
 
     @cached_property
@@ -235,10 +235,10 @@ class Pass:
     @property
     def contact_error(self) -> float:
         """Largest difference from the expected contact multipliers, N."""
-        known = np.isin(self.state.stamps, self.record[topics.CONTACTS].stamps)
-        every = np.arange(len(known))
+        published = np.isin(self.state.stamps, self.record[topics.CONTACTS].stamps)
+        every = np.arange(len(published))
         away = np.abs(self.multipliers - self._loaded(self.bite.force, every).contact)
-        return float(away[known].max(initial=0.0))
+        return float(away[published].max(initial=0.0))
 
     @cached_property
     def links(self) -> LinkMotion:

@@ -63,8 +63,8 @@ class Counts:
     def in_words(self) -> str:
         """Which processes fell behind; empty if none did."""
         texts = [text for _, _, text in _COUNTS]
-        found = zip(texts, dataclasses.astuple(self), strict=True)
-        return ', '.join(text.format(round(value, 3)) for text, value in found if value)
+        counts = zip(texts, dataclasses.astuple(self), strict=True)
+        return ', '.join(text.format(round(value, 3)) for text, value in counts if value)
 
 
 class Health:
@@ -82,8 +82,8 @@ class Health:
     @property
     def counts(self) -> Counts:
         """Known delays."""
-        found = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
-        return Counts(found[0], *(round(value) for value in found[1:]))
+        values = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
+        return Counts(values[0], *(round(value) for value in values[1:]))
 
     @property
     def phase(self) -> str:
@@ -146,10 +146,10 @@ def overlapped(
     after : float, optional
         How long a stall still counts when it is over, s.
     """
-    found = np.zeros(len(begin), dtype=bool)
+    overlap = np.zeros(len(begin), dtype=bool)
     for since, until in stalls:
-        found |= (end >= since) & (begin <= until + after)
-    return found
+        overlap |= (end >= since) & (begin <= until + after)
+    return overlap
 
 
 def main() -> None:

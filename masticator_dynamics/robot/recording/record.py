@@ -85,8 +85,8 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
         if event.log_time < trajectory.log_time:
             before = health.counts
     series = {
-        topic: joint_series(found, start)
-        for topic, found in events.items() if topic in topics.JOINT_TOPICS
+        topic: joint_series(messages, start)
+        for topic, messages in events.items() if topic in topics.JOINT_TOPICS
     }  # fmt: skip
     stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
     effort = events.get(topics.EFFORT, [])
@@ -112,8 +112,8 @@ def _faults_in(events: list[Event]) -> tuple[str, ...]:
     """Distinct error messages, in order."""
     statuses = [status for event in events for status in event.content.status]
     levels = [(_level(status.level), status) for status in statuses]
-    found = {f'{s.name}: {s.message}': None for level, s in levels if level >= _DIAGNOSTIC_ERROR}
-    return tuple(found)
+    faults = {f'{s.name}: {s.message}': None for level, s in levels if level >= _DIAGNOSTIC_ERROR}
+    return tuple(faults)
 
 
 def _level(level: int | bytes) -> int:
