@@ -14,14 +14,9 @@ import click
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
-from masticator_dynamics.analysis.load_inertia import build
+from masticator_dynamics.analysis.load_inertia import build, sampling
 from masticator_dynamics.analysis.load_inertia.estimator import FITTED, FittedEstimator
 from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
-from masticator_dynamics.analysis.load_inertia.sampling import (
-    element_indices,
-    load_inertia_where_possible,
-)
-from masticator_dynamics.analysis.load_inertia.sampling import load_inertia as along
 from masticator_dynamics.analysis.load_inertia.storage import as_text
 from masticator_dynamics.commands.options import (
     Option,
@@ -93,7 +88,9 @@ def load_inertia(
         return
     net = _net(loaded, axes, fixed, disc)
     parts = chunks(len(net.poses), CHUNK, 'load inertia')
-    values = np.vstack([load_inertia_where_possible(loaded, net.poses[part]) for part in parts])
+    values = np.vstack(
+        [sampling.load_inertia(loaded, net.poses[part], where_possible=True) for part in parts]
+    )
     reached = np.flatnonzero(np.isfinite(values).all(axis=1))
     if output_file is not None:
         columns = [*loaded.independent, *_columns(loaded)]
@@ -112,7 +109,7 @@ def _along_motion(mechanism: Mechanism, motion_file: str, output_file: str) -> N
     rows = []
     for part in chunks(len(motion.time), CHUNK, 'load inertia'):
         with errors_located(motion.table, part.start):
-            rows.append(along(mechanism, motion.y[part]))
+            rows.append(sampling.load_inertia(mechanism, motion.y[part]))
     values = np.column_stack([motion.time, np.vstack(rows)])
     write_table(output_file, ['time', *_columns(mechanism)], values)
 
@@ -206,7 +203,7 @@ def _report(estimator: FittedEstimator, size: int) -> str:
         f'  {"":<24}{"largest":>11}{"mean":>11}{"mean |M|":>11}',
     ]
     names = estimator.actuated
-    for k, (i, j) in enumerate(zip(*element_indices(len(names)), strict=True)):
+    for k, (i, j) in enumerate(zip(*sampling.element_indices(len(names)), strict=True)):
         label = names[i] if i == j else f'{names[i]}, {names[j]}'
         figures = error.maximum[k], error.mean[k], error.inertia[k]
         lines.append(f'  {label:<24}' + ''.join(f'{figure:>11.3g}' for figure in figures))

@@ -20,7 +20,7 @@ from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellip
 from masticator_dynamics.analysis.load_inertia.maps import GridMap, Region
 from masticator_dynamics.analysis.load_inertia.sampling import (
     element_indices,
-    inertia_at,
+    inertia_elements,
     reachable_poses,
 )
 from masticator_dynamics.analysis.load_inertia.storage import fingerprint, rounded
@@ -174,7 +174,7 @@ def _evaluated(mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage
     with stage(label, len(poses)) as done:
         for start in range(0, len(poses), _CHUNK):
             part = poses[start : start + _CHUNK]
-            parts.append(inertia_at(mechanism, part))
+            parts.append(inertia_elements(mechanism, part))
             done(len(part))
     return np.concatenate(parts)
 

@@ -18,7 +18,7 @@ from masticator_dynamics.analysis.load_inertia.maps import (
     Map,
     Region,
 )
-from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
+from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_elements
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError, SingularityError
@@ -200,7 +200,7 @@ class ModelEstimator(Estimator):
 
     def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
-        values = inertia_at(self._mechanism, rows)[:, wanted]
+        values = inertia_elements(self._mechanism, rows)[:, wanted]
         return values, np.zeros(values.shape[1])
 
     def refusal(self, y: FloatArray) -> MasticatorError:

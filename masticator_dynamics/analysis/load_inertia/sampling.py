@@ -30,13 +30,10 @@ def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
     return np.concatenate([np.arange(count), rows]), np.concatenate([np.arange(count), columns])
 
 
-def inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """Elements of the inertia (N, E) at poses (N, n_y).
-
-    Where loops do not close or actuators lose control, they are NaN.
-    """
+def inertia_elements(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Elements of the inertia (N, E), as :func:`element_indices` counts them; NaN like it."""
     rows, columns = element_indices(len(mechanism.actuated))
-    return inertia_where_possible(mechanism, poses)[:, rows, columns]
+    return actuated_inertia_at(mechanism, poses)[:, rows, columns]
 
 
 def joint_box(
@@ -125,8 +122,13 @@ def _drawn(
     return drawn
 
 
-def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+def load_inertia(
+    mechanism: Mechanism, poses: FloatArray, *, where_possible: bool = False
+) -> FloatArray:
     """Load inertia (N, n_u) at poses (N, n_y): kg m^2 at motors that turn, kg at those that slide.
+
+    It is the diagonal of the inertia in actuated space; ``where_possible`` makes it NaN instead of
+    an error at poses out of reach or singular.
 
     Raises
     ------
@@ -136,16 +138,14 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     ActuationError
         As :func:`masticator_dynamics.engine.evaluation.inertia_coupling.actuated_inertia`.
     """
-    inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
+    if where_possible:
+        inertia = actuated_inertia_at(mechanism, poses)
+    else:
+        inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
     return np.diagonal(inertia, axis1=1, axis2=2).copy()
 
 
-def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """:func:`load_inertia`, NaN at poses out of reach or singular."""
-    return np.diagonal(inertia_where_possible(mechanism, poses), axis1=1, axis2=2).copy()
-
-
-def inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+def actuated_inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     """Inertia matrices (N, n_u, n_u) in actuated space, NaN at poses out of reach or singular."""
     attempts, count = mechanism.attempt(poses), len(mechanism.actuated)
     inertia = np.full((len(poses), count, count), np.nan)

@@ -80,8 +80,8 @@ def judge(run: Run) -> tuple[Check, ...]:
 
     Nor is what fails in consequence of another check: the first cause is told alone.
     """
-    chosen = _OF_EVERY_RUN | (_IN_CLOSED_LOOP if run.food else _OF_NODE_ALONE)
-    if run.food and run.alone is None:
+    chosen = _OF_EVERY_RUN | (_IN_CLOSED_LOOP if run.closed_loop else _OF_NODE_ALONE)
+    if run.closed_loop and run.alone is None:
         del chosen['feedforward pays']
     still, checks = stood_still(run), []
     for name, check in chosen.items():

@@ -361,6 +361,11 @@ class Run:
     alone: Pass | None = None
 
     @property
+    def closed_loop(self) -> bool:
+        """Whether drives, mechanism and food took part, or the dynamics node alone."""
+        return bool(self.food)
+
+    @property
     def passes(self) -> tuple[Pass, ...]:
         """One or both."""
         return (self.forward,) if self.alone is None else (self.forward, self.alone)

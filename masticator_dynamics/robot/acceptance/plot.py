@@ -37,14 +37,14 @@ def plot_run(file: pathlib.Path, run: Run) -> None:
     """Write the figure of a run as PNG."""
     forward = run.forward
     title, heights = 'received over ROS 2', (1.0, 1.0, 0.8, 1.7, 1.1)
-    if run.food:
+    if run.closed_loop:
         title = f'food {run.food}: simulated drives at {run.rate:g} Hz, in real time'
         heights = (1.3, 0.8, 1.5, 0.8, 0.9)
     with png_figure(file, SIZE) as figure:
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
         axes = right.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         paths = left.subplots(2, 1)
-        if run.food:
+        if run.closed_loop:
             _plot_closed_loop(paths, axes, run)
         else:
             _plot_node_alone(paths, axes, forward)
@@ -53,7 +53,7 @@ def plot_run(file: pathlib.Path, run: Run) -> None:
         axes[-1].set_xlabel('time from the start of the motion (s)')
         axes[-1].set_xlim(0.0, forward.script.duration)
         right.align_ylabels(axes)
-        separator = ', ' if run.food else ': '
+        separator = ', ' if run.closed_loop else ': '
         about = f'{forward.mechanism.name}, {forward.script.source}'
         figure.suptitle(f'{about}{separator}{title}', fontsize=13)
 

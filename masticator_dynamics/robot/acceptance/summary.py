@@ -104,7 +104,7 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
         What it was judged by.
     """
     forward, script, mechanism = run.forward, run.forward.script, run.forward.mechanism
-    series = forward.record[topics.DRIVES] if run.food else forward.state
+    series = forward.record[topics.DRIVES] if run.closed_loop else forward.state
     moving = series.during(script.duration)
     effort = moving.effort[:, moving.columns(mechanism.actuated)]
     began = datetime.datetime.fromtimestamp(forward.record.start, datetime.UTC)
@@ -121,7 +121,7 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
     }
     motion = f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}'
     bite = f'{bitten:.1f} N peak'
-    if run.food:
+    if run.closed_loop:
         more, rows = _closed_loop(run, moving)
         rows = [('motion', f'{motion}, food {run.food}'), *rows, ('bite force', bite)]
     else:
@@ -274,7 +274,7 @@ def run_table(run: Run) -> tuple[list[str], FloatArray]:
     ``error_pd_alone``, that of the pass without efforts. Data from other sources than the drives
     are interpolated to the drives' cycles.
     """
-    columns = _closed_loop_row(run) if run.food else _node_alone_row(run.forward)
+    columns = _closed_loop_row(run) if run.closed_loop else _node_alone_row(run.forward)
     return list(columns), np.column_stack(list(columns.values()))
 
 
