@@ -40,29 +40,15 @@ class StateRows(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class States:
-    """N states, motion after motion.
+    """N states, motion after motion."""
 
-    Attributes
-    ----------
-    motions : dict of str to slice
-        Where each motion is.
-    boxes : tuple of str
-        Motions that are boxes: there, geometries may fail to close.
-    time : array, shape (N,)
-        s; NaN in boxes.
-    y, y_dot, y_ddot : array, shape (N, n_y)
-        rad, m and their time derivatives.
-    wrench : array, shape (N, 6)
-        On the platform, about its origin, N and N m, base axes.
-    """
-
-    motions: dict[str, slice]
-    boxes: tuple[str, ...]
-    time: FloatArray
-    y: FloatArray
-    y_dot: FloatArray
-    y_ddot: FloatArray
-    wrench: FloatArray
+    motions: dict[str, slice]  # where each motion is
+    boxes: tuple[str, ...]  # motions that are boxes: there, geometries may fail to close
+    time: FloatArray  # (N,), s; NaN in boxes
+    y: FloatArray  # (N, n_y), rad or m
+    y_dot: FloatArray  # (N, n_y), rad/s or m/s
+    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
+    wrench: FloatArray  # (N, 6), on the platform, about its origin, N and N m, base axes
 
     def __len__(self) -> int:
         """Count the states."""

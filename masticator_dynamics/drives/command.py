@@ -21,26 +21,15 @@ class NotFiniteError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What all joints are to do, in actuated order, (n,).
+    """What all joints are to do, in actuated order, (n,)."""
 
-    Attributes
-    ----------
-    position, velocity, effort : float arrays, optional
-        Of the joints, rad, rad/s, N m.
-    time : float
-        When it arrived, s of ``time.monotonic()``.
-    stamp : float
-        On its sender's clock, s; only differences between stamps count. ``time`` without a stamp.
-    age : float
-        Time from its stamp to its arrival, s; 0 without a stamp.
-    """
-
-    position: FloatArray | None
-    velocity: FloatArray | None
-    effort: FloatArray | None
-    time: float
+    position: FloatArray | None  # of the joints, rad
+    velocity: FloatArray | None  # rad/s
+    effort: FloatArray | None  # N m
+    time: float  # when it arrived, s of ``time.monotonic()``
+    # On its sender's clock, s; only differences between stamps count. ``time`` without a stamp.
     stamp: float
-    age: float = 0.0
+    age: float = 0.0  # time from its stamp to its arrival, s; 0 without a stamp
 
 
 class CommandReader:
@@ -155,19 +144,12 @@ def _unless_all_nan(row: FloatArray | None) -> FloatArray | None:
 
 @dataclasses.dataclass(frozen=True)
 class Trend:
-    """The newest row (n,) and its rates over the latest two steps, per s.
+    """The newest row (n,) and its rates over the latest two steps, per s."""
 
-    Attributes
-    ----------
-    stamp : float
-        s.
-    values, rate, rate_before : float arrays (n,)
-    """
-
-    stamp: float
-    values: FloatArray
-    rate: FloatArray
-    rate_before: FloatArray
+    stamp: float  # s
+    values: FloatArray  # (n,)
+    rate: FloatArray  # (n,)
+    rate_before: FloatArray  # (n,)
 
     @classmethod
     def begin(cls, stamp: float, values: FloatArray) -> Trend:

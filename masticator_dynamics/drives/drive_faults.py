@@ -23,24 +23,12 @@ _SHOWN = 3  # consequences reported along with the cause
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A reason to stop all drives.
+    """A reason to stop all drives."""
 
-    Attributes
-    ----------
-    drive : str
-        The drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one.
-    kind : str
-        What it is, in a word or two; a kind is reported once for each drive.
-    text : str
-        The cause, with figures.
-    goal : DriveGoal
-        The reaction: TORQUE_FREE or STOPPED.
-    """
-
-    drive: str
-    kind: str
-    text: str
-    goal: DriveGoal
+    drive: str  # the drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one
+    kind: str  # what it is, in a word or two; a kind is reported once for each drive
+    text: str  # the cause, with figures
+    goal: DriveGoal  # the reaction: TORQUE_FREE or STOPPED
 
     def __str__(self) -> str:
         """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""

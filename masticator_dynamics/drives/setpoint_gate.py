@@ -40,43 +40,23 @@ _POSES = 32
 
 @dataclasses.dataclass(frozen=True)
 class Suspect:
-    """A drive that would explain the gap: how far off it is (rad or m), and the gap without it.
-
-    Attributes
-    ----------
-    drive : str
-    error : float
-        Its measured position minus that of the closed mechanism that fits the others.
-    residual : float
-        Largest gap of the loops with all other drives as measured, m.
-    """
+    """A drive that would explain the gap: how far off it is (rad or m), and the gap without it."""
 
     drive: str
-    error: float
-    residual: float
+    error: float  # its measured position minus that of the closed mechanism that fits the others
+    residual: float  # largest gap of the loops with all other drives as measured, m
 
 
 @dataclasses.dataclass(frozen=True)
 class ReferenceCheck:
-    """Outcome of a check.
+    """Outcome of a check."""
 
-    Attributes
-    ----------
-    closed : bool
-        Whether the loops close within the tolerance.
-    residual : float
-        Largest gap of the loops, m; infinite if no closed configuration is near.
-    suspects : tuple of Suspect
-        When open: the drive that is off, or several if the angles cannot tell which of them it is;
-        empty if no single drive explains the gap.
-    text : str
-        A sentence.
-    """
-
-    closed: bool
-    residual: float
+    closed: bool  # whether the loops close within the tolerance
+    residual: float  # largest gap of the loops, m; infinite if no closed configuration is near
+    # When open: the drive that is off, or several if the angles cannot tell which of them it is;
+    # empty if no single drive explains the gap.
     suspects: tuple[Suspect, ...]
-    text: str
+    text: str  # a sentence
 
 
 def check_reference(

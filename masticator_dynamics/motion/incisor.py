@@ -28,30 +28,18 @@ _BISECTIONS = 7
 
 @dataclasses.dataclass(frozen=True)
 class IncisorTrack:
-    """A motion that follows a recording, and how well it does.
+    """A motion that follows a recording, and how well it does."""
 
-    Attributes
-    ----------
-    path : MotionPath
-        In independent coordinates, C4 with knots at the recorded times.
-    times : (N,) array
-        Recorded times, s.
-    error_max, error_rms : float
-        Distance of the frame from the recorded points, m, over all samples.
-    socket_margin : float
-        Smallest distance of a contact to the ends of its range, m (inf without ranges).
-    tolerance : (N,) array
-        How far smoothing was allowed to move a coordinate of each sample, m.
-    deviation : (N,) array
-        Distance of the frame from each smoothed sample that keeping ranges costs, m; 0 where none.
-    """
-
-    path: MotionPath
-    times: FloatArray
-    error_max: float
-    error_rms: float
+    path: MotionPath  # in independent coordinates, C4 with knots at the recorded times
+    times: FloatArray  # (N,), recorded times, s
+    error_max: float  # largest distance of the frame from the recorded points, m
+    error_rms: float  # root mean square of that distance over all samples, m
+    # Smallest distance of a contact to the ends of its range, m (inf without ranges).
     socket_margin: float
+    # (N,), how far smoothing was allowed to move a coordinate of each sample, m.
     tolerance: FloatArray
+    # (N,), distance of the frame from each smoothed sample that keeping ranges costs, m; 0 where
+    # none.
     deviation: FloatArray
 
 

@@ -34,35 +34,18 @@ _CHUNK = 250  # poses between two reports of progress
 
 @dataclasses.dataclass(frozen=True)
 class BuildOptions:
-    """How an estimator is built.
+    """How an estimator is built."""
 
-    Attributes
-    ----------
-    ranges : mapping of str to (float, float)
-        Ranges of independent coordinates, rad or m; those not named use the URDF's.
-    reached : int
-        Number of reachable poses that define the region.
-    planes : int
-        Largest number of planes that cut the region's box.
-    samples, held_out : int
-        Numbers of poses to fit to, and of other poses to measure the error at.
-    levels, families : int
-        Numbers of ellipsoids around a centre, and of sets of them that are summed.
-    nodes : int
-        Number of grid nodes along each coordinate.
-    seed : int
-        Seed of all random numbers.
-    """
-
+    # Ranges of independent coordinates, rad or m; those not named use the URDF's.
     ranges: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    reached: int = 3000
-    planes: int = 40
-    samples: int = 1200
-    held_out: int = 5000
-    levels: int = 3
-    families: int = 1
-    nodes: int = 7
-    seed: int = 0
+    reached: int = 3000  # number of reachable poses that define the region
+    planes: int = 40  # largest number of planes that cut the region's box
+    samples: int = 1200  # number of poses to fit to
+    held_out: int = 5000  # number of other poses, to measure the error at
+    levels: int = 3  # number of ellipsoids around a centre
+    families: int = 1  # number of sets of them, which are summed
+    nodes: int = 7  # number of grid nodes along each coordinate
+    seed: int = 0  # seed of all random numbers
 
 
 @contextlib.contextmanager

@@ -51,22 +51,12 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredError:
-    """Error of an estimator against the model, per element of the inertia matrix (E,).
+    """Error of an estimator against the model, per element of the inertia matrix (E,)."""
 
-    Attributes
-    ----------
-    poses : int
-        Number of poses it was measured at, none of which was used in the fit.
-    maximum, mean : array, shape (E,)
-        Maximum and mean of the absolute error, kg m^2 or kg.
-    inertia : array, shape (E,)
-        Mean size of the element itself, for comparison.
-    """
-
-    poses: int
-    maximum: FloatArray
-    mean: FloatArray
-    inertia: FloatArray
+    poses: int  # number of poses it was measured at, none of which was used in the fit
+    maximum: FloatArray  # (E,), of the absolute error, kg m^2 or kg
+    mean: FloatArray  # (E,), of the absolute error, kg m^2 or kg
+    inertia: FloatArray  # (E,), mean size of the element itself, for comparison
 
 
 class Estimator(abc.ABC):
@@ -134,34 +124,18 @@ class Estimator(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class FittedEstimator(Estimator):
-    """Inertia from a fitted map; needs no mechanism.
+    """Inertia from a fitted map; needs no mechanism."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `FITTED`.
-    mechanism, fingerprint : str
-        What it was built for.
-    independent, actuated : tuple of str
-        Names and order of inputs and outputs.
-    region : Region
-        Where it is valid.
-    elements : EllipseMap, CircleMap or GridMap
-        Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
-    error : MeasuredError
-    built : dict
-        How it was built: numbers of samples, levels and so on.
-    """
-
-    kind: str
-    mechanism: str
-    fingerprint: str
-    independent: tuple[str, ...]
-    actuated: tuple[str, ...]
-    region: Region
+    kind: str  # one of `FITTED`
+    mechanism: str  # what it was built for
+    fingerprint: str  # of the description that it was built for
+    independent: tuple[str, ...]  # names and order of inputs
+    actuated: tuple[str, ...]  # names and order of outputs
+    region: Region  # where it is valid
+    # Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
     elements: Map
     error: MeasuredError
-    built: dict[str, int]
+    built: dict[str, int]  # how it was built: numbers of samples, levels and so on
 
     def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""

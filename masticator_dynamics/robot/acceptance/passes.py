@@ -46,21 +46,11 @@ _STEP = 1e-6  # s, to either side, for the rate of energy
 
 @dataclasses.dataclass(frozen=True)
 class Bite:
-    """Which bite force explains each of N efforts, of those sent around then.
+    """Which bite force explains each of N efforts, of those sent around then."""
 
-    Attributes
-    ----------
-    force : (N, 3) array
-        N, axes of the bite frame.
-    age : (N,) array
-        How long before the effort's stamp it was sent, s.
-    error : (N,) array
-        Largest difference that remains, N m or N.
-    """
-
-    force: FloatArray
-    age: FloatArray
-    error: FloatArray
+    force: FloatArray  # (N, 3), N, axes of the bite frame
+    age: FloatArray  # (N,), how long before the effort's stamp it was sent, s
+    error: FloatArray  # (N,), largest difference that remains, N m or N
 
 
 @dataclasses.dataclass(frozen=True)
@@ -341,24 +331,12 @@ class Pass:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A demo: what was recorded, and on what.
+    """A demo: what was recorded, and on what."""
 
-    Attributes
-    ----------
-    forward : Pass
-        With feedforward efforts.
-    rate : float
-        Requested cycles per second of node `dynamics` alone, or of the drives, Hz.
-    food : str
-        What was bitten in closed loop; empty with the dynamics node alone.
-    alone : Pass, optional
-        With PD control alone.
-    """
-
-    forward: Pass
-    rate: float
-    food: str = ''
-    alone: Pass | None = None
+    forward: Pass  # with feedforward efforts
+    rate: float  # requested cycles per second of node `dynamics` alone, or of the drives, Hz
+    food: str = ''  # what was bitten in closed loop; empty with the dynamics node alone
+    alone: Pass | None = None  # with PD control alone
 
     @property
     def closed_loop(self) -> bool:

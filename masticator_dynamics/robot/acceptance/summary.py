@@ -31,24 +31,12 @@ LATENCY = 'from the stamp of a cycle to its reception by the middleware of the p
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """A run that has been judged, in numbers and as text.
+    """A run that has been judged, in numbers and as text."""
 
-    Attributes
-    ----------
-    numbers : dict
-        For programs; every name carries its unit.
-    rows : sequence of tuple
-        Names and texts of the main ones, for people.
-    checks : tuple of Check
-        What the run was judged by.
-    more : str
-        Stands below all that.
-    """
-
-    numbers: dict[str, Any]
-    rows: Sequence[tuple[str, str]]
-    checks: tuple[Check, ...]
-    more: str = ''
+    numbers: dict[str, Any]  # for programs; every name carries its unit
+    rows: Sequence[tuple[str, str]]  # names and texts of the main ones, for people
+    checks: tuple[Check, ...]  # what the run was judged by
+    more: str = ''  # stands below all that
 
     def as_json(self) -> str:
         """All numbers, for programs."""

@@ -36,24 +36,13 @@ _COUNTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """Counts since the processes started.
+    """Counts since the processes started."""
 
-    Attributes
-    ----------
-    given_up : float
-        Time that the simulated mechanism stood still because its process was too slow, s.
-    left_out : int
-        Cycles of the drives that were too late to be run.
-    missed : int
-        PDOs of drives that did not arrive in time.
-    skipped : int
-        Cycles of the dynamics node that were not run.
-    """
-
+    # Time that the simulated mechanism stood still because its process was too slow, s.
     given_up: float = 0.0
-    left_out: int = 0
-    missed: int = 0
-    skipped: int = 0
+    left_out: int = 0  # cycles of the drives that were too late to be run
+    missed: int = 0  # PDOs of drives that did not arrive in time
+    skipped: int = 0  # cycles of the dynamics node that were not run
 
     def since(self, earlier: Counts) -> Counts:
         """What has been added since an earlier count."""

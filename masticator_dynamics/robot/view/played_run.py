@@ -46,30 +46,15 @@ class PointForces:
 
 @dataclasses.dataclass(frozen=True)
 class PlayedRun:
-    """A motion with its loads.
-
-    Attributes
-    ----------
-    name : str
-    mechanism : Mechanism
-    time : array, shape (N,)
-        s, increasing, from 0.
-    q : array, shape (N, n_q)
-        Tree positions.
-    forces : dict of PointForces
-    efforts : array, shape (N, n_u)
-        N m or N; no columns where unknown.
-    doubts : tuple of str
-        Sentences on a truncated file, and on numbers that are none.
-    """
+    """A motion with its loads."""
 
     name: str
     mechanism: Mechanism
-    time: FloatArray
-    q: FloatArray
+    time: FloatArray  # (N,), s, increasing, from 0
+    q: FloatArray  # (N, n_q), tree positions
     forces: dict[str, PointForces]
-    efforts: FloatArray
-    doubts: tuple[str, ...] = ()
+    efforts: FloatArray  # (N, n_u), N m or N; no columns where unknown
+    doubts: tuple[str, ...] = ()  # sentences on a truncated file, and on numbers that are none
 
     def charts(self) -> Iterator[tuple[str, FloatArray, Sequence[str]]]:
         """What is drawn over time, where it is known: title, values (N, k) and k names."""
