@@ -114,7 +114,7 @@ def stood_still(run: Run) -> str:
     often = _stalls_in_words(run)
     commands = [pass_.state.during(pass_.script.duration).stamps for pass_ in run.passes]
     pairs = zip(run.passes, commands, strict=True)
-    shares = [_excused(times, pass_.record.stalls).mean() for pass_, times in pairs]
+    shares = (_excused(times, pass_.record.stalls).mean() for pass_, times in pairs)
     excused = max(shares) if often else 0
     if excused <= MOST_EXCUSED:
         return ''

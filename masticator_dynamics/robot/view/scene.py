@@ -56,7 +56,7 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
     """
     description, tree = mechanism.description, mechanism.structure.tree
     drawn, doubts = shapes(description.urdf_xml, description.urdf_file.parent)
-    drawn = []
+    parts = []
     for number, shape in enumerate(drawn):
         placement = tree.frames[shape.link]
         try:
@@ -65,18 +65,18 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
             doubts.append(f'{shape.where}: {error}; it is not shown')
             continue
         mesh.apply_transform(_pose(placement.position, placement.rotation))
-        drawn.append(Solid(f'{shape.link}_{number}', placement.body, mesh))
+        parts.append(Solid(f'{shape.link}_{number}', placement.body, mesh))
     thick = _THICK * mechanism.structure.extent()
-    seen = {solid.body for solid in drawn}
+    seen = {solid.body for solid in parts}
     for body, points in _points(mechanism).items():
         if body not in seen:
-            drawn += _sticks(body, points, body == tree.frames[description.platform].body, thick)
+            parts += _sticks(body, points, body == tree.frames[description.platform].body, thick)
     rods = [
         Rod((c.body_a, c.body_b), (c.point_a, c.point_b), c.length, 0.5 * thick)
         for c in mechanism.structure.in_floats.constraints
         if c.kind == 'distance'
     ]
-    return drawn, rods, doubts
+    return parts, rods, doubts
 
 
 def rod_pose(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
