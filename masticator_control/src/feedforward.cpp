@@ -8,19 +8,15 @@
 #include <limits>
 #include <stdexcept>
 
-namespace masticator_control
-{
-namespace
-{
+namespace masticator_control {
+namespace {
 using Vector3 = std::array<double, 3>;
 
-bool finite(const double * x, std::size_t count)
-{
+bool finite(const double * x, std::size_t count) {
   return std::all_of(x, x + count, [](double value) {return std::isfinite(value);});
 }
 
-void check(const std::vector<double> & values, std::size_t count, const std::string & name)
-{
+void check(const std::vector<double> & values, std::size_t count, const std::string & name) {
   const auto wrong = [](double x) {return !(x >= 0.0);};
   if (values.size() != count || std::any_of(values.begin(), values.end(), wrong)) {
     throw std::invalid_argument(
@@ -28,8 +24,7 @@ void check(const std::vector<double> & values, std::size_t count, const std::str
   }
 }
 
-Vector3 turned(const double * rotation, const double * x)
-{
+Vector3 turned(const double * rotation, const double * x) {
   Vector3 result;
   for (std::size_t i = 0; i < 3; ++i) {
     result[i] = rotation[3 * i] * x[0] + rotation[3 * i + 1] * x[1] + rotation[3 * i + 2] * x[2];
@@ -37,14 +32,12 @@ Vector3 turned(const double * rotation, const double * x)
   return result;
 }
 
-Vector3 cross(const Vector3 & a, const Vector3 & b)
-{
+Vector3 cross(const Vector3 & a, const Vector3 & b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
 /// Adds a wrench in base axes about the platform's origin.
-void add(std::array<double, 6> & sum, const Wrench & wrench, const double * rotation, const double * origin)
-{
+void add(std::array<double, 6> & sum, const Wrench & wrench, const double * rotation, const double * origin) {
   static constexpr double same[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   const double * axes = wrench.axes_on_platform ? rotation : same;
   const Vector3 force = turned(axes, wrench.value.data()), torque = turned(axes, wrench.value.data() + 3);
@@ -62,8 +55,7 @@ void add(std::array<double, 6> & sum, const Wrench & wrench, const double * rota
 }
 }  // namespace
 
-const char * text_of(Reason reason)
-{
+const char * text_of(Reason reason) {
   switch (reason) {
     case Reason::not_finite: return "a reference or measurement is not finite";
     case Reason::unreachable: return "the reference is out of reach or near a singularity";
@@ -78,15 +70,13 @@ Feedforward::Feedforward(
   const masticator_mechanism & mechanism, const Settings & settings, std::size_t wrenches)
 : mechanism_(mechanism), settings_(settings), count_(static_cast<std::size_t>(mechanism.actuators)),
   motion_(mechanism), position_(count_), velocity_(count_), acceleration_(count_), smooth_(count_),
-  computed_(count_), effort_(count_), first_(count_), ages_(wrenches)
-{
+  computed_(count_), effort_(count_), first_(count_), ages_(wrenches) {
   check(settings.proportional, count_, "gains.proportional");
   check(settings.derivative, count_, "gains.derivative");
   check(settings.feedback_limit, count_, "gains.limit");
 }
 
-std::string Feedforward::start(const double * position, const double * effort)
-{
+std::string Feedforward::start(const double * position, const double * effort) {
   if (!finite(position, count_)) {return "a measured position is not finite";}
   std::copy(position, position + count_, position_.begin());
   hold_position();
@@ -117,8 +107,7 @@ std::string Feedforward::start(const double * position, const double * effort)
 
 Outcome Feedforward::step(
   const Reference & reference, const double * position, const double * velocity,
-  const Wrench * wrenches, double period)
-{
+  const Wrench * wrenches, double period) {
   age_wrenches(wrenches, period);
   const Reason reason = reference_motion(reference, period);
   if (reason != Reason::none) {return refuse(reason, period);}
@@ -142,8 +131,7 @@ Outcome Feedforward::step(
   return Outcome::good;
 }
 
-Reason Feedforward::reference_motion(const Reference & reference, double period)
-{
+Reason Feedforward::reference_motion(const Reference & reference, double period) {
   const auto missing = [](double x) {return std::isnan(x);};
   if (std::all_of(reference.position, reference.position + count_, missing)) {
     hold_position();
@@ -163,16 +151,14 @@ Reason Feedforward::reference_motion(const Reference & reference, double period)
   return Reason::none;
 }
 
-void Feedforward::hold_position()
-{
+void Feedforward::hold_position() {
   std::fill(velocity_.begin(), velocity_.end(), 0.0);
   std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
   std::copy(position_.begin(), position_.end(), smooth_.begin());
 }
 
 // Critically damped, of second order; beyond half a radian in a cycle it would not be stable.
-void Feedforward::differentiate(const double * position, double period)
-{
+void Feedforward::differentiate(const double * position, double period) {
   const double omega = period > 0.0 ? std::min(settings_.cutoff, 0.5 / period) : 0.0;
   for (std::size_t i = 0; i < count_; ++i) {
     acceleration_[i] = omega * (omega * (position[i] - smooth_[i]) - 2.0 * velocity_[i]);
@@ -181,8 +167,7 @@ void Feedforward::differentiate(const double * position, double period)
   }
 }
 
-void Feedforward::age_wrenches(const Wrench * wrenches, double period)
-{
+void Feedforward::age_wrenches(const Wrench * wrenches, double period) {
   stale_ = 0;
   for (std::size_t i = 0; i < ages_.size(); ++i) {
     Age & age = ages_[i];
@@ -192,13 +177,11 @@ void Feedforward::age_wrenches(const Wrench * wrenches, double period)
   }
 }
 
-bool Feedforward::fresh(const Age & age) const
-{
+bool Feedforward::fresh(const Age & age) const {
   return age.number != 0 && age.age <= settings_.wrench_timeout;
 }
 
-bool Feedforward::sum_wrenches(const Wrench * wrenches)
-{
+bool Feedforward::sum_wrenches(const Wrench * wrenches) {
   double rotation[9], origin[3];
   bool known = false;
   wrench_.fill(0.0);
@@ -211,8 +194,7 @@ bool Feedforward::sum_wrenches(const Wrench * wrenches)
   return true;
 }
 
-bool Feedforward::add_feedback(const double * position, const double * velocity)
-{
+bool Feedforward::add_feedback(const double * position, const double * velocity) {
   const auto times = [](double gain, double error) {return gain > 0.0 ? gain * error : 0.0;};
   for (std::size_t i = 0; i < count_; ++i) {
     const double wanted = times(settings_.proportional[i], position_[i] - position[i]) +
@@ -224,8 +206,7 @@ bool Feedforward::add_feedback(const double * position, const double * velocity)
   return true;
 }
 
-void Feedforward::ramp_and_clamp()
-{
+void Feedforward::ramp_and_clamp() {
   const double part = since_start_ < settings_.ramp_time ? since_start_ / settings_.ramp_time : 1.0;
   const double scale = settings_.effort_limit_scale;
   clamped_ = false;
@@ -238,16 +219,14 @@ void Feedforward::ramp_and_clamp()
   }
 }
 
-Outcome Feedforward::refuse(Reason reason, double period)
-{
+Outcome Feedforward::refuse(Reason reason, double period) {
   reason_ = reason;
   held_ += period;
   since_start_ += period;
   return held_ > settings_.hold_time ? Outcome::failed : Outcome::held;
 }
 
-std::optional<std::size_t> frame_index(const masticator_mechanism & mechanism, const std::string & name)
-{
+std::optional<std::size_t> frame_index(const masticator_mechanism & mechanism, const std::string & name) {
   for (int i = 0; i < mechanism.frames; ++i) {
     if (name == mechanism.frame_names[i]) {return static_cast<std::size_t>(i);}
   }
@@ -256,8 +235,7 @@ std::optional<std::size_t> frame_index(const masticator_mechanism & mechanism, c
 
 Wrench placed(
   const masticator_mechanism & mechanism, std::size_t axes, std::size_t point,
-  const std::array<double, 6> & given)
-{
+  const std::array<double, 6> & given) {
   Wrench wrench;
   wrench.axes_on_platform = mechanism.frame_on_platform[axes] != 0;
   wrench.point_on_platform = mechanism.frame_on_platform[point] != 0;

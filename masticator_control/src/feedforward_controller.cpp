@@ -9,10 +9,8 @@
 
 #include "masticator_control/library.hpp"
 
-namespace masticator_control
-{
-namespace
-{
+namespace masticator_control {
+namespace {
 using controller_interface::InterfaceConfiguration;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLargest = 1e6;  // N and N m; more is not a measurement
@@ -20,13 +18,11 @@ constexpr double kTwoPi = 6.283185307179586;
 
 using Names = std::vector<std::string>;
 
-bool contains(const Names & names, const std::string & name)
-{
+bool contains(const Names & names, const std::string & name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-InterfaceConfiguration interfaces(const Names & joints, const Names & kinds)
-{
+InterfaceConfiguration interfaces(const Names & joints, const Names & kinds) {
   InterfaceConfiguration configuration{controller_interface::interface_configuration_type::INDIVIDUAL, {}};
   for (const auto & kind : kinds) {
     for (const auto & joint : joints) {configuration.names.push_back(joint + "/" + kind);}
@@ -36,8 +32,7 @@ InterfaceConfiguration interfaces(const Names & joints, const Names & kinds)
 
 }  // namespace
 
-controller_interface::CallbackReturn FeedforwardController::on_init()
-{
+controller_interface::CallbackReturn FeedforwardController::on_init() {
   try {
     parameter_listener_ = std::make_shared<::feedforward_controller::ParamListener>(get_node());
   } catch (const std::exception & error) {
@@ -47,8 +42,7 @@ controller_interface::CallbackReturn FeedforwardController::on_init()
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State &)
-{
+controller_interface::CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State &) {
   try {
     parameters_ = parameter_listener_->get_params();
     mechanism_ = load_mechanism(parameters_.mechanism);
@@ -82,8 +76,7 @@ controller_interface::CallbackReturn FeedforwardController::on_configure(const r
   return CallbackReturn::SUCCESS;
 }
 
-void FeedforwardController::check_parameters()
-{
+void FeedforwardController::check_parameters() {
   const auto refuse = [](const std::string & text) {throw std::invalid_argument(text);};
   const Names names(mechanism_->actuator_names, mechanism_->actuator_names + count_);
   joints_ = parameters_.joints.empty() ? names : parameters_.joints;
@@ -109,8 +102,7 @@ void FeedforwardController::check_parameters()
   if (!parameters_.bite_force.point_frame.empty()) {frame_of(parameters_.bite_force.point_frame);}
 }
 
-Settings FeedforwardController::settings() const
-{
+Settings FeedforwardController::settings() const {
   const auto & given = parameters_;
   const auto each = [this](const std::vector<double> & gains) {
       return gains.size() == 1 ? std::vector<double>(count_, gains[0]) : gains;
@@ -121,8 +113,7 @@ Settings FeedforwardController::settings() const
     kTwoPi * given.differentiation_cutoff, given.bite_force.timeout};
 }
 
-void FeedforwardController::subscribe()
-{
+void FeedforwardController::subscribe() {
   written_ = Row{std::vector<double>(3 * count_, kUnknown), 0};
   received_.initRT(written_);
   reference_subscription_ = get_node()->create_subscription<Point>(
@@ -136,8 +127,7 @@ void FeedforwardController::subscribe()
   }
 }
 
-void FeedforwardController::take_reference(const Point & point)
-{
+void FeedforwardController::take_reference(const Point & point) {
   std::fill(written_.values.begin(), written_.values.end(), 0.0);
   auto to = written_.values.begin();
   for (const auto * part : {&point.positions, &point.velocities, &point.accelerations}) {
@@ -154,8 +144,7 @@ void FeedforwardController::take_reference(const Point & point)
   received_.writeFromNonRT(written_);
 }
 
-std::size_t FeedforwardController::frame_of(const std::string & name) const
-{
+std::size_t FeedforwardController::frame_of(const std::string & name) const {
   const std::string & prefix = parameters_.frame_prefix;
   const std::string frame = name.rfind(prefix, 0) == 0 ? name.substr(prefix.size()) : name;
   const auto index = frame_index(*mechanism_, frame);
@@ -166,8 +155,7 @@ std::size_t FeedforwardController::frame_of(const std::string & name) const
   return *index;
 }
 
-void FeedforwardController::take_wrench(const WrenchStamped & message, bool bite)
-{
+void FeedforwardController::take_wrench(const WrenchStamped & message, bool bite) {
   const auto & force = message.wrench.force, & torque = message.wrench.torque;
   const std::array<double, 6> given{force.x, force.y, force.z, torque.x, torque.y, torque.z};
   try {
@@ -192,20 +180,17 @@ void FeedforwardController::take_wrench(const WrenchStamped & message, bool bite
   }
 }
 
-InterfaceConfiguration FeedforwardController::command_interface_configuration() const
-{
+InterfaceConfiguration FeedforwardController::command_interface_configuration() const {
   return interfaces(joints_, parameters_.command_interfaces);
 }
 
-InterfaceConfiguration FeedforwardController::state_interface_configuration() const
-{
+InterfaceConfiguration FeedforwardController::state_interface_configuration() const {
   const auto & gains = parameters_.gains.derivative;
   const bool damped = std::any_of(gains.begin(), gains.end(), [](double x) {return x > 0.0;});
   return interfaces(joints_, damped ? Names{"position", "velocity"} : Names{"position"});
 }
 
-std::vector<hardware_interface::CommandInterface> FeedforwardController::on_export_reference_interfaces()
-{
+std::vector<hardware_interface::CommandInterface> FeedforwardController::on_export_reference_interfaces() {
   reference_interfaces_.assign(3 * count_, kUnknown);
   std::vector<hardware_interface::CommandInterface> exported;
   std::size_t at = 0;
@@ -219,8 +204,7 @@ std::vector<hardware_interface::CommandInterface> FeedforwardController::on_expo
   return exported;
 }
 
-controller_interface::CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State &)
-{
+controller_interface::CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State &) {
   std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), kUnknown);
   reference_number_ = received_.readFromRT()->number;  // older ones do not count
   reference_age_ = since_state_ = 0.0;
@@ -241,8 +225,7 @@ controller_interface::CallbackReturn FeedforwardController::on_activate(const rc
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State &)
-{
+controller_interface::CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State &) {
   for (auto & command : command_interfaces_) {
     if (command.get_interface_name() == "effort") {(void)command.set_value(0.0);}
   }
@@ -252,8 +235,7 @@ controller_interface::CallbackReturn FeedforwardController::on_deactivate(const 
   return CallbackReturn::SUCCESS;
 }
 
-controller_interface::CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State &)
-{
+controller_interface::CallbackReturn FeedforwardController::on_cleanup(const rclcpp_lifecycle::State &) {
   reference_subscription_.reset();
   wrench_subscriptions_.clear();
   diagnostics_.reset();
@@ -263,8 +245,7 @@ controller_interface::CallbackReturn FeedforwardController::on_cleanup(const rcl
   return CallbackReturn::SUCCESS;
 }
 
-void FeedforwardController::read_states()
-{
+void FeedforwardController::read_states() {
   for (std::size_t i = 0; i < state_interfaces_.size(); ++i) {
     auto & values = i < count_ ? measured_ : rates_;
     // Where another thread holds the value for a moment, the last one serves.
@@ -273,8 +254,7 @@ void FeedforwardController::read_states()
 }
 
 controller_interface::return_type FeedforwardController::update_reference_from_subscribers(
-  const rclcpp::Time &, const rclcpp::Duration & period)
-{
+  const rclcpp::Time &, const rclcpp::Duration & period) {
   const Row & row = *received_.readFromRT();
   if (row.number != reference_number_) {
     std::copy_n(row.values.begin(), reference_interfaces_.size(), reference_interfaces_.begin());
@@ -287,8 +267,7 @@ controller_interface::return_type FeedforwardController::update_reference_from_s
 }
 
 controller_interface::return_type FeedforwardController::update_and_write_commands(
-  const rclcpp::Time & time, const rclcpp::Duration & period)
-{
+  const rclcpp::Time & time, const rclcpp::Duration & period) {
   const double seconds = period.seconds(), * given = reference_interfaces_.data();
   read_states();
   for (std::size_t i = 0; i < wrenches_.size(); ++i) {wrenches_[i] = *received_wrenches_[i].readFromRT();}
@@ -310,8 +289,7 @@ controller_interface::return_type FeedforwardController::update_and_write_comman
   return return_type::OK;
 }
 
-void FeedforwardController::write_commands()
-{
+void FeedforwardController::write_commands() {
   std::size_t at = 0;
   for (const auto & kind : parameters_.command_interfaces) {
     const auto & values = kind == "effort" ? feedforward_->effort() :
@@ -320,8 +298,7 @@ void FeedforwardController::write_commands()
   }
 }
 
-void FeedforwardController::publish_state(const rclcpp::Time & time, double period)
-{
+void FeedforwardController::publish_state(const rclcpp::Time & time, double period) {
   since_state_ += period;
   if (!(parameters_.state_rate > 0.0 && since_state_ * parameters_.state_rate >= 1.0 - 1e-6)) {return;}
   if (!state_publisher_->trylock()) {return;}
@@ -339,8 +316,7 @@ void FeedforwardController::publish_state(const rclcpp::Time & time, double peri
   state_publisher_->unlockAndPublish();
 }
 
-void FeedforwardController::diagnose(diagnostic_updater::DiagnosticStatusWrapper & status)
-{
+void FeedforwardController::diagnose(diagnostic_updater::DiagnosticStatusWrapper & status) {
   using diagnostic_msgs::msg::DiagnosticStatus;
   const Reason reason = reason_;
   if (reason != Reason::none) {

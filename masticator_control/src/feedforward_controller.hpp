@@ -18,12 +18,10 @@
 #include "realtime_tools/realtime_publisher.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
 
-namespace masticator_control
-{
+namespace masticator_control {
 /// Efforts of a closed-loop mechanism's motors for reference motions of its actuated joints and
 /// measured wrenches on its platform, in the cycle of the hardware.
-class FeedforwardController : public controller_interface::ChainableControllerInterface
-{
+class FeedforwardController : public controller_interface::ChainableControllerInterface {
 public:
   using CallbackReturn = controller_interface::CallbackReturn;
   using return_type = controller_interface::return_type;

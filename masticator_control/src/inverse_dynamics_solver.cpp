@@ -11,20 +11,17 @@
 #include "masticator_control/library.hpp"
 #include "rclcpp/logging.hpp"
 
-namespace masticator_control
-{
+namespace masticator_control {
 /// Dynamics of a closed-loop mechanism at its actuated joints, behind the interface that
 /// other inverse dynamics have. Vectors are those of the actuated joints, n_u of them.
-class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver
-{
+class InverseDynamicsSolver : public inverse_dynamics_solver::InverseDynamicsSolver {
 public:
   using Vector = Eigen::VectorXd;
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
   void initialize(
     rclcpp::node_interfaces::NodeParametersInterface::ConstSharedPtr parameters,
-    const std::string & name_space, const std::string &) override
-  {
+    const std::string & name_space, const std::string &) override {
     const std::string prefix = name_space.empty() ? "" : name_space + ".";
     rclcpp::Parameter given;
     if (!parameters || !parameters->get_parameter(prefix + "mechanism", given)) {
@@ -45,29 +42,25 @@ public:
       "alone if it was exported", mechanism_->name);
   }
 
-  Eigen::MatrixXd getInertiaMatrix(const Vector & q) const override
-  {
+  Eigen::MatrixXd getInertiaMatrix(const Vector & q) const override {
     const At at = equations(q, still(), still());
     return at.inverse.transpose() * at.mass * at.inverse;
   }
 
-  Vector getCoriolisVector(const Vector & q, const Vector & v) const override
-  {
+  Vector getCoriolisVector(const Vector & q, const Vector & v) const override {
     const At at = equations(q, v, still());
     const Vector needed = at.bias - at.mass * (at.inverse * at.drift);
     return at.inverse.transpose() * needed - getGravityVector(q);
   }
 
-  Vector getGravityVector(const Vector & q) const override
-  {
+  Vector getGravityVector(const Vector & q) const override {
     const At at = equations(q, still(), still());
     return at.inverse.transpose() * at.bias;
   }
 
   Vector getFrictionVector(const Vector & v) const override {return Vector::Zero(v.size());}
 
-  Vector getTorques(const Vector & q, const Vector & v, const Vector & a) const override
-  {
+  Vector getTorques(const Vector & q, const Vector & v, const Vector & a) const override {
     fit(q, v, a);
     const double wrench[6] = {};
     Vector effort(mechanism_->actuators);
@@ -78,8 +71,7 @@ public:
 private:
   struct At { Matrix mass; Vector bias, drift; Matrix inverse; };  // inverse: of the Jacobian, (n_y, n_u)
 
-  void use(std::shared_ptr<const masticator_mechanism> mechanism)
-  {
+  void use(std::shared_ptr<const masticator_mechanism> mechanism) {
     mechanism_ = std::move(mechanism);
     motion_ = std::make_unique<Motion>(*mechanism_);
   }
@@ -88,8 +80,7 @@ private:
 
   static void require(int status, const char * text) {if (status == 1) {throw std::domain_error(text);}}
 
-  void fit(const Vector & q, const Vector & v, const Vector & a) const
-  {
+  void fit(const Vector & q, const Vector & v, const Vector & a) const {
     if (!mechanism_) {throw std::logic_error("not initialized");}
     for (const Vector * part : {&q, &v, &a}) {
       if (part->size() != mechanism_->actuators) {
@@ -103,8 +94,7 @@ private:
     }
   }
 
-  At equations(const Vector & q, const Vector & v, const Vector & a) const
-  {
+  At equations(const Vector & q, const Vector & v, const Vector & a) const {
     fit(q, v, a);
     const int freedoms = mechanism_->freedoms, motors = mechanism_->actuators;
     At at{Matrix(freedoms, freedoms), Vector(freedoms), Vector(motors), {}};

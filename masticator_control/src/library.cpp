@@ -9,14 +9,11 @@
 #include "ament_index_cpp/get_resource.hpp"
 #include "ament_index_cpp/get_resources.hpp"
 
-namespace masticator_control
-{
-namespace
-{
+namespace masticator_control {
+namespace {
 constexpr char kResource[] = "masticator_mechanisms";
 
-std::string there_are()
-{
+std::string there_are() {
   std::string names;
   for (const auto & [name, prefix] : ament_index_cpp::get_resources(kResource)) {
     names += (names.empty() ? "" : ", ") + name;
@@ -25,8 +22,7 @@ std::string there_are()
 }
 }  // namespace
 
-std::shared_ptr<const masticator_mechanism> load_mechanism(const std::string & name)
-{
+std::shared_ptr<const masticator_mechanism> load_mechanism(const std::string & name) {
   std::string content, prefix;
   if (name.empty() || !ament_index_cpp::get_resource(kResource, name, content, &prefix)) {
     throw std::runtime_error(

@@ -20,8 +20,7 @@
 
 #include "masticator_control/feedforward.hpp"
 
-namespace
-{
+namespace {
 std::size_t allocations = 0;
 
 using masticator_control::Feedforward;
@@ -30,8 +29,7 @@ using masticator_control::frame_index;
 const masticator_mechanism & mechanism = masticator_mechanism_table;
 const auto count = static_cast<std::size_t>(mechanism.actuators);
 
-std::vector<double> read(std::istream & line, std::size_t size)
-{
+std::vector<double> read(std::istream & line, std::size_t size) {
   std::vector<double> values(size);
   std::string word;
   for (auto & value : values) {
@@ -41,8 +39,7 @@ std::vector<double> read(std::istream & line, std::size_t size)
   return values;
 }
 
-void step(Feedforward & feedforward, std::istream & line, const std::vector<Wrench> & wrenches)
-{
+void step(Feedforward & feedforward, std::istream & line, const std::vector<Wrench> & wrenches) {
   std::string kind;
   line >> kind;
   const bool full = kind == "full";
@@ -62,8 +59,7 @@ void step(Feedforward & feedforward, std::istream & line, const std::vector<Wren
 }
 }  // namespace
 
-[[gnu::noinline]] void * operator new(std::size_t size)
-{
+[[gnu::noinline]] void * operator new(std::size_t size) {
   ++allocations;
   if (void * memory = std::malloc(size)) {return memory;}
   throw std::bad_alloc();
@@ -71,8 +67,7 @@ void step(Feedforward & feedforward, std::istream & line, const std::vector<Wren
 [[gnu::noinline]] void operator delete(void * memory) noexcept {std::free(memory);}
 [[gnu::noinline]] void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
-int main()
-{
+int main() {
   masticator_control::Settings settings;
   std::vector<Wrench> wrenches(2);
   std::unique_ptr<Feedforward> feedforward;

@@ -13,11 +13,9 @@
 
 #include "masticator_control/mechanism.h"
 
-namespace masticator_control
-{
+namespace masticator_control {
 /// A motion of a mechanism, in memory of its own: the pose from which the next search begins.
-class Motion
-{
+class Motion {
 public:
   explicit Motion(const masticator_mechanism & mechanism)
   : memory_(new unsigned char[mechanism.motion_size]) {mechanism.at_home(memory_.get());}
@@ -30,8 +28,7 @@ private:
 
 /// Force (N) at a point of the platform, and torque (N m) about it. Axes and point are those of
 /// the platform's frame or of the base.
-struct Wrench
-{
+struct Wrench {
   bool axes_on_platform = true, point_on_platform = true;
   std::array<double, 6> value{};
   std::array<double, 3> point{};
@@ -41,15 +38,13 @@ struct Wrench
 
 /// Joint by joint; NaN in all positions: no reference. Velocities and accelerations may be null
 /// together: positions are then differentiated.
-struct Reference
-{
+struct Reference {
   const double * position;
   const double * velocity;
   const double * acceleration;
 };
 
-struct Settings
-{
+struct Settings {
   std::vector<double> proportional;    // N m/rad or N/m, of each actuator
   std::vector<double> derivative;      // N m s/rad or N s/m
   std::vector<double> feedback_limit;  // largest effort of both together, N m or N
@@ -70,8 +65,7 @@ const char * text_of(Reason reason);
 
 /// Efforts of the motors for a motion and load: the controller without ROS. step() neither allocates,
 /// locks nor throws.
-class Feedforward
-{
+class Feedforward {
 public:
   /// Throws std::invalid_argument naming the setting that does not fit the mechanism.
   Feedforward(const masticator_mechanism & mechanism, const Settings & settings, std::size_t wrenches);

@@ -8,8 +8,7 @@
 
 #include "masticator_control/mechanism.h"
 
-namespace masticator_control
-{
+namespace masticator_control {
 /// The mechanism of this name, which masticator_add_mechanism() made in any package, from its library.
 /// Throws std::runtime_error naming what is missing, and the mechanisms that there are.
 std::shared_ptr<const masticator_mechanism> load_mechanism(const std::string & name);
