@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
 #include <stdexcept>
 
 namespace masticator_control {
@@ -19,8 +17,7 @@ bool finite(const double * x, std::size_t count) {
 void check(const std::vector<double> & values, std::size_t count, const std::string & name) {
   const auto wrong = [](double x) {return !(x >= 0.0);};
   if (values.size() != count || std::any_of(values.begin(), values.end(), wrong)) {
-    throw std::invalid_argument(
-            name + ": needs " + std::to_string(count) + " numbers, one for each actuator, none below 0");
+    throw std::invalid_argument(name + ": needs a number for each actuator, none below 0");
   }
 }
 
@@ -56,14 +53,10 @@ void add(std::array<double, 6> & sum, const Wrench & wrench, const double * rota
 }  // namespace
 
 const char * text_of(Reason reason) {
-  switch (reason) {
-    case Reason::not_finite: return "a reference or measurement is not finite";
-    case Reason::unreachable: return "the reference is out of reach or near a singularity";
-    case Reason::out_of_range: return "the reference is outside the ranges of joints";
-    case Reason::open_loops: return "the reference does not close the loops";
-    case Reason::none: break;
-  }
-  return "";
+  static constexpr const char * texts[] = {
+    "", "a reference or measurement is not finite", "the reference is out of reach or near a singularity",
+    "the reference is outside the ranges of joints", "the reference does not close the loops"};
+  return texts[static_cast<std::size_t>(reason)];
 }
 
 Feedforward::Feedforward(
@@ -76,7 +69,8 @@ Feedforward::Feedforward(
   check(settings.feedback_limit, count_, "gains.limit");
 }
 
-std::string Feedforward::start(const double * position, const double * effort) {
+std::string Feedforward::start(
+  const double * position, const double * effort, const Wrench * wrenches) {
   if (!finite(position, count_)) {return "a measured position is not finite";}
   std::copy(position, position + count_, position_.begin());
   hold_position();
@@ -90,16 +84,13 @@ std::string Feedforward::start(const double * position, const double * effort) {
     const double * off = mechanism_.off(motion_.get());
     const auto farther = [](double a, double b) {return std::abs(a) < std::abs(b);};
     const auto farthest = std::max_element(off, off + count_, farther);
-    char amount[96];
-    std::snprintf(
-      amount, sizeof amount, " is off by %.4g, more than closure_tolerance, %.4g (rad or m)",
-      *farthest, settings_.closure_tolerance);
     return std::string("the measured positions do not close the loops: ") +
-           mechanism_.actuator_names[farthest - off] + amount;
+           mechanism_.actuator_names[farthest - off] + " is off by " + std::to_string(*farthest) +
+           " rad or m, more than closure_tolerance";
   }
   for (std::size_t i = 0; i < count_; ++i) {first_[i] = std::isfinite(effort[i]) ? effort[i] : 0.0;}
   effort_ = first_;
-  std::fill(ages_.begin(), ages_.end(), Age{});
+  for (std::size_t i = 0; i < ages_.size(); ++i) {ages_[i] = {wrenches[i].number, HUGE_VAL};}
   held_ = since_start_ = 0.0;
   reason_ = Reason::none;
   return "";
@@ -111,8 +102,7 @@ Outcome Feedforward::step(
   age_wrenches(wrenches, period);
   const Reason reason = reference_motion(reference, period);
   if (reason != Reason::none) {return refuse(reason, period);}
-  int status = mechanism_.fit(
-    position_.data(), velocity_.data(), acceleration_.data(), motion_.get());
+  int status = mechanism_.fit(position_.data(), velocity_.data(), acceleration_.data(), motion_.get());
   if (status == 0) {
     if (!(mechanism_.residual(motion_.get()) <= settings_.closure_tolerance)) {
       return refuse(Reason::open_loops, period);
@@ -120,9 +110,7 @@ Outcome Feedforward::step(
     if (!sum_wrenches(wrenches)) {return refuse(Reason::unreachable, period);}
     status = mechanism_.efforts(motion_.get(), wrench_.data(), computed_.data());
   }
-  if (status != 0) {
-    return refuse(status == 2 ? Reason::out_of_range : Reason::unreachable, period);
-  }
+  if (status != 0) {return refuse(status == 2 ? Reason::out_of_range : Reason::unreachable, period);}
   if (!add_feedback(position, velocity)) {return refuse(Reason::not_finite, period);}
   ramp_and_clamp();
   since_start_ += period;
@@ -211,11 +199,9 @@ void Feedforward::ramp_and_clamp() {
   const double scale = settings_.effort_limit_scale;
   clamped_ = false;
   for (std::size_t i = 0; i < count_; ++i) {
-    const double wanted = first_[i] + part * (computed_[i] - first_[i]);
-    effort_[i] = std::clamp(
-      part < 1.0 ? wanted : computed_[i], scale * mechanism_.effort_lower[i],
-      scale * mechanism_.effort_upper[i]);
-    clamped_ = clamped_ || std::abs(effort_[i] - wanted) > 1e-9 * std::abs(wanted);
+    const double wanted = part < 1.0 ? first_[i] + part * (computed_[i] - first_[i]) : computed_[i];
+    effort_[i] = std::clamp(wanted, scale * mechanism_.effort_lower[i], scale * mechanism_.effort_upper[i]);
+    clamped_ = clamped_ || effort_[i] != wanted;
   }
 }
 

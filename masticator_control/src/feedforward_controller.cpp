@@ -71,8 +71,6 @@ controller_interface::CallbackReturn FeedforwardController::on_configure(const r
   diagnostics_ = std::make_unique<diagnostic_updater::Updater>(get_node());
   diagnostics_->setHardwareID("none");
   diagnostics_->add("feedforward", this, &FeedforwardController::diagnose);
-  RCLCPP_INFO(
-    get_node()->get_logger(), "feedforward of mechanism %s, %d motors", mechanism_->name, mechanism_->actuators);
   return CallbackReturn::SUCCESS;
 }
 
@@ -210,14 +208,14 @@ controller_interface::CallbackReturn FeedforwardController::on_activate(const rc
   reference_age_ = since_state_ = 0.0;
   cycles_ = refused_ = clamped_ = 0;
   reason_ = Reason::none;
-  read_states();
+  read_inputs();
   std::vector<double> effort(count_, kUnknown);
   for (std::size_t i = 0; i < command_interfaces_.size(); ++i) {
     if (command_interfaces_[i].get_interface_name() == "effort") {
       effort[i % count_] = command_interfaces_[i].get_optional().value_or(kUnknown);
     }
   }
-  const std::string problem = feedforward_->start(measured_.data(), effort.data());
+  const std::string problem = feedforward_->start(measured_.data(), effort.data(), wrenches_.data());
   if (!problem.empty()) {
     RCLCPP_ERROR(get_node()->get_logger(), "not activated: %s", problem.c_str());
     return CallbackReturn::ERROR;
@@ -245,7 +243,8 @@ controller_interface::CallbackReturn FeedforwardController::on_cleanup(const rcl
   return CallbackReturn::SUCCESS;
 }
 
-void FeedforwardController::read_states() {
+void FeedforwardController::read_inputs() {
+  for (std::size_t i = 0; i < wrenches_.size(); ++i) {wrenches_[i] = *received_wrenches_[i].readFromRT();}
   for (std::size_t i = 0; i < state_interfaces_.size(); ++i) {
     auto & values = i < count_ ? measured_ : rates_;
     // Where another thread holds the value for a moment, the last one serves.
@@ -269,20 +268,16 @@ controller_interface::return_type FeedforwardController::update_reference_from_s
 controller_interface::return_type FeedforwardController::update_and_write_commands(
   const rclcpp::Time & time, const rclcpp::Duration & period) {
   const double seconds = period.seconds(), * given = reference_interfaces_.data();
-  read_states();
-  for (std::size_t i = 0; i < wrenches_.size(); ++i) {wrenches_[i] = *received_wrenches_[i].readFromRT();}
+  read_inputs();
   const Reference reference{
     given, derivatives_given_ ? given + count_ : nullptr, derivatives_given_ ? given + 2 * count_ : nullptr};
   const Outcome outcome = feedforward_->step(
     reference, measured_.data(), rates_.data(), wrenches_.data(), seconds);
-  const auto count = [](std::atomic<std::uint64_t> & counter, bool happened) {
-      if (happened) {counter.fetch_add(1, std::memory_order_relaxed);}
-    };
-  count(cycles_, true);
-  count(refused_, outcome != Outcome::good);
-  count(clamped_, feedforward_->clamped());
-  stale_.store(feedforward_->stale_wrenches(), std::memory_order_relaxed);
-  reason_.store(feedforward_->reason(), std::memory_order_relaxed);
+  cycles_ += 1;
+  refused_ += outcome != Outcome::good;
+  clamped_ += feedforward_->clamped();
+  stale_ = feedforward_->stale_wrenches();
+  reason_ = feedforward_->reason();
   if (outcome == Outcome::failed) {return return_type::ERROR;}
   write_commands();
   publish_state(time, seconds);

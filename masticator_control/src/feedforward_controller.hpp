@@ -52,7 +52,7 @@ private:
   void take_reference(const Point & point);
   void take_wrench(const WrenchStamped & message, bool bite);
   std::size_t frame_of(const std::string & name) const;
-  void read_states();
+  void read_inputs();
   void write_commands();
   void publish_state(const rclcpp::Time & time, double period);
   void diagnose(diagnostic_updater::DiagnosticStatusWrapper & status);

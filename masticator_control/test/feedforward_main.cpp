@@ -82,7 +82,7 @@ int main() {
       feedforward = std::make_unique<Feedforward>(mechanism, settings, wrenches.size());
     } else if (command == "start") {
       const auto position = read(line, count), effort = read(line, count);
-      const std::string problem = feedforward->start(position.data(), effort.data());
+      const std::string problem = feedforward->start(position.data(), effort.data(), wrenches.data());
       std::printf("%s\n", problem.empty() ? "started" : problem.c_str());
     } else if (command == "wrench") {
       std::string slot, axes, point;

@@ -299,6 +299,18 @@ def test_a_wrench_that_stops_coming_counts_as_zero(player, state) -> None:
     np.testing.assert_allclose(both - free, 2.0 * (player.efforts(rows)[1] - free), atol=1e-9)
 
 
+def test_a_wrench_of_before_activation_does_not_count(player, state) -> None:
+    """However old it was when it arrived: since then nobody has counted."""
+    q, v, a = player.joints(state)
+    frame = player.mechanism.description.platform
+    settings, start = player.started(q)
+    bite, step = f'wrench 0 {frame} {frame} {words(state.wrench, 0.0)}', player.step(q, v, a)
+    rows = player.rows(player.play([settings, bite, start, step, bite, step])[1:])
+    free = player.mechanism.feedforward(state.y, state.y_dot, state.y_ddot).actuated
+    np.testing.assert_allclose(player.efforts(rows)[0], free, atol=1e-9)
+    assert np.abs(player.efforts(rows)[1] - free).max() > 1e-3
+
+
 def test_positions_alone_are_differentiated(player) -> None:
     """A slow sine has its derivatives, behind by 2 / cutoff."""
     mechanism = player.mechanism

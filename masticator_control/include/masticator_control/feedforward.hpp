@@ -70,9 +70,9 @@ public:
   /// Throws std::invalid_argument naming the setting that does not fit the mechanism.
   Feedforward(const masticator_mechanism & mechanism, const Settings & settings, std::size_t wrenches);
 
-  /// Begins at measured positions, at rest, and at efforts (NaN: 0). Returns what is wrong with the
-  /// positions, or nothing.
-  std::string start(const double * position, const double * effort);
+  /// Begins at measured positions, at rest, and at efforts (NaN: 0); wrenches of before do not count.
+  /// Returns what is wrong with the positions, or nothing.
+  std::string start(const double * position, const double * effort, const Wrench * wrenches);
 
   /// Measured positions and velocities are read where there are gains. `wrenches` has the newest of
   /// each source; each counts until it is older than the time-out.
