@@ -50,7 +50,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.dynamics.effort_topics import effort_topic
 from masticator_dynamics.ros.ending_with_parent import ending_with_parent
-from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
+from masticator_dynamics.ros.ros2_control import CONTROLLERS, FEEDFORWARD, HARDWARE
 from masticator_dynamics.ros.rviz_configuration import configuration
 from masticator_dynamics.ros.shown_urdf import for_rviz
 
@@ -62,6 +62,7 @@ CHOICES = {
     'goal': ('', 'torque', 'joint-force', 'contact-force', 'power'),
     'hardware': HARDWARE,
     'controller': tuple(CONTROLLERS),
+    'feedforward': FEEDFORWARD,
     'gui': ('auto', 'true', 'false'),
     'on_exit': ('shutdown', 'respawn'),
 }
