@@ -221,17 +221,18 @@ def moved_joints():
     import rclpy
     from sensor_msgs.msg import JointState
 
-    with rclpy.init(context=(context := rclpy.Context())):
-        node, names = rclpy.create_node('onlooker', context=context), []
-        node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
-        executor = rclpy.executors.SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-
-        def received():
-            executor.spin_once(timeout_sec=0.1)
-            return names
-
-        return wait_for(received, 'a message of the sliders')
+    context, names = rclpy.Context(), []
+    rclpy.init(context=context)
+    node = rclpy.create_node('onlooker', context=context)
+    node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
+    executor = rclpy.executors.SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        wait_for(lambda: executor.spin_once(0.1) or names, 'a message of the sliders')
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+    return names
 
 
 @pytest.mark.parametrize('mechanism', [*NAMES, *SOME])
