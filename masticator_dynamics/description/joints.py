@@ -99,6 +99,11 @@ class Joint:
         return KINDS.get(self.type, FLOATING)
 
     @property
+    def urdf_type(self) -> str:
+        """What it is in URDF."""
+        return self.kind.urdf or self.type
+
+    @property
     def spin(self) -> float:
         """Turn of the child link about the axis per unit of position, rad."""
         return self.kind.spin
