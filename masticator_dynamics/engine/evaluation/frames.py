@@ -113,7 +113,10 @@ class FrameChain:
         """Positions (..., 3) of the frame's origin and its twists (..., joints, 6).
 
         Linear and angular velocity per unit velocity of each joint between base and frame, base
-        axes, for tree positions (..., n_q).
+        axes, for tree positions (..., n_q): columns of the geometric Jacobian (Siciliano, Robotics,
+        2009, Sec. 3.1), with the joint's axis z and origin o, and the frame's origin p::
+
+            (z x (p - o), z)  of a joint that turns,    (z, 0)  of one that slides
         """
         position, axes, origins = self._carriers(q)
         turning = self._spin * axes

@@ -218,6 +218,10 @@ class Closing:
     def newton_step(self) -> tuple[Any, Vector, Any]:
         """Where a damped Newton step leads.
 
+        For gaps phi(q_d) with the Jacobian K_d; no joint moves farther than it may::
+
+            q_d <- q_d - K_d^-1 phi / max(1, longest)
+
         Returns
         -------
         determinant : number
