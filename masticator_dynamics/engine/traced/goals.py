@@ -47,7 +47,6 @@ def _power(motors: Motors, fastest: Any, slow: Any) -> Any:
 GOALS = {
     'torque': EffortGoal(lambda motors, fastest, slow: 1.0),
     'power': EffortGoal(_power),
-    'joint-effort': EffortGoal(lambda motors, fastest, slow: motors.ratio * motors.ratio),
     'joint-force': EffortGoal(of_joints=True),
     'contact-force': EffortGoal(of_contacts=True),
 }
