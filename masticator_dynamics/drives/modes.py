@@ -56,10 +56,6 @@ MODES = {
             Mode.CYCLIC_SYNCHRONOUS_POSITION, objects.TARGET_POSITION, objects.TORQUE_OFFSET,
         ),
         DriveMode(
-            'bare-position', 'cyclic synchronous position, for drives that take no torque offset',
-            Mode.CYCLIC_SYNCHRONOUS_POSITION, objects.TARGET_POSITION, None,
-        ),
-        DriveMode(
             'effort', 'cyclic synchronous torque',
             Mode.CYCLIC_SYNCHRONOUS_TORQUE, None, objects.TARGET_TORQUE,
         ),
