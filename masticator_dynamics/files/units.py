@@ -12,7 +12,7 @@ from masticator_dynamics.errors import InputError
 
 # By quantity, its units as they are written, and what one is in SI units. The first is SI's own.
 QUANTITIES: dict[str, dict[str, float]] = {
-    'length': {'m': 1.0, 'cm': 1e-2, 'mm': 1e-3, 'um': 1e-6, 'µm': 1e-6, 'in': 0.0254},
+    'length': {'m': 1.0, 'cm': 1e-2, 'mm': 1e-3, 'um': 1e-6, 'µm': 1e-6},
     'angle': {'rad': 1.0, 'mrad': 1e-3, 'deg': math.pi / 180.0, '°': math.pi / 180.0},
     'mass': {'kg': 1.0, 'g': 1e-3},
     'time': {'s': 1.0, 'ms': 1e-3},
