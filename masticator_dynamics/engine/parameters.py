@@ -67,6 +67,7 @@ KINDS: dict[str, ParameterKind] = {
     'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
+    'transition_velocity': ParameterKind('angular speed', 'speed', _NOT_NEGATIVE),
     'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE),
 }
 
@@ -191,6 +192,8 @@ def geometric(description: MechanismDescription) -> Values:
     for name, own in description.joints.items():
         if own.stiffness:
             found[f'{name}.reference'] = own.reference
+        if own.friction:
+            found[f'{name}.transition_velocity'] = own.transition_velocity
     for closure in description.closures:
         found |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
     for contact in description.contacts:
@@ -251,7 +254,9 @@ def changed(
         return dataclasses.replace(old, friction=friction, **of(name, 'rotor_inertia'))
 
     def physics(name: str, old: JointPhysics) -> JointPhysics:
-        fields = ('armature', 'stiffness', 'reference', 'damping', 'friction')
+        fields = (
+            'armature', 'stiffness', 'reference', 'damping', 'friction', 'transition_velocity',
+        )
         return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:
