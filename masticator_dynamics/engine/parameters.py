@@ -67,7 +67,6 @@ KINDS: dict[str, ParameterKind] = {
     'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
-    'transition_velocity': ParameterKind('angular speed', 'speed', _NOT_NEGATIVE),
     'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE),
 }
 
@@ -192,8 +191,6 @@ def geometric(description: MechanismDescription) -> Values:
     for name, own in description.joints.items():
         if own.stiffness:
             found[f'{name}.reference'] = own.reference
-        if own.friction:
-            found[f'{name}.transition_velocity'] = own.transition_velocity
     for closure in description.closures:
         found |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
     for contact in description.contacts:
@@ -254,9 +251,7 @@ def changed(
         return dataclasses.replace(old, friction=friction, **of(name, 'rotor_inertia'))
 
     def physics(name: str, old: JointPhysics) -> JointPhysics:
-        fields = (
-            'armature', 'stiffness', 'reference', 'damping', 'friction', 'transition_velocity',
-        )
+        fields = ('armature', 'stiffness', 'reference', 'damping', 'friction')
         return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:
