@@ -9,12 +9,9 @@ them, and columns called ``/topic/joint/position`` as PlotJuggler exports them.
 from __future__ import annotations
 
 import codecs
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-
-import numpy as np
 
 from masticator_dynamics.errors import InputError
 
@@ -31,7 +28,6 @@ _TIME = re.compile(rf'_*time(?:_?stamp)?(?:[\s_]*[\[(]({_UNIT})[\])]|_({_UNIT}))
 _WITH_UNIT = re.compile(rf'\s*([-+.\deE]+)\s*({_UNIT})\s*', re.IGNORECASE)
 _COMMENT = re.compile(r'\s*[#%]')
 _TOPIC = re.compile(r'/?(?P<topic>.+)/(?P<joint>[^/]+)/(?P<field>position|velocity|effort)')
-_ZIP = b'PK\3\4'
 FIELDS = 'position', 'velocity', 'effort'
 
 Row = tuple[list[str], int]  # cells and the line in the file, from 1
@@ -39,8 +35,6 @@ Row = tuple[list[str], int]  # cells and the line in the file, from 1
 
 def decoded(name: str, content: bytes) -> str:
     """Text of a file in UTF-8, or in UTF-16 that says so; raises InputError for others."""
-    if content.startswith(_ZIP):
-        return _of_numpy(name, content)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return content.decode('utf-16', errors='replace')
     if b'\0' in content[:2]:  # without its mark: every other byte of plain text is zero
@@ -50,17 +44,6 @@ def decoded(name: str, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b'\n', 0, error.start) + 1
         raise InputError(f'{name}: line {line}: not UTF-8 text') from error
-
-
-def _of_numpy(name: str, content: bytes) -> str:
-    """Arrays of an ``.npz`` file, each a column, as lines of text."""
-    try:
-        with np.load(io.BytesIO(content)) as arrays:
-            columns = {key: np.asarray(arrays[key], dtype=float).reshape(-1) for key in arrays}
-        rows = zip(*columns.values(), strict=True)
-        return '\n'.join([','.join(columns), *(','.join(map(repr, map(float, r))) for r in rows)])
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f'{name}: its arrays are no table: {error}') from error
 
 
 def without_comments(rows: Sequence[Row]) -> list[Row]:
