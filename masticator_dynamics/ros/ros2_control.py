@@ -16,6 +16,7 @@ import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.yaml_file import read_mapping
 
@@ -29,7 +30,7 @@ CONTROLLERS = {
 FEEDFORWARD = ('node', 'controller')
 FEEDFORWARD_CONTROLLER = 'feedforward_controller'
 SIMULATED_RATE = 250.0  # Hz, which two processor cores sustain with drives and mechanism simulated
-_MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
+_POSITIONS = {'trajectory': True, 'effort': False}  # whether controllers command these to drives
 _COMMANDED = {'trajectory': ['position', 'effort'], 'effort': ['effort']}  # by the feedforward
 
 
@@ -220,9 +221,11 @@ def require_mode(drives: str | pathlib.Path, controller: str) -> None:
         As `load_drives`.
     """
     _one_of('controller', controller, tuple(CONTROLLERS))
-    mode, wanted = load_drives(drives).mode, _MODES[controller]
-    if mode != wanted:
-        raise InputError(f'{drives}: mode is {mode}; controller {controller} needs {wanted}')
+    mode = load_drives(drives).mode
+    wanted = [name for name, m in MODES.items() if m.positions == _POSITIONS[controller]]
+    if mode not in wanted:
+        needed = ' or '.join(wanted)
+        raise InputError(f'{drives}: mode is {mode}; controller {controller} needs {needed}')
 
 
 def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:

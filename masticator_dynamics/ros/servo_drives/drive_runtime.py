@@ -56,8 +56,8 @@ class DriveRuntime(Runtime):
     def __init__(self, node: LifecycleNode, settings: Any):
         mechanism = Mechanism.load(settings.mechanism)
         drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
-        if drives.mode == 'effort' and not settings.forward_effort:
-            reason = 'without efforts there is nothing to command in mode effort'
+        if not drives.sends.positions and not settings.forward_effort:
+            reason = f'without efforts there is nothing to command in mode {drives.mode}'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
         self._name = mechanism.name
