@@ -21,7 +21,11 @@ from scipy.optimize import minimize_scalar
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.exported_table import ExportedTable, NoHeaderError, read_exported
+from masticator_dynamics.files.instrument_table import (
+    InstrumentTable,
+    NoHeaderError,
+    read_instrument_table,
+)
 from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
@@ -96,7 +100,7 @@ def read_curve(
         return _chosen(cells, kinds, given)
 
     try:
-        table = read_exported(source, chosen, wanted)
+        table = read_instrument_table(source, chosen, wanted)
     except NoHeaderError as error:
         raise InputError(f'{error}{"".join(near)}') from None
     values, told = {}, []
@@ -205,7 +209,7 @@ def _unit_of_name(name: str) -> str:
     return behind[1] if behind and behind[1].casefold() in known else ''
 
 
-def _unit(source: str, table: ExportedTable, k: int, kind: str, given: str | None) -> str:
+def _unit(source: str, table: InstrumentTable, k: int, kind: str, given: str | None) -> str:
     """Unit of a column: as given, or by its name and the row below it, which must agree."""
     name = table.names[k]
     below = _BRACKETED.sub(r'\1', table.units[k]).strip()
@@ -223,7 +227,7 @@ def _unit(source: str, table: ExportedTable, k: int, kind: str, given: str | Non
     return told[0].strip().strip('.')
 
 
-def _check_increasing(source: str, time: FloatArray, table: ExportedTable) -> None:
+def _check_increasing(source: str, time: FloatArray, table: InstrumentTable) -> None:
     late = np.flatnonzero(np.diff(time) <= 0.0)
     if len(late):
         row = int(late[0]) + 1
