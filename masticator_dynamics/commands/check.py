@@ -15,11 +15,10 @@ import numpy as np
 from masticator_dynamics.analysis.singularity import SingularityMeasures
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.terminal import Row, section, warn
-from masticator_dynamics.description.data import Closure, Contact
+from masticator_dynamics.description.data import Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.closure_equations import gap
 from masticator_dynamics.engine.constraint import unit_names
 from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.parameters import frictional, of_joints, quantities
@@ -111,25 +110,15 @@ def _constraints(mechanism: Mechanism) -> Iterator[Row]:
     structure, description = mechanism.structure, mechanism.description
     home = np.array([description.home.get(name, 0.0) for name in mechanism.tree_joints])
     poses = structure.tree.poses(home)
-    parts = {closure.name: _between(closure) for closure in description.closures} | {
+    parts = {closure.name: closure.kind.between(closure) for closure in description.closures} | {
         contact.name: f'{contact.frame} on {_surface(contact)}' for contact in description.contacts
     }
     for constraint in structure.described:
         kind = 'contact' if constraint.contact else 'closure'
-        size = gap(poses, constraint)
-        shown = f'{size * 1e3:.1e} mm'
-        if constraint.kind in ('turn', 'coupling'):
-            shown = f'{size:.1e} rad' if constraint.kind == 'turn' else f'{size:.1e}'
+        size = constraint.largest_gap(poses)
+        turns = constraint.unit_name(structure.tree) == 'rad'
+        shown = f'{size:.1e} rad' if turns else f'{size * 1e3:.1e} mm'
         yield kind, constraint.name, shown, parts[constraint.name]
-
-
-def _between(closure: Closure) -> str:
-    """What a closure connects."""
-    if closure.type == 'coupling':
-        return f'{closure.joint} of {", ".join(closure.of)}'
-    if closure.type == 'point':
-        return ' = '.join(closure.frames)
-    return f'{closure.type} {closure.frames[0]}, {closure.frames[1]}'
 
 
 def _surface(contact: Contact) -> str:

@@ -66,7 +66,7 @@ class ToolKinematics:
         tree = mechanism.structure.tree
         carrying = tree.supports(tree.frames[tool].body)
         columns = mechanism.tree_indices(mechanism.independent)
-        turning = [k for k, j in enumerate(columns) if j in carrying and not tree.joints[j].slides]
+        turning = [k for k, j in enumerate(columns) if j in carrying and tree.joints[j].turns]
         if len(turning) < 2:
             raise InputError(
                 f'{mechanism.name}: {tool!r} needs two turning joints among the independent ones '

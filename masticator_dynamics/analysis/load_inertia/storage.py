@@ -254,6 +254,7 @@ def fingerprint(description: MechanismDescription) -> str:
     for joint in description.tree.joints:
         names = f'{joint.name} {joint.type} {joint.parent} {joint.child}'
         placed = [*joint.position, *np.ravel(joint.rotation), *joint.axis]
+        placed += [getattr(joint, dimension) for dimension in joint.kind.dimensions]
         lines.append(f'{names} {_text(placed)}')
     for name, inertia in sorted(description.tree.links.items()):
         numbers = [inertia.mass, *inertia.center_of_mass, *np.ravel(inertia.about_center)]

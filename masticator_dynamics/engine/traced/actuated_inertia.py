@@ -174,7 +174,7 @@ class TracedActuatedInertia:
 
 def _own_twist(body: Body) -> Twist:
     """Velocity of a body's origin, and angular velocity, per velocity of its joint alone."""
-    return (body.axis, vec.ZERO) if body.joint.slides else (vec.ZERO, body.axis)
+    return body.joint.subspace(body.axis)
 
 
 def _velocity(body: Body, twist: Twist, point: Vector) -> Vector:

@@ -184,7 +184,7 @@ class Forces:
         loads: Efforts = {}
         for joint in reversed(stage.joints):
             body, parent = joint.body, joint.parent
-            load = vec.dot(body.axis, body.force if joint.slides else body.moment)
+            load = joint.effort(body.force, body.moment)
             if rotors:
                 load = load + self.spring(joint) + self.rotor(joint) * joint.acceleration
             if joint in efforts:

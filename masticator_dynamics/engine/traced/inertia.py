@@ -113,8 +113,8 @@ def powers(body: Body, rotation: Matrix) -> list[list[Any]]:
     def own(twist: Twist, rate: Any) -> Twist:
         if not is_base(joint.parent):
             return vec.rotate_back(axes, twist[0]), vec.rotate_back(axes, twist[1])
-        along = vec.scale(rotation[2], rate)  # the joint's axis, of which the base has no motion
-        return (along, vec.ZERO) if joint.slides else (vec.ZERO, along)
+        # Along the joint's axis, of which the base has no motion.
+        return joint.subspace(vec.scale(rotation[2], rate))
 
     _, turning = own(body.twist, joint.velocity)
     _, change = own((vec.ZERO, body.angular_acceleration), joint.acceleration)

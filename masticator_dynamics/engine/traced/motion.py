@@ -157,9 +157,9 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
         inward = vec.cross(turning, vec.cross(turning, arm))
         acceleration = vec.add(acceleration, vec.add(vec.cross(change, arm), inward))
         coriolis = vec.scale(vec.cross(turning, body.axis), joint.velocity)
-        if joint.slides:
-            acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0))
-        else:
+        if joint.shift:
+            acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0 * joint.shift))
+        if joint.spin:
             change = vec.add(change, coriolis)
         found[body] = _with_rate(joint, (acceleration, change), rates.get(joint, 0.0))
     return found
@@ -170,9 +170,11 @@ def _with_rate(joint: TracedJoint, twist: Twist, rate: Any) -> Twist:
     linear, angular = twist
     if is_known(rate, 0.0):
         return twist
-    if joint.slides:
-        return vec.add(linear, vec.scale(joint.body.axis, rate)), angular
-    return linear, vec.add(angular, vec.scale(joint.body.axis, rate))
+    if joint.shift:
+        linear = vec.add(linear, vec.scale(joint.body.axis, rate * joint.shift))
+    if joint.spin:
+        angular = vec.add(angular, vec.scale(joint.body.axis, rate))
+    return linear, angular
 
 
 def _lookup(found: Twists, outside: Lookup) -> Lookup:

@@ -74,7 +74,7 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
     rods = [
         Rod((c.body_a, c.body_b), (c.point_a, c.point_b), c.length, 0.5 * thick)
         for c in mechanism.structure.in_floats.constraints
-        if c.kind == 'distance'
+        if c.seen
     ]
     return parts, rods, doubts
 
