@@ -151,8 +151,8 @@ def _sizes(
     x: FloatArray, covariance: FloatArray, sizes: FloatArray, groups: npt.NDArray[np.int_]
 ) -> FloatArray:
     """Most likely sizes (n_x,), the same for all unknowns of a group."""
-    told = 1.0 - np.diag(covariance) / sizes**2
-    squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(told, 0.0))
+    learnt = 1.0 - np.diag(covariance) / sizes**2
+    squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(learnt, 0.0))
     return np.asarray(np.sqrt((_PRIOR + squares) / (_PRIOR + numbers))[groups])
 
 
@@ -207,9 +207,9 @@ def _answer(
     covariance[part] = (
         (count - 1.0) / count * moved.T @ moved + inverse @ inverse + taken_on @ taken_on.T
     )
-    told, axes = np.linalg.eigh(inverse)
-    directions = np.zeros((n_x, int((told < _LEARNT**2).sum())))
-    directions[seen] = axes[:, told < _LEARNT**2]
+    variances, axes = np.linalg.eigh(inverse)
+    directions = np.zeros((n_x, int((variances < _LEARNT**2).sum())))
+    directions[seen] = axes[:, variances < _LEARNT**2]
     return Learnt(
         directions, directions.T @ x, directions.T @ covariance @ directions, count - 1,
         directions.T @ precision @ directions, x, seen, precision, covariance, sizes, noise,

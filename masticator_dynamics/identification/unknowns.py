@@ -106,27 +106,29 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
     Bodies err in three ways (mass, centre, spread), each by as much for all of them; friction,
     rotor and scale of a motor by as much as that motor's data say.
     """
-    known = mechanism.parameters(friction=True)
-    known |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
+    parameters = mechanism.parameters(friction=True)
+    parameters |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
     if beliefs.effort:
-        known |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
+        parameters |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
     if usual.wrench is not None and beliefs.sensor:
-        known |= {'sensor.scale': 1.0} | {f'sensor.{part}': 0.0 for part in SENSOR}
-    rows = {name: k for k, name in enumerate(known)}
+        parameters |= {'sensor.scale': 1.0} | {f'sensor.{part}': 0.0 for part in SENSOR}
+    rows = {name: k for k, name in enumerate(parameters)}
     causes: dict[str, tuple[str, FloatArray]] = {}
     for link in bodies_with_mass(mechanism.structure):
         names = [f'{link}.{part}' for part in INERTIAL]
-        for cause, change in _of_body([known[name] for name in names], mechanism, beliefs):
-            column = np.zeros(len(known))
+        for cause, change in _of_body([parameters[name] for name in names], mechanism, beliefs):
+            column = np.zeros(len(parameters))
             column[[rows[name] for name in names]] = change
             causes[f'{link} {cause}'] = cause.split()[0], column
-    for name, size in _singles(mechanism, known, beliefs, usual).items():
+    for name, size in _singles(mechanism, parameters, beliefs, usual).items():
         group = OFFSET if name.endswith(OFFSET) else name
-        causes[name] = group, size * np.eye(len(known))[rows[name]]
+        causes[name] = group, size * np.eye(len(parameters))[rows[name]]
     causes = {cause: change for cause, change in causes.items() if change[1].any()}
     groups, spread = (np.array(part) for part in zip(*causes.values(), strict=True))
     _, numbers = np.unique(groups, return_inverse=True)
-    return Unknowns(tuple(known), np.array([*known.values()]), tuple(causes), numbers, spread.T)
+    return Unknowns(
+        tuple(parameters), np.array([*parameters.values()]), tuple(causes), numbers, spread.T
+    )
 
 
 def _of_body(
@@ -156,14 +158,14 @@ def _of_body(
 
 
 def _singles(
-    mechanism: Mechanism, known: dict[str, float], beliefs: Beliefs, usual: Usual
+    mechanism: Mechanism, parameters: dict[str, float], beliefs: Beliefs, usual: Usual
 ) -> dict[str, float]:
     """Standard deviations of parameters that are unknowns themselves."""
     sizes: dict[str, float] = {}
     moved = np.diag(mechanism.actuated_inertia(mechanism.home))
     motors = {joint: k for k, joint in enumerate(mechanism.actuated)}
     wrench = np.zeros(6) if usual.wrench is None else usual.wrench
-    for name, value in known.items():
+    for name, value in parameters.items():
         owner, _, kind = name.rpartition('.')
         k = motors.get(owner, -1)
         ratio = abs(float(mechanism.transmission_ratios[k]))

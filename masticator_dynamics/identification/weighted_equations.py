@@ -131,16 +131,16 @@ def equations(
         forces[part, :, 0] = supplied - needed
         forces[part, :, 1:] = matrix @ unknowns.spread
         progress(part.stop - part.start)
-    kept = measured.kept
-    forces = measured.smooth(forces)[kept]
+    used = measured.kept
+    forces = measured.smooth(forces)[used]
     rates = powers(mechanism, measured.motion)
-    effort = measured.smooth(rates @ measured.effort[..., None])[kept]
-    rates = rates[kept]
+    effort = measured.smooth(rates @ measured.effort[..., None])[used]
+    rates = rates[used]
     back = usual.of_kind[:, None] * np.linalg.pinv(rates * usual.of_kind)
     return Equations(
-        measured.time[kept],
-        measured.motion.y[kept],
-        measured.motion.v[kept][:, mechanism.actuated_rows],
+        measured.time[used],
+        measured.motion.y[used],
+        measured.motion.v[used][:, mechanism.actuated_rows],
         forces[..., 0],
         forces[..., 1:],
         rates,
@@ -159,10 +159,10 @@ def _columns(
     effort = measured.effort[part]
     wrench = None if measured.wrench is None else measured.wrench[part]
     columns = regressor(mechanism, motion, True, effort, wrench)
-    names, found = columns.names, columns.generalized
+    names, generalized = columns.names, columns.generalized
     for k, joint in enumerate(mechanism.actuated):
-        own = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
-        found[..., own] *= measured.felt[part, k, None, None]
+        own_friction = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
+        generalized[..., own_friction] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
     more = [-by_motor]
@@ -174,7 +174,7 @@ def _columns(
         supplied = supplied + pushed[..., 0]
         if 'sensor.scale' in unknowns.names:
             more += [-pushed, -by_wrench @ turned]
-    return np.concatenate([found, *more], axis=-1), supplied
+    return np.concatenate([generalized, *more], axis=-1), supplied
 
 
 def _by_wrench(mechanism: Mechanism, motion: Motion) -> tuple[FloatArray, FloatArray]:

@@ -212,11 +212,11 @@ class Experiment:
 
 
 def _check_folder(folder: pathlib.Path, text: str) -> None:
-    kept = folder / PROTOCOL
-    if kept.exists():
-        if kept.read_text(encoding='utf-8') != text:
+    copy = folder / PROTOCOL
+    if copy.exists():
+        if copy.read_text(encoding='utf-8') != text:
             raise InputError(
-                f'{folder} holds an experiment with another protocol ({kept}); choose a new folder'
+                f'{folder} holds an experiment with another protocol ({copy}); choose a new folder'
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f'{folder} is there already and is no experiment; choose a new folder')

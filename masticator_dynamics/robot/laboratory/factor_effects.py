@@ -202,14 +202,16 @@ class _Model:
 
         dropped: list[str] = []
         while True:
-            kept = [term for term in terms if term not in dropped]
-            model = OLS.from_formula('value ~ ' + ' + '.join(map(self._formula, kept)), self._frame)
+            modelled = [term for term in terms if term not in dropped]
+            model = OLS.from_formula(
+                'value ~ ' + ' + '.join(map(self._formula, modelled)), self._frame
+            )
             if model.exog.shape[1] > np.linalg.matrix_rank(model.exog):
                 return None, dropped
-            order = max(term.count(':') for term in kept)
+            order = max(term.count(':') for term in modelled)
             if len(self._frame) > model.exog.shape[1] or not order:
                 return model.fit(), dropped
-            dropped += [term for term in kept if term.count(':') == order]
+            dropped += [term for term in modelled if term.count(':') == order]
 
     def effects(self, fit: Any, terms: Sequence[str], note: str) -> list[Effect]:
         """Effects that were fitted; no tests if there is a note on why not."""
@@ -217,10 +219,10 @@ class _Model:
         from statsmodels.stats.multitest import multipletests
 
         with np.errstate(divide='ignore', invalid='ignore'):
-            found = anova_lm(fit, typ=2)
+            anova = anova_lm(fit, typ=2)
         effects = []
         for term in terms:
-            row = found.loc[self._formula(term)]
+            row = anova.loc[self._formula(term)]
             share = float(row['sum_sq'] / fit.centered_tss)
             f, df, df_error = float(row['F']), float(row['df']), float(fit.df_resid)
             effect = Effect(term, len(self._frame), df, df_error, eta_squared=share, note=note)
@@ -262,7 +264,7 @@ class _Model:
     def compared(self, fit: Any, factor: str) -> list[Comparison]:
         """All pairs of levels of a factor."""
         means = {level: self._marginal(fit, factor, level) for level in self._levels[factor]}
-        count, found = len(means), []
+        count, comparisons = len(means), []
         inverse = np.linalg.pinv(fit.model.exog)
         for (first, a), (second, b) in itertools.combinations(means.items(), 2):
             weights = (b - a) @ inverse  # of the values
@@ -282,8 +284,8 @@ class _Model:
                     pair, difference=math.nan, low=math.nan, high=math.nan,
                     ratio=value, ratio_low=low, ratio_high=high,
                 )  # fmt: skip
-            found.append(pair)
-        return found
+            comparisons.append(pair)
+        return comparisons
 
     def _error(self, fit: Any, weights: FloatArray) -> tuple[float, float, float]:
         """Standard error of a weighted sum, its degrees of freedom, and the deviation of values."""

@@ -164,11 +164,11 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
             continue
         lever = float(along @ swing) / (length * radius)
         link, slides = tree.inertias[first], tree.joints[first].slides
-        own = link.about_center[2, 2] + link.mass * float(
+        inertia = link.about_center[2, 2] + link.mass * float(
             link.center_of_mass[:2] @ link.center_of_mass[:2]
         )
-        own = (link.mass if slides else own) + tree.inertias[rod].mass * radius**2
-        inertias.append(own * (length / radius) ** 2)
+        inertia = (link.mass if slides else inertia) + tree.inertias[rod].mass * radius**2
+        inertias.append(inertia * (length / radius) ** 2)
         rows.append([first, rod, *tip, math.copysign(1.0, lever), min(stops.lever, abs(lever))])
     return np.hstack([np.reshape(rows, (-1, 7)), _laws(stops, np.array(inertias))])
 

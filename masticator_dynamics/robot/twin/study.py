@@ -133,10 +133,10 @@ class StudySetting:
         InputError
             If they are not.
         """
-        found = {drive.gains for drive in self.drives.drives.values()}
-        if len(found) != 1 or None in found:
+        gains_of_drives = {drive.gains for drive in self.drives.drives.values()}
+        if len(gains_of_drives) != 1 or None in gains_of_drives:
             raise InputError('the drives file does not give all drives the same gains')
-        gains = found.pop()
+        gains = gains_of_drives.pop()
         assert gains is not None
         return gains
 
@@ -181,10 +181,10 @@ class StudySetting:
 
 def with_friction(drives: Drives, laws: Mapping[str, MotorFriction]) -> Drives:
     """The drives with other friction of their motors."""
-    found = {}
+    by_name = {}
     for name, drive in drives.drives.items():
-        found[name] = changed(drive, motor=changed(drive.motor, friction=laws[name]))
-    return changed(drives, drives=found)
+        by_name[name] = changed(drive, motor=changed(drive.motor, friction=laws[name]))
+    return changed(drives, drives=by_name)
 
 
 class Case(NamedTuple):

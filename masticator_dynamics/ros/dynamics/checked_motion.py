@@ -97,10 +97,10 @@ def checked(
         For a motion that cannot or must not be made, naming the time.
     """
     times, in_message = _sample_times(path)
-    kept = limits and mechanism.load_limits.scaled(effort_limit_scale)
+    effort_limits = limits and mechanism.load_limits.scaled(effort_limit_scale)
     try:
         batch = mechanism.feedforward_batch(
-            *path.sample(times), goal=goal, friction=friction, limits=kept
+            *path.sample(times), goal=goal, friction=friction, limits=effort_limits
         )
     except MasticatorError as error:
         raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None

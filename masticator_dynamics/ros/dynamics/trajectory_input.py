@@ -139,7 +139,7 @@ class TrajectoryInput:
         with self._changed:
             waiting = self._waiting
             waiting.append(request)
-            while len(waiting) > _MOST_WAITING or sum(one.size for one in waiting) > _MOST_BYTES:
+            while len(waiting) > _MOST_WAITING or sum(held.size for held in waiting) > _MOST_BYTES:
                 dropped.append(waiting.pop(0))
             self._changed.notify()
         self._tell_overtaken(dropped)
