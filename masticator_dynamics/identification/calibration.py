@@ -43,21 +43,11 @@ _MOST_NAMED = 6
 
 
 class Unseen(NamedTuple):
-    """A direction in the unknowns that is not determined.
+    """A direction in the unknowns that is not determined."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What belongs to it, the largest share first.
-    text : str
-        The same in words.
-    remedy : str
-        What measurement would determine it.
-    """
-
-    names: tuple[str, ...]
-    text: str
-    remedy: str
+    names: tuple[str, ...]  # what belongs to it, the largest share first
+    text: str  # the same in words
+    remedy: str  # what measurement would determine it
 
 
 def unseen(

@@ -48,23 +48,14 @@ class Poses:
 
 @dataclasses.dataclass(frozen=True)
 class LinearisedEquations:
-    """Linearised equations of many readings, each of unit variance, summed up.
+    """Linearised equations of many readings, each of unit variance, summed up."""
 
-    Attributes
-    ----------
-    information : array, shape (n_p, n_p)
-        Of the parameters.
-    slope : array, shape (n_p,)
-        Half the negative gradient of the squared errors.
-    scatter : array, shape (n_p, n_p)
-        What the information would be if parts of the recording had the errors that they show.
-    errors : array, shape (N, redundant)
-        What is left, in standard deviations; NaN where loops do not close.
-    """
-
-    information: FloatArray
-    slope: FloatArray
+    information: FloatArray  # (n_p, n_p), of the parameters
+    slope: FloatArray  # (n_p,), half the negative gradient of the squared errors
+    # (n_p, n_p), what the information would be if parts of the recording had the errors that they
+    # show.
     scatter: FloatArray
+    # (N, redundant), what is left, in standard deviations; NaN where loops do not close.
     errors: FloatArray
 
 

@@ -49,31 +49,18 @@ _SMALLEST = 1e-8  # part of the largest singular value: what is below is roundin
 
 @dataclasses.dataclass(frozen=True)
 class ExcitingMotion:
-    """A motion and what it tells.
+    """A motion and what it tells."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s.
-    rows : array, shape (N, 3, n_y)
-        Independent coordinates with their first and second derivatives.
-    internal : array, shape (N, n_u)
-        Efforts of motors against one another, to be given on top of the motion's, N m or N.
-    condition : tuple of float
-        Condition number of the equations for the unknowns, over as many directions as both
-        motions determine: of the first motion that was tried, and of this one.
-    learnt : tuple of int
-        Directions in which the data would say more than is believed before, likewise.
-    conditioning : float
-        The least on the way, see :class:`Conditioning`.
-    """
-
-    time: FloatArray
-    rows: FloatArray
+    time: FloatArray  # (N,), s
+    rows: FloatArray  # (N, 3, n_y), independent coordinates with their first and second derivatives
+    # (N, n_u), efforts of motors against one another, to be given on top of the motion's, N m or N.
     internal: FloatArray
+    # Condition number of the equations for the unknowns, over as many directions as both motions
+    # determine: of the first motion that was tried, and of this one.
     condition: tuple[float, float]
+    # Directions in which the data would say more than is believed before, likewise.
     learnt: tuple[int, int]
-    conditioning: float
+    conditioning: float  # the least on the way, see :class:`Conditioning`
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,27 +30,15 @@ _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
 @dataclasses.dataclass(frozen=True)
 class Beliefs:
-    """How far values of the file may err: standard deviations.
+    """How far values of the file may err: standard deviations."""
 
-    Attributes
-    ----------
-    inertia : float
-        Of masses, moments of inertia, rotors and springs, relative.
-    centre : float
-        Of centres of mass, part of the mechanism's size.
-    friction : float
-        Relative.
-    effort : float
-        Of torque constants and gear efficiencies, relative; 0: measured efforts are taken as true.
-    sensor : float
-        Of the scale of a force sensor, and of its offset relative to the usual wrench; 0: the
-        sensor is taken as true.
-    """
-
-    inertia: float = 0.12
-    centre: float = 0.01
-    friction: float = 0.4
+    inertia: float = 0.12  # of masses, moments of inertia, rotors and springs, relative
+    centre: float = 0.01  # of centres of mass, part of the mechanism's size
+    friction: float = 0.4  # relative
+    # Of torque constants and gear efficiencies, relative; 0: measured efforts are taken as true.
     effort: float = 0.0
+    # Of the scale of a force sensor, and of its offset relative to the usual wrench; 0: the sensor
+    # is taken as true.
     sensor: float = 0.0
 
 
@@ -69,26 +57,15 @@ class Usual:
 
 @dataclasses.dataclass(frozen=True)
 class Unknowns:
-    """Parameters are ``values + spread @ x``, where each number in x is about 1 in size.
+    """Parameters are ``values + spread @ x``, where each number in x is about 1 in size."""
 
-    Attributes
-    ----------
-    names : tuple of str, length n_p
-        Of the mechanism's parameters, then of scales of efforts and numbers of the force sensor.
-    values : array, shape (n_p,)
-        Of the file.
-    causes : tuple of str, length n_x
-        What each unknown is.
-    groups : array of int, shape (n_x,)
-        Unknowns of a kind have one number: how far the file errs in them is one question.
-    spread : array, shape (n_p, n_x)
-    """
-
+    # Of the mechanism's parameters, then of scales of efforts and numbers of the force sensor.
     names: tuple[str, ...]
-    values: FloatArray
-    causes: tuple[str, ...]
+    values: FloatArray  # (n_p,), of the file
+    causes: tuple[str, ...]  # what each unknown is
+    # (n_x,), unknowns of a kind have one number: how far the file errs in them is one question.
     groups: npt.NDArray[np.int_]
-    spread: FloatArray
+    spread: FloatArray  # (n_p, n_x)
 
     @property
     def deviation(self) -> FloatArray:

@@ -29,38 +29,20 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Equations:
-    """``force = matrix @ x`` up to errors; M rows in time with n_y equations each.
+    """``force = matrix @ x`` up to errors; M rows in time with n_y equations each."""
 
-    Attributes
-    ----------
-    time : array, shape (M,)
-        s.
-    pose : array, shape (M, n_y)
-        Independent coordinates.
-    velocity : array, shape (M, n_u)
-        Of the motors' joints, rad/s or m/s.
-    force : array, shape (M, n_y)
-        Generalised forces that the file's numbers leave unexplained, N m or N.
-    matrix : array, shape (M, n_y, n_x)
-    rates : array, shape (M, n_y, n_u)
-        Generalised forces per unit effort of each motor.
-    back : array, shape (M, n_u, n_y)
-        Smallest efforts for a generalised force, in units of the usual ones.
-    effort : array, shape (M, n_u)
-        The part of measured efforts that moves the mechanism, filtered, N m or N.
-    usual : array, shape (n_u,)
-        Efforts of motors of its kind, N m or N.
-    """
-
-    time: FloatArray
-    pose: FloatArray
-    velocity: FloatArray
+    time: FloatArray  # (M,), s
+    pose: FloatArray  # (M, n_y), independent coordinates
+    velocity: FloatArray  # (M, n_u), of the motors' joints, rad/s or m/s
+    # (M, n_y), generalised forces that the file's numbers leave unexplained, N m or N.
     force: FloatArray
-    matrix: FloatArray
-    rates: FloatArray
+    matrix: FloatArray  # (M, n_y, n_x)
+    rates: FloatArray  # (M, n_y, n_u), generalised forces per unit effort of each motor
+    # (M, n_u, n_y), smallest efforts for a generalised force, in units of the usual ones.
     back: FloatArray
+    # (M, n_u), the part of measured efforts that moves the mechanism, filtered, N m or N.
     effort: FloatArray
-    usual: FloatArray
+    usual: FloatArray  # (n_u,), efforts of motors of its kind, N m or N
 
     def left(self, x: FloatArray | float) -> FloatArray:
         """Generalised forces (M, n_y) that unknowns x leave unexplained; 0.0: those of the file."""

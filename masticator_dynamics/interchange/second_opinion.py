@@ -27,22 +27,12 @@ _RANK = 1e-10
 
 
 class Disagreement(NamedTuple):
-    """What Pinocchio finds at one state; all zero where both agree.
+    """What Pinocchio finds at one state; all zero where both agree."""
 
-    Attributes
-    ----------
-    gap : float
-        Largest of closures and contacts, m or rad.
-    velocity, acceleration : float
-        Largest with which they open, relative to the largest of a joint.
-    effort : float
-        Largest difference of efforts of least norm, relative to the largest effort.
-    """
-
-    gap: float
-    velocity: float
-    acceleration: float
-    effort: float
+    gap: float  # largest of closures and contacts, m or rad
+    velocity: float  # largest with which they open, relative to the largest of a joint
+    acceleration: float  # largest with which they open, relative to the largest of a joint
+    effort: float  # largest difference of efforts of least norm, relative to the largest effort
 
 
 class SecondOpinion:

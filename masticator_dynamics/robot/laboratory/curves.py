@@ -40,24 +40,12 @@ _BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """A measured compression.
+    """A measured compression."""
 
-    Attributes
-    ----------
-    displacement : array, shape (N,)
-        Of the plunger towards the sample, m, from 0 where it starts.
-    force : array, shape (N,)
-        N, positive in compression.
-    time : array, shape (N,)
-        s, increasing; empty if it was not asked for.
-    reading : str
-        Which columns were read, and in which units.
-    """
-
-    displacement: FloatArray
-    force: FloatArray
-    time: FloatArray
-    reading: str
+    displacement: FloatArray  # (N,), of the plunger towards the sample, m, from 0 where it starts
+    force: FloatArray  # (N,), N, positive in compression
+    time: FloatArray  # (N,), s, increasing; empty if it was not asked for
+    reading: str  # which columns were read, and in which units
 
 
 def read_curve(

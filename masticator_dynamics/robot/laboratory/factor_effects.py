@@ -40,40 +40,21 @@ NOT_RANDOM = 'no p: nothing in it is random, so differences are exact'
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """A factor, or an interaction such as ``food:motion.period``; NaN where it cannot be told.
-
-    Attributes
-    ----------
-    term : str
-    n : int
-        Values that were analysed.
-    df, df_error : float
-        Degrees of freedom.
-    f, p, p_holm : float
-        F, its p, and p corrected for all effects on this figure (Holm 1979).
-    eta_squared : float
-        Share of the whole sum of squares.
-    partial_eta_squared, low, high : float
-        Effect over effect and error, and its 95 % interval.
-    note : str
-        What was not done, and why.
-    method : str
-        Of the test: :attr:`.spread.Spread.method`.
-    """
+    """A factor, or an interaction such as ``food:motion.period``; NaN where it cannot be told."""
 
     term: str
-    n: int
-    df: float = math.nan
-    df_error: float = math.nan
-    f: float = math.nan
-    p: float = math.nan
-    p_holm: float = math.nan
-    eta_squared: float = math.nan
-    partial_eta_squared: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    note: str = ''
-    method: str = ''
+    n: int  # values that were analysed
+    df: float = math.nan  # degrees of freedom
+    df_error: float = math.nan  # of the error
+    f: float = math.nan  # F
+    p: float = math.nan  # of that F
+    p_holm: float = math.nan  # corrected for all effects on this figure (Holm 1979)
+    eta_squared: float = math.nan  # share of the whole sum of squares
+    partial_eta_squared: float = math.nan  # effect over effect and error
+    low: float = math.nan  # end of its 95 % interval
+    high: float = math.nan  # end of its 95 % interval
+    note: str = ''  # what was not done, and why
+    method: str = ''  # of the test: :attr:`.spread.Spread.method`
 
 
 @dataclasses.dataclass(frozen=True)

@@ -118,36 +118,17 @@ class Protocol(Strict):
 
 @dataclasses.dataclass(frozen=True)
 class Mouthful:
-    """One mouthful of an experiment.
+    """One mouthful of an experiment."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the order of chewing, from 1.
-    levels : dict
-        Levels of the factors, by name; with ``strokes`` if food is sampled.
-    repetition : int
-        From 1.
-    motion : MouthfulMotion
-    food : Food
-        Of this mouthful, its variation included.
-    food_name : str
-        As the protocol has it: a shipped food, or a file.
-    strokes : int
-    rest : Rest
-    duration : float
-        Approximate, s.
-    """
-
-    number: int
-    levels: Mapping[str, Any]
-    repetition: int
+    number: int  # position in the order of chewing, from 1
+    levels: Mapping[str, Any]  # levels of the factors, by name; with ``strokes`` if food is sampled
+    repetition: int  # from 1
     motion: MouthfulMotion
-    food: Food
-    food_name: str
+    food: Food  # of this mouthful, its variation included
+    food_name: str  # as the protocol has it: a shipped food, or a file
     strokes: int
     rest: Rest
-    duration: float
+    duration: float  # approximate, s
 
     @property
     def name(self) -> str:

@@ -267,21 +267,11 @@ _CURVE = ('time', 'gap', 'force')  # s, m, N
 
 @dataclasses.dataclass(frozen=True)
 class Formats:
-    """What is written beside CSV files and the report.
+    """What is written beside CSV files and the report."""
 
-    Attributes
-    ----------
-    parquet : bool
-        Every table as Parquet, too; curves, if asked for, in one file.
-    xlsx : bool
-        All tables as a workbook.
-    curves : bool
-        Time, gap and force of every mouthful.
-    """
-
-    parquet: bool = False
-    xlsx: bool = False
-    curves: bool = False
+    parquet: bool = False  # every table as Parquet, too; curves, if asked for, in one file
+    xlsx: bool = False  # all tables as a workbook
+    curves: bool = False  # time, gap and force of every mouthful
 
     def check(self) -> None:
         """Check that what they need is installed, before any long work.

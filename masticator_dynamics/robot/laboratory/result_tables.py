@@ -34,19 +34,10 @@ from masticator_dynamics.robot.laboratory.spread import (
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """Results of a mouthful.
-
-    Attributes
-    ----------
-    mouthful : Mouthful
-    end : str
-        'done', 'force', 'broken', or the text of a fault.
-    strokes : tuple of Stroke
-    jaw : JawLoads
-    """
+    """Results of a mouthful."""
 
     mouthful: Mouthful
-    end: str
+    end: str  # 'done', 'force', 'broken', or the text of a fault
     strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
 
@@ -91,24 +82,13 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
 
 
 class Analysis(NamedTuple):
-    """Analysis of variance of a figure.
-
-    Attributes
-    ----------
-    figure : str
-    effects : list of Effect
-    comparisons : list of Comparison
-    spread : Spread or None
-        How the conditions vary; None if nothing was tested.
-    residuals : array, shape (N,)
-        In standard deviations; see :func:`standardised_residuals`.
-    """
+    """Analysis of variance of a figure."""
 
     figure: str
     effects: list[Effect]
     comparisons: list[Comparison]
-    spread: Spread | None
-    residuals: FloatArray
+    spread: Spread | None  # how the conditions vary; None if nothing was tested
+    residuals: FloatArray  # (N,), in standard deviations; see :func:`standardised_residuals`
 
 
 Analyses = Sequence[Analysis]

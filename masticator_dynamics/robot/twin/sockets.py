@@ -30,25 +30,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class SocketEvent:
-    """A contact was left, or landed on.
+    """A contact was left, or landed on."""
 
-    Attributes
-    ----------
-    time : float
-        s.
-    contact : str
-    landed : bool
-    speed : float
-        Along the normal, at which it was met, m/s; 0 when it is left.
-    energy : float
-        Dissipated by the impact, J.
-    """
-
-    time: float
+    time: float  # s
     contact: str
     landed: bool
-    speed: float = 0.0
-    energy: float = 0.0
+    speed: float = 0.0  # along the normal, at which it was met, m/s; 0 when it is left
+    energy: float = 0.0  # dissipated by the impact, J
 
 
 class Sockets:

@@ -33,18 +33,10 @@ _LOWEST = 1.0  # Hz
 
 @dataclasses.dataclass(frozen=True)
 class Margins:
-    """Margins of a loop, or the least of several.
+    """Margins of a loop, or the least of several."""
 
-    Attributes
-    ----------
-    gain : float
-        Factor by which all gains can be raised; below 1 the loop is unstable.
-    phase : float
-        rad.
-    """
-
-    gain: float
-    phase: float
+    gain: float  # factor by which all gains can be raised; below 1 the loop is unstable
+    phase: float  # rad
 
 
 def modal_inertias(mechanism: Mechanism, poses: FloatArray) -> tuple[float, float]:
@@ -132,21 +124,12 @@ _RIPPLE_TIME = 0.05  # s at the end, at rest
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """PD alone with some gains.
-
-    Attributes
-    ----------
-    gains : Gains
-    margins : Margins
-    incisor_rms : float
-        m; infinite where the loop is unstable.
-    ripple : float
-        Standard deviation, N m, of the worst motor's torque over the last 0.05 s, at rest.
-    """
+    """PD alone with some gains."""
 
     gains: Gains
     margins: Margins
-    incisor_rms: float
+    incisor_rms: float  # m; infinite where the loop is unstable
+    # Standard deviation, N m, of the worst motor's torque over the last 0.05 s, at rest.
     ripple: float
 
     @property

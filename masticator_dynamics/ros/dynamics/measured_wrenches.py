@@ -30,18 +30,12 @@ class MeasuredWrench:
 
 @dataclasses.dataclass(frozen=True)
 class Transport:
-    """How wrenches in a frame are transferred to the platform in one pose.
+    """How wrenches in a frame are transferred to the platform in one pose."""
 
-    Attributes
-    ----------
-    frame, point : str
-        Axes of the wrench, and the frame at whose origin it acts.
-    rows : (6, 6) array
-        Wrench on the platform of each component alone, base axes, about the platform's origin.
-    """
-
-    frame: str
-    point: str
+    frame: str  # axes of the wrench
+    point: str  # frame at whose origin it acts
+    # (6, 6), wrench on the platform of each component alone, base axes, about the platform's
+    # origin.
     rows: FloatArray
 
 

@@ -216,34 +216,18 @@ class JointMotion:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedTrajectory:
-    """A motion that has passed every check.
+    """A motion that has passed every check."""
 
-    Attributes
-    ----------
-    piece : Piece
-        In independent coordinates; times of its path count from the message's stamp; ends at rest.
-    ramp : float
-        Duration of the rest ramp that was appended, s; 0 when none was needed.
-    message : bytes
-        Of actuated joints with efforts, at most 20 ms apart, as for a trajectory controller:
-        a serialised JointTrajectory.
-    joints : JointMotion or None
-        At the same times, where wanted.
-    late : float
-        By how much it begins after its stamp, s.
-    points : int
-        That were asked for.
-    left_out : int
-        Of them, those that are over when it has joined the motion that was meant.
-    """
-
+    # In independent coordinates; times of its path count from the message's stamp; ends at rest.
     piece: Piece
-    ramp: float
+    ramp: float  # duration of the rest ramp that was appended, s; 0 when none was needed
+    # Of actuated joints with efforts, at most 20 ms apart, as for a trajectory controller: a
+    # serialised JointTrajectory.
     message: bytes
-    joints: JointMotion | None
-    late: float = 0.0
-    points: int = 0
-    left_out: int = 0
+    joints: JointMotion | None  # at the same times, where wanted
+    late: float = 0.0  # by how much it begins after its stamp, s
+    points: int = 0  # that were asked for
+    left_out: int = 0  # of them, those that are over when it has joined the motion that was meant
 
 
 def prepare(
