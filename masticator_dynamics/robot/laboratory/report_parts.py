@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.optional import from_checkout
-from masticator_dynamics.robot.laboratory import mouthful_figures, recording, result_tables
+from masticator_dynamics.robot.laboratory import mouthful_bag, mouthful_figures, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
@@ -237,7 +237,7 @@ def citation(experiment: Experiment) -> str:
 def _recorded(experiment: Experiment) -> dict[str, Any]:
     """Settings of the first mouthful that was chewed."""
     files = map(experiment.recording, experiment.mouthfuls)
-    return recording.read_settings(next(file for file in files if file.exists()))
+    return mouthful_bag.read_settings(next(file for file in files if file.exists()))
 
 
 def _strokes(experiment: Experiment) -> str:
