@@ -49,43 +49,23 @@ _SETTLED = 0.01  # of sizes and noise, from one round to the next
 
 @dataclasses.dataclass(frozen=True)
 class Learnt:
-    """Answer of the data, for unknowns that are counted in what turned out to be their size.
+    """Answer of the data, for unknowns that are counted in what turned out to be their size."""
 
-    Attributes
-    ----------
-    directions : array, shape (n_x, n_l)
-        Orthonormal, those that the data tell better than what was believed.
-    amounts : array, shape (n_l,)
-        Of each.
-    covariance : array, shape (n_l, n_l)
-        Of the amounts.
-    freedom : int
-        Degrees of freedom for intervals (Student's t).
-    information : array, shape (n_l, n_l)
-        How steeply the likelihood falls off in these directions, belief included.
-    x : array, shape (n_x,)
-        All unknowns, as is likeliest by data and belief. Those that the data do not see are zero.
-    seen : array of bool, shape (n_x,)
-        Unknowns of which the data say something.
-    precision, uncertainty : arrays, shape (n_x, n_x)
-        Information and covariance of all of them.
-    sizes : array, shape (n_x,)
-        How far the file errs, in units of what was believed before.
-    noise : array, shape (n_u,)
-        Standard deviation of each motor's efforts, N m or N.
-    """
-
+    # (n_x, n_l), orthonormal, those that the data tell better than what was believed.
     directions: FloatArray
-    amounts: FloatArray
-    covariance: FloatArray
-    freedom: int
+    amounts: FloatArray  # (n_l,), of each
+    covariance: FloatArray  # (n_l, n_l), of the amounts
+    freedom: int  # degrees of freedom for intervals (Student's t)
+    # (n_l, n_l), how steeply the likelihood falls off in these directions, belief included.
     information: FloatArray
+    # (n_x,), all unknowns, as is likeliest by data and belief. Those that the data do not see are
+    # zero.
     x: FloatArray
-    seen: npt.NDArray[np.bool_]
-    precision: FloatArray
-    uncertainty: FloatArray
-    sizes: FloatArray
-    noise: FloatArray
+    seen: npt.NDArray[np.bool_]  # (n_x,), unknowns of which the data say something
+    precision: FloatArray  # (n_x, n_x), information on all of them
+    uncertainty: FloatArray  # (n_x, n_x), covariance of all of them
+    sizes: FloatArray  # (n_x,), how far the file errs, in units of what was believed before
+    noise: FloatArray  # (n_u,), standard deviation of each motor's efforts, N m or N
 
     def unsure(self, spread: FloatArray) -> FloatArray:
         """Standard deviations (n_p,) of parameters."""
@@ -156,8 +136,8 @@ def _sizes(
     x: FloatArray, covariance: FloatArray, sizes: FloatArray, groups: npt.NDArray[np.int_]
 ) -> FloatArray:
     """Most likely sizes (n_x,), the same for all unknowns of a group."""
-    told = 1.0 - np.diag(covariance) / sizes**2
-    squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(told, 0.0))
+    learnt = 1.0 - np.diag(covariance) / sizes**2
+    squares, numbers = np.bincount(groups, x**2), np.bincount(groups, np.maximum(learnt, 0.0))
     return np.asarray(np.sqrt((_PRIOR + squares) / (_PRIOR + numbers))[groups])
 
 
@@ -207,8 +187,8 @@ def _answer(
     scores -= scores.mean(axis=0)
     taken_on = inverse @ normal[np.ix_(seen, ~seen)]
     pulled = inverse @ inverse + taken_on @ taken_on.T
-    told, axes = np.linalg.eigh(inverse)
-    learnt = told < _LEARNT**2
+    variances, axes = np.linalg.eigh(inverse)
+    learnt = variances < _LEARNT**2
     spread = _spread(by_block[:, seen][:, :, seen], scores, precision[part], pulled, axes)
     covariance = np.eye(n_x)
     covariance[part] = axes @ spread @ axes.T

@@ -40,7 +40,7 @@ def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
         near, gap = close(kinematics, q + moved * tied)
         if gap < 1e-4 and np.abs(near - q).max() < 1.0:
             candidates.append((_null_space(kinematics, near), near))
-    return min(candidates, key=lambda found: found[0].shape[1])
+    return min(candidates, key=lambda candidate: candidate[0].shape[1])
 
 
 def _null_space(kinematics: LoopKinematics, q: Array) -> Array:

@@ -351,17 +351,17 @@ def _coupling(coupling: JointCoupling) -> dict[str, Any]:
 
 def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
     """Springs, losses and armature of joints."""
-    found: dict[str, dict[str, float]] = {}
+    physics: dict[str, dict[str, float]] = {}
     for name, spring in model.springs.items():
-        found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
+        physics[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
     values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
     for joint in model.joints:
         for key in joint.kind.dimensions:
             values.setdefault(key, {})[joint.name] = getattr(joint, key)
     for key, by_joint in values.items():
         for name, value in by_joint.items():
-            found.setdefault(name, {})[key] = value
-    return found
+            physics.setdefault(name, {})[key] = value
+    return physics
 
 
 def _actuator(model: RobotModel, name: str) -> dict[str, Any]:
