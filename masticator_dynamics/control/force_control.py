@@ -250,7 +250,10 @@ class ForceControl:
         if self.goal.on_yield and len(self._loading) > 1:
             (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
             elastic = min(self.stiffness.likely * (x1 - x0), w1 - w0)
-            if elastic > max(_YIELD, 20.0 * self._sensor.noise) and f1 - f0 < _YIELD_SHARE * elastic:
+            if (
+                elastic > max(_YIELD, 20.0 * self._sensor.noise)
+                and f1 - f0 < _YIELD_SHARE * elastic
+            ):
                 return Reason.YIELDED, (
                     f'at {f1:.3g} N it gave way by {1e3 * (x1 - x0):.2g} mm, for which '
                     f'{elastic:.3g} N more were due'

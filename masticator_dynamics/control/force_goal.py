@@ -295,7 +295,12 @@ class Commanded(NamedTuple):
 
 
 def _need(
-    numbers: object, names: tuple[str, ...], what: str, *, least: bool = False, endless: bool = False
+    numbers: object,
+    names: tuple[str, ...],
+    what: str,
+    *,
+    least: bool = False,
+    endless: bool = False,
 ) -> None:
     """Refuse numbers that are not above zero, or not at least zero, or not finite."""
     for name in names:
