@@ -42,17 +42,23 @@ def save(description: MechanismDescription, file: pathlib.Path, comment: str = '
     """
     if file.suffix not in ('.yaml', '.yml'):
         raise InputError(f'{file}: the name of a description ends with .yaml')
-    urdf = description.urdf_xml
-    if file.resolve().parent != description.urdf_file.resolve().parent:
-        folder = description.urdf_file.resolve().parent.as_posix()
-        urdf = _MESH.sub(lambda begin: f'{begin[1]}{folder}/', urdf)
-    content = _content(description) | {'urdf': f'{file.stem}.urdf'}
+    folder = description.urdf_file.resolve().parent
+    if file.resolve().parent != folder:
+        urdf = _MESH.sub(lambda begin: f'{begin[1]}{folder.as_posix()}/', description.urdf_xml)
+        description = dataclasses.replace(description, urdf_xml=urdf)
+    yaml_text, urdf_text = texts(description, file.stem, comment)
+    write_text(str(file.with_suffix('.urdf')), urdf_text)
+    write_text(str(file), yaml_text)
+
+
+def texts(description: MechanismDescription, name: str, comment: str) -> tuple[str, str]:
+    """Contents of NAME.yaml and NAME.urdf, with a comment at the top of the first."""
     text = yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
-    )
+        _content(description) | {'urdf': f'{name}.urdf'},
+        sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH,
+    )  # fmt: skip
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
-    write_text(str(file.with_suffix('.urdf')), urdf)
-    write_text(str(file), lines + text)
+    return lines + text, description.urdf_xml
 
 
 def _content(description: MechanismDescription) -> dict[str, Any]:

@@ -28,7 +28,15 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_goals import Goal
-from masticator_dynamics.engine.traced.stops_and_food import AXIS, BODY, LAW, LOWER, POINT, UPPER, range_force
+from masticator_dynamics.engine.traced.stops_and_food import (
+    AXIS,
+    BODY,
+    LAW,
+    LOWER,
+    POINT,
+    UPPER,
+    range_force,
+)
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.control_chain import DriveChain
 from masticator_dynamics.robot.twin.food import Food
