@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from masticator_dynamics.description.closure_checks import CLOSURES, CONTACTS
-from masticator_dynamics.description.data import JointPhysics, MechanismDescription
+from masticator_dynamics.description.data import Actuator, JointPhysics, MechanismDescription
 from masticator_dynamics.description.reading import MechanismFile
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
@@ -73,6 +73,7 @@ def _content(description: MechanismDescription) -> dict[str, Any]:
             if c.name not in mimics
         ),
         'contacts': tuple(_with_needed(c, CONTACTS[c.type][0]) for c in description.contacts),
+        'actuators': {n: motor for n, motor in description.actuators.items() if motor != Actuator()},
         'joints': dict(_joints(description)),
     }  # fmt: skip
     content = {}
