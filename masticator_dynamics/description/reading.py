@@ -20,7 +20,7 @@ import yaml
 from masticator_dynamics.description import data, urdf
 from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
 from masticator_dynamics.description.closure_checks import check_contacts, check_keys
-from masticator_dynamics.description.closures import COUPLING, Known
+from masticator_dynamics.description.closures import COUPLING, Names
 from masticator_dynamics.description.data import (
     Actuator,
     Closure,
@@ -295,7 +295,7 @@ def _check_names(
     if carriers[content.platform] == tree.root:
         refuse('platform', f'{content.platform!r} does not move against the base')
     for index, closure in enumerate(closures):
-        closure.kind.check(closure, f'closures[{index}]', Known(carriers, moving), refuse)
+        closure.kind.check(closure, f'closures[{index}]', Names(carriers, moving), refuse)
     check_contacts(content.contacts, tree, refuse)
     check_column_names(content.independent, content.actuated, content.contacts, refuse)
 

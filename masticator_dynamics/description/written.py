@@ -64,7 +64,7 @@ def texts(description: MechanismDescription, name: str, comment: str) -> tuple[s
 def _content(description: MechanismDescription) -> dict[str, Any]:
     """Contents of the YAML file, in the order of its format."""
     mimics = {f'{mimic.joint}_mimic' for mimic in description.tree.mimics}  # the URDF has them
-    own = {
+    special = {
         'version': 1, 'description': description.summary,
         'home': {joint: x for joint, x in description.home.items() if x},
         'closures': tuple(
@@ -73,12 +73,14 @@ def _content(description: MechanismDescription) -> dict[str, Any]:
             if c.name not in mimics
         ),
         'contacts': tuple(_with_needed(c, CONTACTS[c.type][0]) for c in description.contacts),
-        'actuators': {n: motor for n, motor in description.actuators.items() if motor != Actuator()},
+        'actuators': {n: a for n, a in description.actuators.items() if a != Actuator()},
         'joints': dict(_joints(description)),
     }  # fmt: skip
     content = {}
     for field in dataclasses.fields(MechanismFile):
-        value = own[field.name] if field.name in own else getattr(description, field.name, None)
+        value = (
+            special[field.name] if field.name in special else getattr(description, field.name, None)
+        )
         if field.name in ('urdf', 'xacro_arguments') or value != _default(field):
             content[field.metadata.get('alias', field.name)] = _plain(value)
     content.pop('xacro_arguments')
