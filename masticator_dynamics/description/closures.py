@@ -271,8 +271,8 @@ def coupling_gap(coupling: Any, joints: list[str], q: Array) -> tuple[Array, Arr
     """
     from numpy.polynomial import Polynomial  # few need it
 
-    rates, own = np.zeros((1, len(q))), joints.index(str(coupling.joint))
-    rates[0, own], gap = 1.0, q[own] - coupling.offset
+    rates, follower = np.zeros((1, len(q))), joints.index(str(coupling.joint))
+    rates[0, follower], gap = 1.0, q[follower] - coupling.offset
     for name, powers in coupling.of.items():
         other, polynomial = joints.index(name), Polynomial((0.0, *powers))
         gap -= polynomial(q[other])

@@ -49,8 +49,8 @@ def description_files(
     old = mechanism.description
     if old.file.suffix not in ('.yaml', '.yml'):
         raise InputError(f'{old.file}: first make a description of it: masticator import')
-    known = mechanism.parameters(friction=True)
-    values = {n: x for n, x in values.items() if n in known}
+    parameters = mechanism.parameters(friction=True)
+    values = {n: x for n, x in values.items() if n in parameters}
     new = with_inertia(changed(old, values, lambda angle: None), mechanism.structure, values)
     urdf = with_tree(laid_out(old.urdf_xml), old.tree, new.tree)
     yaml_text, _ = texts(new, name, comment)
@@ -103,11 +103,11 @@ def check_loads(texts: Mapping[str, str], name: str) -> MechanismDescription:
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():
             pathlib.Path(folder, file).write_text(text, encoding='utf-8')
-        found = load_description(pathlib.Path(folder, f'{name}.yaml'))
-        Mechanism(found)
+        description = load_description(pathlib.Path(folder, f'{name}.yaml'))
+        Mechanism(description)
         if f'{name}_drives.yaml' in texts:
             load_drives(pathlib.Path(folder, f'{name}_drives.yaml'))
-        return found
+        return description
 
 
 def with_drive_friction(description: MechanismDescription, drives: Drives) -> MechanismDescription:
@@ -126,11 +126,11 @@ def without_drive_friction(
 ) -> dict[str, float]:
     """Parameters for the description alone: friction of motors and their rotors are the drives'."""
     theirs = {f'{j}.{kind}': 0.0 for j in mechanism.actuated for kind in ('friction', 'damping')}
-    found = {**values, **theirs}
+    merged = {**values, **theirs}
     for joint in mechanism.actuated:
         name = f'{joint}.rotor_inertia'
-        if name in found:  # what is more than the drives file says
+        if name in merged:  # what is more than the drives file says
             felt = mechanism.description.actuators[joint].rotor_inertia
-            more = found[name] - felt + original.actuators[joint].rotor_inertia
-            found[name] = max(more, 0.0)
-    return found
+            more = merged[name] - felt + original.actuators[joint].rotor_inertia
+            merged[name] = max(more, 0.0)
+    return merged
