@@ -7,8 +7,8 @@ about its origin: ``LINK.mass`` (kg), first moments ``LINK.mx`` ... (kg m), iner
 (kg m^2), with all links that are fixed to it. Of joints: ``JOINT.rotor_inertia`` (motor side),
 ``armature``, ``stiffness``, ``reference``; friction as in the description (``coulomb`` of a motor's
 bearing times its radius). Of geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as
-in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length`` and
-``offset``, ``CONTACT.nx`` ... and ``offset``.
+in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length``,
+``radius`` and ``offset``, ``CONTACT.nx`` ... and ``offset``.
 """
 
 from __future__ import annotations

@@ -323,7 +323,7 @@ def test_unknown_closure_types(tmp_path: pathlib.Path, kind: str | None) -> None
     assert error.key == 'closures[1].type'
     assert error.reason == (
         f'constraint type {kind!r} is not supported; supported: point, weld, hinge, universal, '
-        'cylindrical, slider, distance, coupling'
+        'cylindrical, slider, distance, coupling, rack'
     )
 
 
