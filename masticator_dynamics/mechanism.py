@@ -416,7 +416,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         if key not in self._limited:
             if len(self._limited) == MOST_LIMITS:
                 oldest = self._limited.pop(next(iter(self._limited)))
-                self._quick_kinds = {k: q for k, q in self._quick_kinds.items() if k[2] != id(oldest)}
+                self._quick_kinds = {
+                    k: q for k, q in self._quick_kinds.items() if k[2] != id(oldest)
+                }
             self._limited[key] = WithinLimits(self, kind, limits)
         return self._limited[key]
 
@@ -496,9 +498,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         # As for :meth:`feedforward`: machine code replaces this method.
         if self._derivatives_entry is not None:
             self.feedforward_derivatives = self._derivatives_entry.call  # type: ignore[method-assign]
-        return self._feedforward_derivatives(
-            y, y_dot, y_ddot, wrench, goal=goal, friction=friction
-        )
+        return self._feedforward_derivatives(y, y_dot, y_ddot, wrench, goal=goal, friction=friction)
 
     @functools.cached_property
     def _derivatives_entry(self) -> Entry | None:

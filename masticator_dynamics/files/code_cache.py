@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where compiled code is kept: in folders that nobody else can write to.
 
-Whoever can write to such a folder decides what this process runs. A folder is therefore used only when it belongs to this user, with
-mode 0700, and when nobody else can replace it or a folder above it. Otherwise a fresh private
-folder takes its place, which means that everything is compiled again, and a warning says so.
+Whoever can write to such a folder decides what this process runs. A folder is therefore used only
+when it belongs to this user, with mode 0700, and when nobody else can replace it or a folder above
+it. Otherwise a fresh private folder takes its place, which means that everything is compiled again,
+and a warning says so.
 
 Processes that start together compile each function once: the first does it, the others wait.
 """

@@ -211,9 +211,7 @@ def _point(
     bent = vec.apply(node.rotation, m.point_direction[b, x].tolist())
     arm = bent if c < 0 else vec.scale(bent, q[c])
     jacobian = {k: vec.cross(turn, arm) for k, turn in node.angular.items()}
-    drift = vec.add(
-        vec.cross(rates.rate, vec.cross(rates.rate, arm)), vec.cross(rates.alpha, arm)
-    )
+    drift = vec.add(vec.cross(rates.rate, vec.cross(rates.rate, arm)), vec.cross(rates.alpha, arm))
     if c >= 0:
         jacobian[c] = vec.add(jacobian.get(c, vec.ZERO), bent)
         drift = vec.add(drift, vec.scale(vec.cross(rates.rate, bent), 2.0 * v[c]))
@@ -246,9 +244,7 @@ def close(m: Arrays, q: Sequence[Any], typical: FloatArray) -> tuple[Any, Row]:
     return select(0.5 - absolute(status), 0.0, 1.0), closed
 
 
-def tangent(
-    m: Arrays, jacobian: list[Row], typical: FloatArray
-) -> tuple[list[Row], list[Row]]:
+def tangent(m: Arrays, jacobian: list[Row], typical: FloatArray) -> tuple[list[Row], list[Row]]:
     """Null space of the loops, and the inverse of their Jacobian over dependent coordinates.
 
     The former (n, f) are rates of all coordinates per rate of the free ones (S3 Eqs. 35-36).
@@ -287,7 +283,9 @@ class Equations:
             {'origin': 3 * nodes, 'rotation': 9 * nodes, 'rate': 3 * nodes, 'gap': rows,
              'jacobian': rows * n, 'kinetic': 1}
         )  # fmt: skip
-        self._of_closed = consecutive({'q': n, 'jacobian': rows * n, 'null': n * f, 'inverse': d * d})
+        self._of_closed = consecutive(
+            {'q': n, 'jacobian': rows * n, 'null': n * f, 'inverse': d * d}
+        )
         self._of_equations = consecutive({'mass': f * f, 'force': f, 'null': n * f})
 
     # Functions of numbers
@@ -374,9 +372,7 @@ class Equations:
             status, mass, force, null, _ = self._set_up(given)
             return [status, *vec.flat(mass), *force, *vec.flat(null)]
 
-        return self._code(
-            'equations', self._inputs, 1 + self._of_equations['null'].stop, function
-        )
+        return self._code('equations', self._inputs, 1 + self._of_equations['null'].stop, function)
 
     @functools.cached_property
     def _rates_code(self) -> RowCode:
@@ -403,7 +399,8 @@ class Equations:
         found = self._pose_code.one_by_one(np.atleast_2d(given)).reshape(*q.shape[:-1], -1)
         n, nodes = q.shape[-1], len(self.arrays.parent)
         shapes = {
-            'origin': (nodes, 3), 'rotation': (nodes, 3, 3), 'rate': (nodes, 3), 'gap': (len(self.arrays.offset),),
+            'origin': (nodes, 3), 'rotation': (nodes, 3, 3), 'rate': (nodes, 3),
+            'gap': (len(self.arrays.offset),),
             'jacobian': (len(self.arrays.offset), n), 'kinetic': (),
         }  # fmt: skip
         return {
@@ -423,8 +420,7 @@ class Equations:
                   'null': (n, len(self.arrays.free)),
                   'inverse': (d, d)}  # fmt: skip
         parts = {
-            name: found[1:][self._of_closed[name]].reshape(shape)
-            for name, shape in shapes.items()
+            name: found[1:][self._of_closed[name]].reshape(shape) for name, shape in shapes.items()
         }
         return bool(found[0] == SOLVED and np.isfinite(found).all()), parts
 

@@ -270,9 +270,7 @@ class FlexibleModel:
         ``effort`` (n,) acts on all coordinates.
         """
         free = self.arrays.free
-        closed, mass, force, _ = self.code.equations(
-            state.q, state.q[free], state.v[free], effort
-        )
+        closed, mass, force, _ = self.code.equations(state.q, state.q[free], state.v[free], effort)
         if not closed:
             raise ReachError('the loops do not close at this state')
         return mass, force

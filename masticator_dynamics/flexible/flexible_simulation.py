@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.integrate
+import scipy.linalg
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
@@ -103,6 +105,21 @@ def simulate(
     return _Run(model, start, effort, times, method, rtol).go(progress)
 
 
+def _factored(matrix: FloatArray) -> tuple[Any, Any, Any]:
+    """LU factors, and LAPACK's function that solves with them.
+
+    Radau's own checks of small matrices take several times as long as what they check.
+    """
+    factor, solve = scipy.linalg.get_lapack_funcs(('getrf', 'getrs'), (matrix,))
+    lu, pivots, _ = factor(matrix)
+    return lu, pivots, solve
+
+
+def _solved(factored: tuple[Any, Any, Any], right: FloatArray) -> FloatArray:
+    lu, pivots, solve = factored
+    return np.asarray(solve(lu, pivots, right)[0])
+
+
 class _Run:
     """One integration: the state is free positions, free rates and the work done."""
 
@@ -132,6 +149,9 @@ class _Run:
         self.solver = METHODS[method](
             self.rates, times[0], state, times[-1], rtol=rtol, atol=tolerance, **options
         )
+
+        if method == 'radau':
+            self.solver.lu, self.solver.solve_lu = _factored, _solved
 
     def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
         """Step to the end, or as far as possible."""

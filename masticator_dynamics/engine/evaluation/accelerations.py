@@ -119,7 +119,11 @@ def forward_dynamics(
         Whether these are rows (N, n).
     """
     law: Regularisation | None
-    if not many and friction is False and (row := joined(mechanism.made(_lengths), given)) is not None:
+    if (
+        not many
+        and friction is False
+        and (row := joined(mechanism.made(_lengths), given)) is not None
+    ):
         # Not finite numbers are not certain.
         found = mechanism.made(_by_friction)[None].code.certain(row)
         if found is not None:

@@ -238,9 +238,7 @@ def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> 
 # The best efforts for a goal
 
 
-def _of_best(
-    mechanism: Evaluator, code: RowCode, given: FloatArray, kind: GoalKind
-) -> FloatArray:
+def _of_best(mechanism: Evaluator, code: RowCode, given: FloatArray, kind: GoalKind) -> FloatArray:
     """Outputs of the code of the best efforts for all rows."""
     friction = kind.choice[1]
 

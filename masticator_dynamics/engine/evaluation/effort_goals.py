@@ -17,7 +17,6 @@ from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import ActuationError, InputError
 
-
 MOST_CONTACTS = 5  # with friction; their signs make patterns
 GOALS = ('torque', 'power', 'joint-force', 'contact-force')
 Goal = str | Mapping[str, float]  # a name, or weights of the squares of several

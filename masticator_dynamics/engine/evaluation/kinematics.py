@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Of the output of `frame_of_row`; the Jacobian follows.
 POSITION, ROTATION, TWIST, JACOBIAN = slice(1, 4), slice(4, 13), slice(13, 19), slice(19, None)
 
+
 @dataclasses.dataclass(frozen=True)
 class FramePose:
     """Pose of a frame in the base: ``position`` (3,) in m and ``rotation`` (3, 3) of its axes."""

@@ -70,10 +70,13 @@ def fit_code(kernels: Kernels) -> RowCode:
             moved = vec.add(state[1:], vec.scale(step_, part))
             goes_on = select(valid, change - CONVERGED, 0.0)
             arrived = select(valid, select(goes_on, 0.0, 1.0), 0.0)
-            return goes_on, [arrived, *(select(goes_on, a, b)
-                                        for a, b in zip(moved, state[1:], strict=True))]  # fmt: skip
+            y = [select(goes_on, a, b) for a, b in zip(moved, state[1:], strict=True)]
+            return goes_on, [arrived, *y]
 
-        home = [float(structure.in_floats.home[structure.index(x)]) for x in kernels.description.independent]
+        home = [
+            float(structure.in_floats.home[structure.index(x)])
+            for x in kernels.description.independent
+        ]
         arrived, *y = repeat(graph_of(given), MOST_STEPS, [0.0, *home], step)
         end = run(y)
         positions = end.positions()

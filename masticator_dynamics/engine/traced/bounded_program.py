@@ -73,7 +73,11 @@ class Bound:
         slopes = [s + self.bend * (cx * bx[1 + m] + cy * by[1 + m]) for m, s in enumerate(slopes)]
         turns = [cx * by[1 + m] - cy * bx[1 + m] for m in count]
         factor = select(self.bend, self.bend, 0.0) * per_length
-        return value + self.bend * length, slopes, [[factor * (a * b) for b in turns] for a in turns]
+        return (
+            value + self.bend * length,
+            slopes,
+            [[factor * (a * b) for b in turns] for a in turns],
+        )
 
     def numbers(self, bent: bool) -> Row:
         """All its numbers; without those of the length where no bound has one."""
@@ -169,10 +173,8 @@ def _parts(numbers: Row, width: int) -> list[Row]:
     return [numbers[i : i + width] for i in range(0, len(numbers), width)]
 
 
-def _most_violated(
-    bounds: Sequence[Bound], tables: Sequence[Row], x: Row
-) -> tuple[Any, Row]:
-    """The largest value of a bound, and its number with its numbers, as a slot without multiplier."""
+def _most_violated(bounds: Sequence[Bound], tables: Sequence[Row], x: Row) -> tuple[Any, Row]:
+    """The largest value of a bound, and a slot with this one, without multiplier."""
     worst: Any = -1e300
     slot: Row = [_NONE, 0.0, *tables[0]]
     for k, (bound, table) in enumerate(zip(bounds, tables, strict=True)):
@@ -225,15 +227,13 @@ def _step(
     absent = [select(-0.5 - slot[0], 1.0, 0.0) for slot in slots]
     matrix = [
         [
-            vec.dot(normals[s], along[t])
-            + (YIELDING * squares[s] + absent[s] if s == t else 0.0)
+            vec.dot(normals[s], along[t]) + (YIELDING * squares[s] + absent[s] if s == t else 0.0)
             for t in count
         ]
         for s in count
     ]
     right = [
-        values[s] - vec.dot(normals[s], newton) + YIELDING * squares[s] * slots[s][1]
-        for s in count
+        values[s] - vec.dot(normals[s], newton) + YIELDING * squares[s] * slots[s][1] for s in count
     ]
     wanted, _ = solve(matrix, np.eye(len(slots)), right)
     part: Any = 1.0
@@ -255,4 +255,3 @@ def _step(
     pull = [total(wanted[s] * normals[s][m] for s in count) for m in range(size)]
     moved = [-(g + f) for g, f in zip(gradient, pull, strict=True)]
     return vec.apply(inverted, moved), moved, after, blocked, farthest
-

@@ -235,7 +235,8 @@ class Kernels:
 
         more = finite.count('1') + 1
         return Code(
-            self, f'limited, {sorted(goals.items())}, friction {friction}, {finite}, {how}, {whole}',
+            self,
+            f'limited, {sorted(goals.items())}, friction {friction}, {finite}, {how}, {whole}',
             function, self.distribution(goals, friction).outputs if whole else self.outputs,
             further=str if whole else lambda: self._entry_text(more), more=more,
         )  # fmt: skip
@@ -507,9 +508,7 @@ class Code(RowCode):
 
     @functools.cached_property
     def _with_loads(self) -> Code:
-        return Code(
-            *self._of, loads=True, at_positions=self._with_positions, more=self._more
-        )
+        return Code(*self._of, loads=True, at_positions=self._with_positions, more=self._more)
 
     @functools.cached_property
     def at_positions(self) -> Code:

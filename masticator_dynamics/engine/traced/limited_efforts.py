@@ -199,7 +199,7 @@ class _Loads:
 
 
 def _with_power(bounds: LoadBounds, i: int, rate: Any) -> tuple[Any, Any, Any]:
-    """Highest and lowest effort of an actuator by range and power, and one over a unit of excess."""
+    """Highest and lowest effort by range and power, and one over what an excess is a part of."""
     high, low, part, power = (
         getattr(bounds, name)[i] for name in ('effort', 'effort_low', 'per_effort', 'power')
     )
@@ -240,7 +240,12 @@ class LimitedChoice:
     contradicted: Any = 0.0
 
     def __init__(
-        self, run: InverseDynamics, bounds: LoadBounds, *, thorough: bool = False, excess: bool = False
+        self,
+        run: InverseDynamics,
+        bounds: LoadBounds,
+        *,
+        thorough: bool = False,
+        excess: bool = False,
     ):
         self._run, self._bounds = run, bounds
         self._solve = _Pattern.least_excess if excess else _Pattern.thorough
