@@ -206,8 +206,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         SingularityError
             When the loops do not determine the velocities at ``y``.
         """
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        motion = SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, None)
+        motion = SolvedMotion(self, inputs, self.solver.motions(inputs), self.slices)
         self._tell_of_ranges(motion.q)
         return motion
 
@@ -226,8 +226,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         ReachError, SingularityError, InputError
             As for a single call, naming the first row that fails.
         """
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
-        motion = Motion(self, given, self.solver.motions(given), self.slices)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
+        motion = Motion(self, inputs, self.solver.motions(inputs), self.slices)
         self._tell_of_ranges(motion.q)
         return motion
 
@@ -246,8 +246,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         InputError
             For a wrong shape.
         """
-        given = pack_rows(self._freedoms, Y, None, None, None)
-        return Attempts(self, given, self.solver.attempt(given))
+        inputs = pack_rows(self._freedoms, Y, None, None, None)
+        return Attempts(self, inputs, self.solver.attempt(inputs))
 
     def inverse_dynamics(
         self,
@@ -296,15 +296,15 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             When they lose control only at this pose.
         """
         check_motion(self, motion)
-        given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        inputs = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches, motion.q)
+            inputs = self._with_links(inputs, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
         # A solved motion is on home's branch; other motions may be on another branch.
         solved = isinstance(motion, SolvedMotion)
         solve = self.solver.rows if solved else self.solver.fallback
         elsewhere = None if solved and options.limits is not False else motion.q
-        return self._effort(given, options, solve, elsewhere)
+        return self._effort(inputs, options, solve, elsewhere)
 
     def feedforward(
         self,
@@ -359,19 +359,19 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     ) -> Effort:
         """:meth:`feedforward` of what the generated function does not take."""
         options = EffortOptions(**keywords)
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches)
+            inputs = self._with_links(inputs, link_wrenches)
         quick = self._quick_kind(options) if self.kernels.available else None
-        if quick is None or not quick.code.covers(inputs := quick.inputs(given)):
-            return self._effort(given, options, self.solver.rows)
-        found = quick.code(inputs)
-        if found[kernels.VALID] == 0.0 and options.least_norm and options.limits is False:
-            found = self.solver.from_home(quick.code, given)
-        if found[kernels.VALID] == 0.0:
-            return self._effort(given, options, self.solver.fallback)
-        effort = quick.result(self, given, found)
-        if found[kernels.VALID] == OUTSIDE_RANGES:
+        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
+            return self._effort(inputs, options, self.solver.rows)
+        outputs = quick.code(of_code)
+        if outputs[kernels.VALID] == 0.0 and options.least_norm and options.limits is False:
+            outputs = self.solver.from_home(quick.code, inputs)
+        if outputs[kernels.VALID] == 0.0:
+            return self._effort(inputs, options, self.solver.fallback)
+        effort = quick.result(self, inputs, outputs)
+        if outputs[kernels.VALID] == OUTSIDE_RANGES:
             self._tell_of_ranges(effort.q)
         return effort
 
@@ -455,17 +455,17 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             As for a single call, naming the first row that fails.
         """
         options = EffortOptions(goal, friction, limits, nearest)
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches)
+            inputs = self._with_links(inputs, link_wrenches)
         quick = self._quick_kind(options) if self.kernels.available else None
-        if quick is None or not quick.code.covers(inputs := quick.inputs(given)):
-            return self._effort(given, options, self.solver.rows)
-        found, kind = quick.code(inputs), self._kind(options)
+        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
+            return self._effort(inputs, options, self.solver.rows)
+        outputs, kind = quick.code(of_code), self._kind(options)
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
-        handed_over = self.solver.filled_in(found, kind, given, whole)
-        effort = quick.result(self, given, found, handed_over)
-        if (found[:, kernels.VALID] == OUTSIDE_RANGES).any():
+        handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
+        effort = quick.result(self, inputs, outputs, handed_over)
+        if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
             self._tell_of_ranges(effort.q)
         elif handed_over:
             self._tell_of_ranges(handed_over[1][:, self.slices['q']])
@@ -537,8 +537,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             self._derivative_entries.add(key)
             if entry is not None:
                 first.add((goal, bool(friction), False, False), entry.call)
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
-        return effort_derivatives(self, given, goal, friction)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        return effort_derivatives(self, inputs, goal, friction)
 
     def feedforward_derivatives_batch(
         self,
@@ -553,8 +553,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
-        return effort_derivatives(self, given, goal, friction)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        return effort_derivatives(self, inputs, goal, friction)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
@@ -564,12 +564,12 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         options = EffortOptions(goal, friction)
         kind = self._kind(options)
         for loads in (0, 6 * len(self.tree_joints)):
-            given = np.zeros(self.kernels.inputs + loads)
-            given[: self._freedoms] = self.home.y
-            self.solver.attempt(given[None])
-            self.solver.fallback(kind, given)
+            inputs = np.zeros(self.kernels.inputs + loads)
+            inputs[: self._freedoms] = self.home.y
+            self.solver.attempt(inputs[None])
+            self.solver.fallback(kind, inputs)
             if self.kernels.available and not friction:
-                self.solver.from_home(self._quick_kind(options).code, given)
+                self.solver.from_home(self._quick_kind(options).code, inputs)
 
     # Ranges and conditioning
 
@@ -608,14 +608,14 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     # Helpers
 
     def _with_links(
-        self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
+        self, inputs: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
         from masticator_dynamics.engine.evaluation.frames import wrenches_on_bodies
 
         if q is None:
-            q = self.solver.motions(given)[..., self.slices['q']]
-        return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
+            q = self.solver.motions(inputs)[..., self.slices['q']]
+        return np.concatenate([inputs, wrenches_on_bodies(self, q, wrenches)], axis=-1)
 
     def _kind(self, options: EffortOptions) -> RowKind:
         """Kind of rows that hold the efforts for these options."""
@@ -628,15 +628,15 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
     def _effort(
         self,
-        given: FloatArray,
+        inputs: FloatArray,
         options: EffortOptions,
         solve: Callable[..., FloatArray],
         q: FloatArray | None = None,
     ) -> Effort:
         """Efforts from the rows that a method of the solver returns, within limits if requested."""
-        rows = self._whole_rows(options, solve, given, q=q)
+        rows = self._whole_rows(options, solve, inputs, q=q)
         self._tell_of_ranges(rows[..., self.slices['q']])
-        return Effort(self, given, rows, self._kind(options).slices)
+        return Effort(self, inputs, rows, self._kind(options).slices)
 
     def _whole_rows(
         self, options: EffortOptions, solve: Callable[..., FloatArray], given: FloatArray,
@@ -656,9 +656,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
             self._told_of_ranges = warn_outside(self, q)
 
-    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+    def in_ranges(self, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
         from masticator_dynamics.limits.ranges import within
 
-        check_motion(self, found)
-        return within(self, found)
+        check_motion(self, motion)
+        return within(self, motion)

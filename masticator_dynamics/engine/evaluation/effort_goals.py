@@ -12,13 +12,13 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.traced.goals import GOALS
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import ActuationError, InputError
 
 MOST_CONTACTS = 5  # with friction; their signs make patterns
-GOALS = ('torque', 'power', 'joint-force', 'contact-force')
 Goal = str | Mapping[str, float]  # a name, or weights of the squares of several
 
 
@@ -80,10 +80,7 @@ def _check_weights(goals: Mapping[str, float]) -> None:
 
 def _check_terms(description: MechanismDescription, goals: Mapping[str, float], free: int) -> None:
     """Refuse goals that leave efforts undetermined."""
-    if free <= 0 or goals.get('torque') or goals.get('power'):
-        return
-    terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))
-    terms += len(description.contacts) * bool(goals.get('contact-force'))
+    terms = sum(GOALS[goal].terms(description) for goal, weight in goals.items() if weight)
     if terms < free:
         names = ', '.join(goal for goal, weight in goals.items() if weight)
         raise ActuationError(

@@ -36,6 +36,7 @@ MET = 1e-11
 CONVERGED = 1e-9  # last step over the point, in the measure of the Hessian
 YIELDING = 1e-11  # relative
 CONTRADICTED = 1e8
+PATIENCE = 4.5  # steps with more bounds than unknowns, after which these contradict one another
 _NONE = -1.0
 
 
@@ -145,13 +146,17 @@ def minimum(
     empty = [_NONE, 0.0, *[0.0] * (width - 2)]
 
     def step(state: Row) -> tuple[Any, Row]:
+        # Positive after a step that was not blocked: one more than steps with all slots full.
         free, _, _ = state[:3]
         x, slots = state[3 : 3 + size], _parts(state[3 + size :], width)
         worst, entering = _most_violated(bounds, tables, x)
         violated = select(worst - met, 1.0, 0.0)
         for slot in slots:
             violated = select(0.5 - absolute(slot[0] - entering[0]), 0.0, violated)
-        slots, full = _entered(slots, entering, select(free, violated, 0.0))
+        slots, lacking = _entered(slots, entering, select(free, violated, 0.0))
+        full = -greatest([-0.5 - slot[0] for slot in slots])
+        steps = select(full, free + 1.0, 1.0)
+        worse = select(steps - PATIENCE, select(worst - met, 1.0, 0.0), 0.0)
         gradient, hessian = derivatives(x)
         step_, moved, slots, blocked, moves = _step(x, slots, gradient, hessian)
         # Blocked: a bound has left, and the next step is from the same point.
@@ -159,9 +164,10 @@ def minimum(
         square = vec.dot(step_, moved)
         near = CONVERGED**2 * (vec.dot(x, vec.apply(hessian, x)) + floor) - square
         done = select(near, select(worst - met, 0.0, 1.0), 0.0)
-        status = select(select(full, 1.0, moves - contradicted), -1.0, select(blocked, 0.0, done))
+        status = select(greatest([lacking, worse, moves - contradicted]), -1.0,
+                        select(blocked, 0.0, done))  # fmt: skip
         goes_on = 1.0 - absolute(status)
-        return goes_on, [select(blocked, 0.0, 1.0), status, square, *x, *vec.flat(slots)]
+        return goes_on, [select(blocked, 0.0, steps), status, square, *x, *vec.flat(slots)]
 
     first = [0.0, 0.0, 0.0, *start, *((size + 1) * empty)]
     given = [*first, *vec.flat(tables), floor]

@@ -46,9 +46,9 @@ from masticator_dynamics.engine.traced.sign_pattern import (
 )
 
 FAR = 1e30  # N or N m; a limit by power where nothing moves
-STEP_WEIGHT = 1e-2  # of the length of steps, relative to the excess or the distance
-# Such weights cost digits of bounds, and multipliers may be large: these never contradict.
-LOOSE = {'met': 2e-10, 'contradicted': 1e200}
+STEP_WEIGHT = 1e-3  # of the length of steps, relative to the excess or the distance
+# Such weights cost digits of bounds, and make multipliers large.
+LOOSE = {'met': 2e-10, 'contradicted': 1e13}
 FIELDS = (
     'effort_low', 'effort', 'per_effort', 'power', 'axial_force', 'radial_force',
     'contact_low', 'contact_high', 'per_contact',

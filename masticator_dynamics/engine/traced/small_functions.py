@@ -31,7 +31,7 @@ def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict
         bodies[k] = Body(bodies[at.body], None)
         turn, offset = at.rotation.tolist(), at.position.tolist()
         TracedJoint(
-            (k,), joint.slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]
+            (k,), joint.spin, joint.shift, turn, offset, 0.0, None, (), bodies[k], position=q[k]
         ).place()
     return bodies
 
@@ -78,12 +78,11 @@ def frame_of_row(
         columns = [[v[j], *tangent[freedoms * j : freedoms * (j + 1)]] for j in range(count)]
         twists: list[list[Any]] = [[0.0] * (1 + freedoms) for _ in range(6)]
         for j in joints:
-            axis, slides = vec.column(bodies[j].rotation, 2), tree.joints[j].slides
-            arm = vec.subtract(position, bodies[j].position)
-            screw = [*axis, 0.0, 0.0, 0.0] if slides else [*vec.cross(axis, arm), *axis]
+            joint = bodies[j].joint
+            screw = [*joint.moves(position), *joint.subspace(bodies[j].axis)[1]]
             for twist, x in zip(twists, screw, strict=True):
                 twist[:] = [a + x * rate for a, rate in zip(twist, columns[j], strict=True)]
-        turns = [absolute(q[j]) - LARGEST_ANGLE for j in joints if not tree.joints[j].slides]
+        turns = [absolute(q[j]) - LARGEST_ANGLE for j in joints if tree.joints[j].turns]
         rotation = vec.product(body.rotation, end.rotation.tolist())
         return [
             select(-greatest([-1.0, *turns]), 1.0, 0.0), *position, *vec.flat(rotation),
