@@ -75,13 +75,14 @@ class FrameChain:
         None where other methods are needed: in a batch, for angles of many turns, and where the
         geometry is an input of machine code.
         """
-        code = self._row_code
+        code = self.code
         if row.ndim != 1 or code is None:
             return None
         return code.certain(row)
 
     @functools.cached_property
-    def _row_code(self) -> RowCode | None:
+    def code(self) -> RowCode | None:
+        """See :func:`frame_of_row`."""
         if self._mechanism.variable is not None:
             return None
         slices = self._mechanism.slices

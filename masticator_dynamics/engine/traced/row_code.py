@@ -107,7 +107,11 @@ class RowCode:
     @functools.cached_property
     def row(self) -> Library:
         """For one row, with limbs of the same kind in lanes."""
-        return library(self.kind, lambda: self._text(0) + self._further(), self._depends_on())
+        return library(self.kind, self.text, self._depends_on())
+
+    def text(self) -> str:
+        """The code for one row in LLVM's language."""
+        return self._text(0) + self._further()
 
     @functools.cached_property
     def rows(self) -> Library | None:
