@@ -102,10 +102,6 @@ class Node:
         for c, factor in self.terms:
             into[c] = vec.add(into.get(c, vec.ZERO), vec.scale(axis, factor))
 
-    def moves(self) -> list[int]:
-        """Coordinates that move it."""
-        return sorted({*self.linear, *self.angular})
-
     def rates(self, m: Arrays, k: int, parent: Rates | None, v: Sequence[Any]) -> Rates:
         """Angular velocity, and accelerations when coordinates do not accelerate.
 
