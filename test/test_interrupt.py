@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while numba compiles, which calls back into Python: it takes effect afterwards."""
+"""Ctrl-C while code of others calls back into Python: it takes effect afterwards."""
 
 import signal
 import subprocess
@@ -12,28 +12,18 @@ import pytest
 
 COMPILE = """
     import os, signal, sys
-    from numba.core import event
-    from masticator_dynamics.engine import jit
-
-    class Interrupted(event.Listener):
-        def on_start(self, _):
-            os.kill(os.getpid(), signal.{name})
-            {then}
-
-        def on_end(self, _):
-            pass
-
-    def double(x):
-        return 2.0 * x
+    from masticator_dynamics.interrupt import held_back
 
     {before}
-    event.register('numba:compile', Interrupted())
-    kernel = jit.leaf(double)
+    done = []
     try:
-        kernel(21.0)
+        with held_back():
+            os.kill(os.getpid(), signal.{name})
+            {then}
+            done.append(1)
         print('not told')
     except BaseException as error:
-        print(type(error).__name__, len(kernel.compiled.signatures))
+        print(type(error).__name__, len(done))
 """
 
 

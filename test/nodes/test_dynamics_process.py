@@ -141,7 +141,7 @@ def test_lifecycle_without_autostart_and_the_end_by_sigterm(ros_domain, mechanis
     assert not process.log('Traceback')
 
 
-HEAVY = ('llvmlite', 'numba', 'pydantic_core', 'scipy')
+HEAVY = ('llvmlite', 'pydantic_core', 'scipy')
 
 
 def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):

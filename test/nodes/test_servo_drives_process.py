@@ -69,7 +69,7 @@ def test_nothing_is_compiled_when_drives_may_be_enabled(
     """Everything is compiled when the node is configured; starts with an empty cache."""
     cache = tmp_path / 'cache'
     cache.mkdir(mode=0o700)
-    monkeypatch.setenv('NUMBA_CACHE_DIR', str(cache))
+    monkeypatch.setenv('MASTICATOR_CACHE_DIR', str(cache))
     robot = Robot(mechanism, tmp_path, 'cold')
     try:
         before = {str(file) for file in cache.rglob('*')}
