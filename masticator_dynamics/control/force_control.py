@@ -287,7 +287,7 @@ class ForceControl:
         return goal.approach
 
     def _begin_force(self, now: Measured) -> None:
-        """Without a bump: what is wanted begins as what is felt, and will be until it can change."""
+        """Without a bump: wanted is at first what is felt, and will be until it can change."""
         self.state, self._began = State.FORCE, now.time
         recent, period = list(self.watch.recent), self._timing.period
         slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
@@ -300,7 +300,6 @@ class ForceControl:
         self.wanted, self._wanted_rate = min(self._history[-1], self.goal.most), rate
 
     def _controlled(self, time: float, reference: Reference) -> float:
-        timing = self._timing
         near_hard = self._near_hard
         upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
         likely = upper if near_hard else self.stiffness.likely
