@@ -275,7 +275,8 @@ def cases() -> list[Case]:
         rise, over, settled, rms = before
         most_rise, most_settled, most_rms = goals
         setting = shipped(1e3 * k, thick)
-        made.append(Case(f'{k} N/mm, step to {force:g} N', functools.partial(step, setting, force), {
+        title = f'{k} N/mm, step to {force:g} N'
+        made.append(Case(title, functools.partial(step, setting, force), {
             'rise': ('ms', rise, most_rise), 'overshoot': ('%', over, 3.0),
             'settled': ('ms', settled, most_settled), 'steady error': ('N', '0.03', 0.1),
             'ripple': ('N', '0.13', 0.2),

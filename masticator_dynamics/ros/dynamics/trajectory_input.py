@@ -100,6 +100,8 @@ class TrajectoryInput:
         Gets every trajectory that will be followed.
     preparer : Preparer
         Checks them; closed with this.
+    busy : callable
+        Why no motion can begin; empty if it can.
     """
 
     def __init__(
@@ -111,7 +113,9 @@ class TrajectoryInput:
         now: Callable[[], int],
         accepted: Callable[[PreparedTrajectory], None],
         preparer: Preparer,
+        busy: Callable[[], str] = lambda: '',
     ):
+        self._busy = busy
         self.active = False
         self.rejections = Rejections(node.get_logger().error, _BURST)
         self.overtaken = 0
@@ -240,6 +244,8 @@ class TrajectoryInput:
         if request.content is not None:
             check_start(reading.stamp, self.now(), settings.start_horizon)
         ahead = reading.expected
+        if reason := self._busy():
+            raise InputError(reason)
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule
             start = max(reading.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
@@ -263,6 +269,8 @@ class TrajectoryInput:
                 raise InputError('the node is not active any more')
             if request.withdrawn():
                 raise InputError('it was cancelled before it began')
+            if reason := self._busy():
+                raise InputError(reason)
             if now + _MARGIN < start and self.motion.replace(prepared.piece, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
