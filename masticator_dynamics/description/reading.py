@@ -18,23 +18,22 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
 from masticator_dynamics.description.closure_checks import (
-    Refusal,
     check_closures,
     check_contacts,
     check_keys,
-    require_known,
 )
+from masticator_dynamics.description.closures import COUPLING
 from masticator_dynamics.description.data import (
     Actuator,
-    Bound,
     Closure,
     Contact,
-    Finite,
     FlexibleLink,
     JointPhysics,
     Vector3,
 )
+from masticator_dynamics.description.joints import SCREW
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.yaml_file import Strict, checked, read_mapping
 
@@ -186,7 +185,7 @@ def of_texts(file: pathlib.Path, yaml_text: str, urdf_text: str) -> data.Mechani
 def _described(
     file: pathlib.Path, content: MechanismFile, urdf_file: pathlib.Path, xml: str
 ) -> data.MechanismDescription:
-    tree = urdf.parse(xml, urdf_file)
+    tree = _threaded(urdf.parse(xml, urdf_file), content.joints, file)
     closures, home = _with_mimics(content, tree)
     _check_names(content, closures, tree, file)
     actuators = {j: content.actuators.get(j, data.Actuator()) for j in content.actuated}
@@ -199,13 +198,28 @@ def _described(
     )  # fmt: skip
 
 
+def _threaded(tree: urdf.Tree, joints: Mapping[str, JointPhysics], file: pathlib.Path) -> urdf.Tree:
+    """The tree with the screws that the YAML file makes of turning joints."""
+
+    def threaded(joint: urdf.Joint) -> urdf.Joint:
+        physics = joints.get(joint.name)
+        if physics is None or physics.lead is None:
+            return joint
+        if not joint.turns or physics.lead == 0.0:
+            reason = 'a screw is a turning joint of the URDF, and its lead is not 0'
+            raise DescriptionError(file, f'joints.{joint.name}.lead', reason)
+        return dataclasses.replace(joint, type=SCREW.name, lead=physics.lead)
+
+    return dataclasses.replace(tree, joints=tuple(map(threaded, tree.joints)))
+
+
 def _with_mimics(
     content: MechanismFile, tree: urdf.Tree
 ) -> tuple[tuple[data.Closure, ...], dict[str, float]]:
     """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that satisfies them."""
     couplings = tuple(
         data.Closure(
-            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
+            name=f'{m.joint}_mimic', type=COUPLING.name, joint=m.joint,
             of={m.other: (m.multiplier,)}, offset=m.offset,
         )
         for m in tree.mimics
@@ -226,7 +240,7 @@ def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, dat
             'friction': joint.friction if given.friction is None else given.friction,
         }
         counts = given.stiffness, given.armature, *losses.values()
-        if joint.type in urdf.MOVING_TYPES and any(counts):
+        if joint.moves and any(counts):
             yield joint.name, dataclasses.replace(given, **losses)
 
 
@@ -234,7 +248,7 @@ def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
     """Joints that home places outside their range."""
     for joint in tree.joints:
         value = home.get(joint.name, 0.0)
-        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
+        if joint.moves and not joint.lower <= value <= joint.upper:
             yield (
                 f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
                 f'[{joint.lower:.6g}, {joint.upper:.6g}]'
@@ -252,7 +266,7 @@ def _check_names(
     def refuse(key: str, reason: str) -> None:
         raise DescriptionError(file, key, reason)
 
-    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    moving = {j.name: j for j in tree.joints if j.moves}
     if content.xacro_arguments and not content.urdf.endswith('.xacro'):
         refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
     if content.base != tree.root:

@@ -21,19 +21,10 @@ from masticator_dynamics.robot.twin.study import StudySetting
 
 @dataclasses.dataclass(frozen=True)
 class TwinFigure:
-    """The mean of a figure over the mouthfuls of a protocol.
-
-    Attributes
-    ----------
-    name : str
-    value : str
-        Column of the laboratory's ``mouthfuls.csv``.
-    mouthfuls : tuple of Mouthful
-    stop : Stop
-    """
+    """The mean of a figure over the mouthfuls of a protocol."""
 
     name: str
-    value: str
+    value: str  # column of the laboratory's ``mouthfuls.csv``
     mouthfuls: tuple[Mouthful, ...]
     stop: Stop
 
@@ -55,15 +46,15 @@ class TwinFigure:
         """
         shipped = StudySetting.shipped(chewing_stroke(strokes=1))
         setting = dataclasses.replace(shipped, model=model)
-        found = []
+        figure_of_mouthfuls = []
         for mouthful in self.mouthfuls:
             series = chew(mouthful, setting, self.stop)
             figures = Result.of(mouthful, series, model).figures()
             if self.value not in figures:
-                known = ', '.join(figures)
-                raise InputError(f'figures.{self.name}: no {self.value!r}; there are: {known}')
-            found.append(figures[self.value])
-        return float(np.mean(found))
+                names = ', '.join(figures)
+                raise InputError(f'figures.{self.name}: no {self.value!r}; there are: {names}')
+            figure_of_mouthfuls.append(figures[self.value])
+        return float(np.mean(figure_of_mouthfuls))
 
 
 def twin_of(mechanism: Mechanism) -> Mechanism:

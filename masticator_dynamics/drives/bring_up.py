@@ -21,27 +21,17 @@ from canopen.objectdictionary.eds import import_eds
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, Drives, find_file
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
-# Objects in PDOs and their types; those to the drive by mode.
+# Objects in PDOs from the drive and their types.
 FROM_DRIVE = {
     objects.STATUS_WORD: datatypes.UNSIGNED16,
     objects.POSITION: datatypes.INTEGER32,
     objects.TORQUE: datatypes.INTEGER16,
-}
-TO_DRIVE = {
-    'position': {
-        objects.CONTROL_WORD: datatypes.UNSIGNED16,
-        objects.TARGET_POSITION: datatypes.INTEGER32,
-        objects.TORQUE_OFFSET: datatypes.INTEGER16,
-    },
-    'effort': {
-        objects.CONTROL_WORD: datatypes.UNSIGNED16,
-        objects.TARGET_TORQUE: datatypes.INTEGER16,
-    },
 }
 _NEEDED = (
     objects.DEVICE_TYPE, objects.CONSUMER_HEARTBEAT, objects.PRODUCER_HEARTBEAT,
@@ -79,7 +69,7 @@ def load_dictionary(
     """
     dictionary, path = read_eds(name, drive, file)
     needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
-    mapped = FROM_DRIVE | TO_DRIVE[mode]
+    mapped = FROM_DRIVE | MODES[mode].entries
     for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
         fault = _fault(dictionary, entry, data_type, entry in mapped)
         if fault:
@@ -159,13 +149,9 @@ def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
 def pdo_layout(entries: dict[Object, int]) -> struct.Struct:
     """Layout of a PDO into which these objects are mapped."""
     formats = (ODVariable.STRUCT_TYPES[data_type].format for data_type in entries.values())
-    return struct.Struct('<' + ''.join(one.lstrip('<') for one in formats))
+    return struct.Struct('<' + ''.join(code.lstrip('<') for code in formats))
 
 
-MODES = {
-    'position': Mode.CYCLIC_SYNCHRONOUS_POSITION,
-    'effort': Mode.CYCLIC_SYNCHRONOUS_TORQUE,
-}
 _MODE_CHANGE = 2.0  # s
 
 
@@ -190,11 +176,11 @@ def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) ->
         raise DriveError(channel.title, f'is no CiA 402 drive but a device of CiA {profile}')
     for entry, expected in ((objects.VENDOR_ID, vendor), (objects.PRODUCT_CODE, product)):
         if vendor and expected and channel.has(entry) and channel.read(entry) != expected:
-            found = int(channel.read(entry))
+            value = int(channel.read(entry))
             raise DriveError(
-                channel.title, f'{entry} is 0x{found:08X}, its EDS is for 0x{expected:08X}'
+                channel.title, f'{entry} is 0x{value:08X}, its EDS is for 0x{expected:08X}'
             )
-    needed = MODES[mode]
+    needed = MODES[mode].code
     if not int(channel.read(objects.SUPPORTED_MODES)) >> (needed - 1) & 1:
         words = needed.name.lower().replace('_', ' ')
         raise DriveError(channel.title, f'does not support {words} (mode {needed:d})')
@@ -230,7 +216,7 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
         channel.write(objects.VELOCITY_GAIN, drive.gains.velocity)
     _set_cycle_time(channel, drives.cycle_rate)
     _set_pdos(channel, drive.node_id, drives.mode)
-    set_mode(channel, MODES[drives.mode])
+    set_mode(channel, drives.sends.code)
 
 
 def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
@@ -283,12 +269,12 @@ def cycle_time(rate: float) -> tuple[int, int] | None:
 
 def _check_rated_torque(channel: SdoChannel, drive: Drive) -> None:
     motor = drive.motor
-    found = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
+    rated_torque = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
     # Rounding in the drive leaves an error of up to half a unit.
-    if abs(found - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
+    if abs(rated_torque - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
         raise DriveError(
             channel.title,
-            f'{objects.RATED_TORQUE} is {found:g} N m, the drives file says '
+            f'{objects.RATED_TORQUE} is {rated_torque:g} N m, the drives file says '
             f'{motor.rated_torque:g} N m',
         )
 
@@ -342,7 +328,7 @@ def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
                 channel.write(cob, objects.PDO_INVALID | unused)
     for parameters, mapping, lowest, entries in (
         (objects.TPDO_PARAMETERS, objects.TPDO_MAPPING, objects.TPDO1_COB, FROM_DRIVE),
-        (objects.RPDO_PARAMETERS, objects.RPDO_MAPPING, objects.RPDO1_COB, TO_DRIVE[mode]),
+        (objects.RPDO_PARAMETERS, objects.RPDO_MAPPING, objects.RPDO1_COB, MODES[mode].entries),
     ):
         _map_pdo(channel, parameters, mapping, lowest + node_id, entries)
 

@@ -21,10 +21,6 @@ _TOOL = re.compile(
     r'(?:_part|_assembly|_link|[-_](?:left|right|l|r|\d))*$',
     re.IGNORECASE,
 )
-# Freedoms that a loop leaves its two bodies.
-_FREEDOMS = {
-    'point': 3, 'weld': 0, 'hinge': 1, 'universal': 2, 'cylindrical': 2, 'slider': 1, 'distance': 5,
-}  # fmt: skip
 
 
 def likeliest_platform(kinematics: LoopKinematics, q: Array, motions: Array) -> str:
@@ -102,20 +98,20 @@ class _Graph:
         for joint in model.joints:
             self._connect(joint.parent, joint.child, 1, joint.slides)
         for loop in model.loops:
-            slides = loop.type in ('slider', 'cylindrical')
-            self._connect(loop.first.link, loop.second.link, _FREEDOMS[loop.type], slides)
+            slides = loop.kind.oriented and loop.kind.joined < 3
+            self._connect(loop.first.link, loop.second.link, loop.kind.freedoms, slides)
 
     def _connect(self, first: str, second: str, freedoms: int, slides: bool) -> None:
         """Add a connection; two points between the same bodies leave them one freedom."""
-        one, other = self.carriers[first], self.carriers[second]
-        if one == other:
+        carrier, other = self.carriers[first], self.carriers[second]
+        if carrier == other:
             return
-        for same in [edge for edge in self.edges[one] if edge.other == other]:
+        for same in [edge for edge in self.edges[carrier] if edge.other == other]:
             freedoms, slides = max(1, freedoms + same.freedoms - 6), slides and same.slides
-            self.edges[one].remove(same)
-            self.edges[other].remove(same._replace(other=one))
-        self.edges[one].append(_Edge(other, freedoms, slides))
-        self.edges[other].append(_Edge(one, freedoms, slides))
+            self.edges[carrier].remove(same)
+            self.edges[other].remove(same._replace(other=carrier))
+        self.edges[carrier].append(_Edge(other, freedoms, slides))
+        self.edges[other].append(_Edge(carrier, freedoms, slides))
 
     def freedoms_from_base(self) -> dict[str, int]:
         """Freedoms along the shortest way from the base, by body."""

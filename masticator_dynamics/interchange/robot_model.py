@@ -16,7 +16,9 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
+from masticator_dynamics.description.closures import ClosureKind
+from masticator_dynamics.description.joints import CONTINUOUS, FIXED
+from masticator_dynamics.description.urdf import Array, Inertia, Joint, Tree
 from masticator_dynamics.errors import DescriptionError
 
 
@@ -116,14 +118,13 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """Two frames that a joint of some type connects; axes are Z of the frames.
+    """Two frames that a joint connects as a closure of some kind would; axes are Z of the frames.
 
-    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ... Of the type distance,
-    ``length`` (m) is that between the origins.
+    ``length`` (m) is that between the origins, where the kind has one.
     """
 
     name: str
-    type: str
+    kind: ClosureKind
     first: Frame
     second: Frame
     length: float = dataclasses.field(default=0.0, kw_only=True)
@@ -221,7 +222,7 @@ class RobotModel:
 
     def has_moving(self, name: str) -> bool:
         """Whether there is a moving joint with a name."""
-        return any(joint.name == name and joint.type in MOVING_TYPES for joint in self.joints)
+        return any(joint.name == name and joint.moves for joint in self.joints)
 
     def above(self, link: str) -> Joint | None:
         """The joint that has a link as its child."""
@@ -247,11 +248,11 @@ class RobotModel:
 
     def owners(self) -> dict[str, str]:
         """For each link, the floating joint that carries it; empty for what does not float."""
-        found = {self.root: ''}
+        owners = {self.root: ''}
         for joint in self.tree().joints:
             floats = joint.name in self.floating
-            found[joint.child] = joint.name if floats else found[joint.parent]
-        return found
+            owners[joint.child] = joint.name if floats else owners[joint.parent]
+        return owners
 
     def in_carrier(self, frame: Frame, carrier: str) -> tuple[Array, Array]:
         """Placement of a frame in the first link of its rigid body."""
@@ -279,11 +280,11 @@ class RobotModel:
         """
         old = self.joint(name)
         along = position * old.axis
-        if old.slides:
-            self.change(name, type='fixed', position=old.position + old.rotation @ along)
-        else:
-            turned = Rotation.from_rotvec(along).as_matrix()
-            self.change(name, type='fixed', rotation=old.rotation @ turned)
+        turned = Rotation.from_rotvec(old.spin * along).as_matrix()
+        self.change(
+            name, type=FIXED.name, position=old.position + old.rotation @ (old.shift * along),
+            rotation=old.rotation @ turned,
+        )  # fmt: skip
         for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
         self.held[name] = position
@@ -305,11 +306,11 @@ class RobotModel:
         for name in self.held.keys() & {coupling.joint, *coupling.of}:
             if not coupling.of:
                 return
-            left = coupling.holding(name, self.held[name])
-            if left is None:
+            reduced = coupling.holding(name, self.held[name])
+            if reduced is None:
                 reason = f'with {name} held, it does not say where its other joint is'
                 raise DescriptionError(self.file, place, reason)
-            coupling = left
+            coupling = reduced
         for other in self.couplings:
             if (other.joint, {*other.of}) == (coupling.joint, {*coupling.of}):
                 if (other.of, other.offset) != (coupling.of, coupling.offset):
@@ -403,7 +404,7 @@ def turning_joints(
     position: Array,
     rotation: Array,
     axes: Array,
-    kind: str = 'continuous',
+    kind: str = CONTINUOUS.name,
 ) -> tuple[str, ...]:
     """Add turning or sliding joints in series, one per row of ``axes`` (n, 3); return their names.
 

@@ -18,7 +18,9 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.description.closures import POINT, UNIVERSAL
+from masticator_dynamics.description.joints import KINDS
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
@@ -208,7 +210,7 @@ class _SdfReader:
             )
         driven = dict(self._driven())
         self._grow(edges, wanted.union(driven, followers))
-        moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
+        moving = {joint.name for joint in self.model.joints if joint.moves}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
         others = {
@@ -269,10 +271,10 @@ class _SdfReader:
 
     def _check(self, element: ElementTree.Element, place: str) -> None:
         """Refuse what is there twice, misspelt or elsewhere; note what else is not read."""
-        known = _CHILDREN[element.tag]
+        children = _CHILDREN[element.tag]
         for child in element:
             tag = str(child.tag)
-            if tag in known:
+            if tag in children:
                 if len(element.findall(tag)) > 1:
                     raise DescriptionError(self.file, place, f'<{tag}> appears twice')
                 if tag in _CHILDREN:
@@ -281,13 +283,13 @@ class _SdfReader:
                 reason = f'<{tag}> stands in <{element.tag}>; it belongs into <{belongs[0]}>'
                 raise DescriptionError(self.file, place, reason)
             elif element.tag not in ('link', 'joint') and not re.search('[{:]', tag):
-                if near := meant(tag, known, 0.7):
+                if near := meant(tag, children, 0.7):
                     raise DescriptionError(self.file, place, f'unknown element <{tag}>{near}')
                 self.model.warn(f'{place}: its <{tag}> is left out')
 
     def _other_elements(self) -> None:
-        found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
-        if tags := dict.fromkeys(tag for tag in found if tag not in READ):
+        tags_there = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
+        if tags := dict.fromkeys(tag for tag in tags_there if tag not in READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
         if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
@@ -339,8 +341,8 @@ class _SdfReader:
         def cut_last(edge: Edge) -> tuple[bool, int, bool]:
             return edge.name not in wanted, order.index(edge.type), not edge.acts()
 
-        kept = spanning(sorted(edges, key=cut_last))
-        placed, waiting = {self.model.root}, list(kept)
+        tree = spanning(sorted(edges, key=cut_last))
+        placed, waiting = {self.model.root}, list(tree)
         while len(placed) < len(self.poses):
             while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
                 edge = ready[0]
@@ -356,8 +358,8 @@ class _SdfReader:
                 self._floating(head)
                 placed.add(head)
         for edge in edges:
-            if edge not in kept:
-                self.model.loops.append(edge.loop(self.poses))
+            if edge not in tree:
+                self.model.loops.append(edge.loop(self.poses, self.file))
                 if edge.acts():
                     self.model.warn(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
@@ -398,9 +400,9 @@ class _SdfReader:
             at = r_a.T @ (p_b - p_a)
         turned = r_a.T @ r_b
         axes = edge.axes @ r_b * (-1.0 if reversed_ else 1.0)
-        if edge.type == 'ball':
+        if edge.kind is POINT:
             turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
-        elif edge.type == 'universal':
+        elif edge.kind is UNIVERSAL:
             order = -1 if reversed_ else 1
             names = turning_joints(
                 self.model, edge.name, parent, inner, at, turned, axes[::order], 'revolute'
@@ -409,7 +411,9 @@ class _SdfReader:
                 self._axis(edge, name, tag)
         else:
             axis = axes[0] if len(axes) else np.zeros(3)
-            self.model.joints.append(Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            sizes = KINDS[edge.type].of_sdf(edge.part.element)
+            made = Joint(edge.name, edge.type, parent, inner, at, turned, axis, **sizes)
+            self.model.joints.append(made)
             if edge.type != 'fixed':
                 self._axis(edge, edge.name, 'axis')
         if inner != child:
@@ -451,14 +455,14 @@ class _SdfReader:
         """Loops and couplings that plugins, frames and elements of Drake add."""
         for stem, *pair in closing_pairs(self.frames.parts, unread):
             ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
-            self.model.loops.append(Loop(stem, 'point', *ends))
+            self.model.loops.append(Loop(stem, POINT, *ends))
         for name, part in self.frames.of('model'):
             absolute = self.frames.scopes[name].absolute
             for element in part.element:
                 if tag_of(element) == 'drake:ball_constraint':
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
-                    self.model.loops.append(Loop(loop.name, loop.type, *ends))
+                    self.model.loops.append(Loop(loop.name, loop.kind, *ends))
             plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
             read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 

@@ -25,32 +25,17 @@ WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 
 @dataclasses.dataclass(frozen=True)
 class MotionFile:
-    """A motion in independent coordinates with the wrench on the platform.
+    """A motion in independent coordinates with the wrench on the platform."""
 
-    Attributes
-    ----------
-    table : Columns
-        The table that it was read from.
-    time : array, shape (N,)
-        s, increasing.
-    y, y_dot, y_ddot : array, shape (N, n_y)
-        rad, m and their time derivatives.
-    wrench : array, shape (N, 6), or None
-        N and N m, as written in the file.
-    link_wrenches : dict of str to array, shape (N, 6)
-        The same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
-    rates : bool
-        Whether the file has velocities and accelerations.
-    """
-
-    table: Columns
-    time: FloatArray
-    y: FloatArray
-    y_dot: FloatArray
-    y_ddot: FloatArray
-    wrench: FloatArray | None
+    table: Columns  # the table that it was read from
+    time: FloatArray  # (N,), s, increasing
+    y: FloatArray  # (N, n_y), rad or m
+    y_dot: FloatArray  # (N, n_y), rad/s or m/s
+    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
+    wrench: FloatArray | None  # (N, 6), N and N m, as written in the file
+    # (N, 6), the same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
     link_wrenches: dict[str, FloatArray]
-    rates: bool
+    rates: bool  # whether the file has velocities and accelerations
 
 
 def read_motion(
@@ -59,6 +44,7 @@ def read_motion(
     at_rest: bool = False,
     topic: str | None = None,
     names: Mapping[str, str] | None = None,
+    cutoff: float | None = None,
 ) -> MotionFile:
     """Read a motion; if the file has no derivatives, a spline in time supplies them.
 
@@ -70,6 +56,9 @@ def read_motion(
         CSV, or a recording of joints; ``topic`` and ``names`` as for :func:`.read_joints`.
     at_rest : bool
         Whether that spline begins and ends at rest, rather than with what the rows suggest.
+    cutoff : float, optional
+        Hz, of a filter before that spline, for measured positions, whose noise their derivatives
+        would show.
 
     Raises
     ------
@@ -78,19 +67,23 @@ def read_motion(
     """
     joints = mechanism.independent, mechanism.actuated
     table = read_joints(source, joints, topic=topic, names=names)
-    return motion_in(table, mechanism, at_rest)
+    return motion_in(table, mechanism, at_rest, cutoff)
 
 
-def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
+def motion_in(
+    table: Columns, mechanism: Mechanism, at_rest: bool = False, cutoff: float | None = None
+) -> MotionFile:
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.times(), independent_positions(table, mechanism)
     derivatives = _derivatives(table, names)
     if derivatives is None:
         # Only here: scipy's splines take longer to import than a short motion to evaluate.
+        from masticator_dynamics.motion.low_pass import low_passed
         from masticator_dynamics.motion.path import MotionPath
 
         try:
+            y = y if cutoff is None else low_passed(time, y, cutoff)
             if at_rest and len(time) > 1:
                 still = (np.zeros(len(names)), np.zeros(len(names)))
                 path = MotionPath.through(time, y, start=still, end=still, names=names)
@@ -101,6 +94,8 @@ def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> Mo
         _, y_dot, y_ddot = path.sample(time)
     elif at_rest:
         raise InputError(f'{table.source}: it has rates, which say whether it ends at rest')
+    elif cutoff is not None:
+        raise InputError(f'{table.source}: it has rates; a cutoff is for positions alone')
     else:
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
@@ -122,14 +117,14 @@ def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:
 
 def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray]:
     """Wrenches (N, 6) by link."""
-    found = {}
+    wrenches = {}
     for column in table.columns:
         match = re.fullmatch(r'[ft][xyz]@(.+)', column)
         if not match and (meant := re.match('[ft][xyz]@', plain_name(column))):
             raise InputError(
                 f'{table.source}: column {column!r} is not read; is {meant[0]}LINK meant?'
             )
-        if match and match[1] not in found:
+        if match and match[1] not in wrenches:
             link = match[1]
             try:
                 check_frame(mechanism, link)
@@ -137,8 +132,8 @@ def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray
                 raise InputError(f'{table.source}, column {column!r}: {error}') from None
             wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
             assert wrench is not None  # at least one of its columns exists
-            found[link] = wrench
-    return found
+            wrenches[link] = wrench
+    return wrenches
 
 
 def actuated_positions(table: Columns, mechanism: Mechanism) -> FloatArray:

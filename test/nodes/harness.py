@@ -48,6 +48,24 @@ def wait_for(condition, what, patience=PATIENCE):
     raise AssertionError(f'{what}: not within {patience} s')
 
 
+def children(parent):
+    """Processes that a process has started, by number."""
+    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
+    found = []
+    for file in files:
+        with open(file, encoding='ascii') as lines:
+            found += map(int, lines.read().split())
+    return found
+
+
+def runs(process):
+    try:
+        with open(f'/proc/{process}/stat', encoding='ascii') as line:
+            return line.read().rpartition(')')[2].split()[0] != 'Z'
+    except FileNotFoundError:
+        return False
+
+
 def send_until(send, condition, what):
     """Send and wait; send again if best effort seems to have lost the message."""
     sent = []

@@ -18,7 +18,17 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from lifecycle_msgs.msg import Transition
 from rosgraph_msgs.msg import Clock
 
-from nodes.harness import PATIENCE, ROOT, START, NodeProcess, Peer, to_time, wait_for
+from nodes.harness import (
+    PATIENCE,
+    ROOT,
+    START,
+    NodeProcess,
+    Peer,
+    children,
+    runs,
+    to_time,
+    wait_for,
+)
 from nodes.launch_files import needs_launch
 
 
@@ -136,24 +146,6 @@ LAUNCH = """
     service.include_launch_description(LaunchDescription([included]))
     sys.exit(service.run())
 """
-
-
-def children(parent):
-    """Processes that a process has started, by number."""
-    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
-    found = []
-    for file in files:
-        with open(file, encoding='ascii') as lines:
-            found += map(int, lines.read().split())
-    return found
-
-
-def runs(process):
-    try:
-        with open(f'/proc/{process}/stat', encoding='ascii') as line:
-            return line.read().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
-        return False
 
 
 @needs_launch

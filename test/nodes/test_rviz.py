@@ -7,6 +7,7 @@ arcs. The pictures stay in the folder that MASTICATOR_PICTURES names, if it does
 """
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import re
@@ -19,7 +20,8 @@ import time
 import numpy as np
 import pytest
 
-from masticator_dynamics.description import archetypes
+from masticator_dynamics.description import archetypes, load_description
+from nodes.harness import PATIENCE, children, runs, wait_for
 from nodes.launch_files import needs_launch
 
 pytestmark = [
@@ -75,11 +77,12 @@ class Launched:
     def __init__(self, display, folder, name, **arguments):
         self._display = display
         self.log_file = folder / f'{name}.log'
+        arguments = {'gui': 'true'} | arguments
         words = [f'{key}:={value}' for key, value in arguments.items() if value]
         start = 'from ros2cli.cli import main; raise SystemExit(main())'
         command = [
             sys.executable, '-c', start, 'launch', 'masticator_dynamics', f'{name}.launch.py',
-            'gui:=true', *words,
+            *words,
         ]  # fmt: skip
         environment = os.environ | {
             'DISPLAY': display, 'LIBGL_ALWAYS_SOFTWARE': '1', 'QT_X11_NO_MITSHM': '1',
@@ -101,23 +104,25 @@ class Launched:
             assert time.monotonic() < deadline, f'no {pattern!r}:\n{self.log()}'
             time.sleep(0.5)
 
-    def picture(self, file):
-        """Colours (rows, columns, 3) of the part of the window that shows the robot."""
+    def picture(self, file, part=SCENE):
+        """Colours (rows, columns, 3) of a part of the display: by default that with the robot."""
         window = f'{SIZE[0]}x{SIZE[1]}+0+0'
         command = ['import', '-display', self._display, '-window', 'root', '-crop', window]
         subprocess.run([*command, '+repage', '-depth', '8', str(file)], check=True, timeout=60)
         import matplotlib.image
 
-        return np.rint(255 * matplotlib.image.imread(file)[..., :3])[SCENE]
+        return np.rint(255 * matplotlib.image.imread(file)[..., :3])[part]
 
-    def end(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+    def end(self, number=signal.SIGTERM):
+        """End launch, and only it: what it has started ends with it."""
+        started = children(self._process.pid) if self._process.poll() is None else []
         try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+            wait_for(lambda: not any(map(runs, started)), f'the end of {started}')
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -184,12 +189,41 @@ def check_scene(picture):
     assert edge.mean() < 0.01, 'the robot is cut off'
 
 
+def check_forces(picture):
+    """Food, sockets and torques have arrows and arcs."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    rear = np.arange(picture.shape[1]) > picture.shape[1] // 2  # columns; the path is before them
+    arrows = {
+        'food': (red > 150) & (red > 2.0 * green) & (red > 1.6 * blue),
+        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue) & rear,
+        'torques': (green > 120) & (green > 1.8 * blue) & (green > 1.2 * red),
+    }
+    lacking = [what for what, pixels in arrows.items() if pixels.sum() < 20]
+    assert lacking == []
+
+
 def trouble(log):
     """Lines in which RViz complains."""
     return [line for line in log.splitlines() if TROUBLE.search(line)]
 
 
+def enlarge(display, width, height):
+    """Give all windows of a display a size; without a window manager they have their least."""
+    x11 = ctypes.CDLL('libX11.so.6')
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
+    x11.XDefaultRootWindow.restype = ctypes.c_ulong
+    root, count = ctypes.c_ulong(x11.XDefaultRootWindow(connection)), ctypes.c_uint()
+    windows, others = ctypes.POINTER(ctypes.c_ulong)(), (ctypes.c_ulong * 2)()
+    first, second = (ctypes.byref(others, 8 * k) for k in range(2))
+    x11.XQueryTree(connection, root, first, second, ctypes.byref(windows), ctypes.byref(count))
+    for window in windows[: count.value]:
+        x11.XResizeWindow(connection, ctypes.c_ulong(window), width, height)
+    x11.XCloseDisplay(connection)
+
+
 def kept(tmp_path, name):
+    """File of a picture."""
     folder = os.environ.get('MASTICATOR_PICTURES')
     return pathlib.Path(folder or tmp_path) / f'{name}.png'
 
@@ -198,8 +232,27 @@ NAMES = ('masticator', 'rss6', 'rcid', 'rrr4', 'trimule', 'trimule_five_axis')
 SOME = [str(a) for a in archetypes() if pathlib.Path(a).stem in ('excavator', 'stewart', 'delta')]
 
 
+def moved_joints():
+    """Names in the next message on joint_states_in."""
+    import rclpy
+    from sensor_msgs.msg import JointState
+
+    context, names = rclpy.Context(), []
+    rclpy.init(context=context)
+    node = rclpy.create_node('onlooker', context=context)
+    node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
+    executor = rclpy.executors.SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        wait_for(lambda: executor.spin_once(0.1) or names, 'a message of the sliders')
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+    return names
+
+
 @pytest.mark.parametrize('mechanism', [*NAMES, *SOME])
-def test_view_shows_every_mechanism_whole(launched, mechanism, tmp_path):
+def test_view_shows_every_mechanism_whole_with_its_own_sliders(launched, mechanism, tmp_path):
     if not installed('joint_state_publisher_gui'):
         pytest.skip('joint_state_publisher_gui is not installed')
     seen = launched('view', mechanism=mechanism)
@@ -207,6 +260,7 @@ def test_view_shows_every_mechanism_whole(launched, mechanism, tmp_path):
     seen.wait_for(r'\[joint_state_completion\]: \w+: ')
     time.sleep(SETTLES)
     check_scene(seen.picture(kept(tmp_path, f'view_{pathlib.Path(mechanism).stem}')))
+    assert moved_joints() == list(load_description(mechanism).independent)
     assert trouble(seen.log()) == []
 
 
@@ -219,13 +273,55 @@ def test_bringup_shows_torques_sockets_and_food(launched, food, namespace, prefi
     time.sleep(SETTLES)
     picture = seen.picture(kept(tmp_path, f'bringup_{namespace or "alone"}'))
     check_scene(picture)
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    rear = np.arange(picture.shape[1]) > picture.shape[1] // 2  # columns; the path is before them
-    arrows = {
-        'food': (red > 150) & (red > 2.0 * green) & (red > 1.6 * blue),
-        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue) & rear,
-        'torques': (green > 120) & (green > 1.8 * blue) & (green > 1.2 * red),
-    }
-    lacking = [what for what, pixels in arrows.items() if pixels.sum() < 20]
+    check_forces(picture)
+    assert trouble(seen.log()) == []
+
+
+def test_a_bag_played_back_shows_robot_and_forces(launched, food, tmp_path, monkeypatch):
+    """Recorded and played by rosbag2 itself, where it is installed."""
+    if not installed('ros2bag'):
+        pytest.skip('ros2bag is not installed')
+    monkeypatch.chdir(tmp_path)
+    recorded = launched('bringup', gui='false', record='true', use_fake_planner='true')
+    recorded.wait_for(r'dynamics\]: masticator: efforts of')
+    food('/', 'molar_left')
+    time.sleep(SETTLES)
+    recorded.end(signal.SIGINT)
+    (bag,) = tmp_path.glob('masticator_*')
+    seen = launched('view', bag=bag)
+    seen.wait_for(r'rviz2.*OpenGl')
+    time.sleep(SETTLES)
+    picture = seen.picture(kept(tmp_path, 'bag'))
+    check_scene(picture)
+    check_forces(picture)
+    backwards = 'Detected jump back in time'  # the recording begins again
+    assert [line for line in trouble(seen.log()) if backwards not in line] == []
+
+
+def test_rqt_plot_started_with_the_node_shows_all_curves(launched, display, food, tmp_path):
+    if not installed('rqt_plot'):
+        pytest.skip('rqt_plot is not installed')
+    seen = launched('bringup', gui='false', plots='true', use_fake_planner='true')
+    seen.wait_for(r'dynamics\]: masticator: efforts of')
+    food('/', 'molar_left')
+    time.sleep(SETTLES)
+    enlarge(display, 900, 480)
+    time.sleep(SETTLES)
+    beside_names = slice(120, 480), slice(350, 900)
+    picture = seen.picture(kept(tmp_path, 'rqt_plot'), beside_names)
+    curves = (0, 0, 255), (255, 0, 0), (0, 255, 255), (255, 0, 255), (0, 255, 0), (128, 128, 0)
+    lacking = [curve for curve in curves if near(picture, curve, 60).sum() < 30]
     assert lacking == []
+
+
+@pytest.mark.parametrize(('name', 'given'), [('robot', {'hardware': 'mock'}), ('twin', {})])
+def test_the_robot_at_rest_and_its_twin_are_shown(launched, name, given, tmp_path):
+    if not installed('controller_manager'):
+        pytest.skip('controller_manager is not installed')
+    seen = launched(name, **given)
+    seen.wait_for(r'rviz2.*OpenGl')
+    seen.wait_for(r'dynamics\]: masticator: efforts of')
+    seen.wait_for(r'Configured and activated.*joint_trajectory_controller')
+    time.sleep(SETTLES)
+    check_scene(seen.picture(kept(tmp_path, name)))
     assert trouble(seen.log()) == []

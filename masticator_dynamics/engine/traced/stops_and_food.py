@@ -240,9 +240,7 @@ class Surroundings:
         ):
             foot = rod.body.position
             along = vec.subtract(rod.body.point(tip), foot)
-            axis = first.body.axis
-            arm = vec.subtract(foot, first.body.position)
-            swing = axis if first.slides else vec.cross(axis, arm)
+            swing = first.moves(foot)
             square = vec.dot(along, along) * vec.dot(swing, swing)
             scale = sign * reciprocal(square_root(square))
             depth = least - scale * vec.dot(swing, along)

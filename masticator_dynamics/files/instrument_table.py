@@ -33,7 +33,7 @@ class NoHeaderError(InputError):
 
 
 @dataclasses.dataclass(frozen=True)
-class ExportedTable:
+class InstrumentTable:
     """Wanted columns of an exported table.
 
     Attributes
@@ -51,7 +51,7 @@ class ExportedTable:
     lines: tuple[int, ...]
 
 
-def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
+def read_instrument_table(source: str, choose: Chooser, wanted: str) -> InstrumentTable:
     """Read the wanted columns.
 
     Parameters
@@ -95,17 +95,17 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
 
 def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Sequence[int]]:
     """Lines that can be the header, with the wanted columns."""
-    found: dict[int, Sequence[int]] = {}
+    headers: dict[int, Sequence[int]] = {}
     for k, (number, cells) in enumerate(lines):
         try:
             chosen = choose(cells) if len(cells) > 1 else None
         except InputError as error:
             raise InputError(f'{source}: line {number}: {error}') from None
         if chosen is not None:
-            if k - 1 in found and not _are_numbers((number, cells), chosen):
-                del found[k - 1]  # a sentence above the header
-            found[k] = chosen
-    return found
+            if k - 1 in headers and not _are_numbers((number, cells), chosen):
+                del headers[k - 1]  # a sentence above the header
+            headers[k] = chosen
+    return headers
 
 
 def _text(source: str, content: bytes) -> str:
@@ -137,7 +137,7 @@ def _lines(text: str, separator: str) -> list[Line]:
 
 def _read(
     source: str, lines: list[Line], k: int, chosen: Sequence[int], separator: str
-) -> ExportedTable:
+) -> InstrumentTable:
     header, lines = lines[k], lines[k + 1 :]
     names = header[1]
     units: list[str] = []
@@ -171,7 +171,7 @@ def _read(
                     f'{cell[:40]!r} is not a finite number'
                 )
             values[k, c] = value
-    return ExportedTable(
+    return InstrumentTable(
         tuple(names[c] for c in chosen),
         tuple(units[c] if c < len(units) else '' for c in chosen),
         values,
@@ -196,12 +196,12 @@ def _is_number(cell: str) -> bool:
 def _decimal_mark(source: str, cells: Sequence[str], separator: str) -> str:
     """The mark before decimals; where a cell has both, it is the last, the other one groups."""
     last = {max('.,', key=cell.rfind) for cell in cells if '.' in cell and ',' in cell}
-    found = last or {mark for mark in '.,' if any(mark in cell for cell in cells)}
+    marks = last or {mark for mark in '.,' if any(mark in cell for cell in cells)}
     unclear = f'{source}: which mark stands before decimals cannot be told: '
-    if len(found) > 1:
+    if len(marks) > 1:
         point, comma = (next(cell for cell in cells if mark in cell) for mark in '.,')
         raise InputError(f'{unclear}there are {point!r} and {comma!r}')
-    mark = found.pop() if found else '.'
+    mark = marks.pop() if marks else '.'
     marked = [] if last or (mark, separator) == ('.', ',') else [c for c in cells if mark in c]
     if marked and all(_THOUSANDS.fullmatch(cell) for cell in marked):
         whole = re.sub('[.,]', '', marked[0])
