@@ -235,7 +235,8 @@ def study_feedforward(
 
 @click.command('study-force')
 @folder_option('Folder for table and picture.', 'force_study')
-def study_force(output: pathlib.Path) -> None:
+@click.option('--only', default='', help='Runs whose title has this in it, such as crack.')
+def study_force(output: pathlib.Path, only: str) -> None:
     """Press with a wanted force on the simulated robot: steps, sines, creep, cracks, faults.
 
     Writes force.txt, what is reached and what is wanted, and force.png. Some minutes.
@@ -245,7 +246,7 @@ def study_force(output: pathlib.Path) -> None:
 
     with results_in(output, ['force.txt', 'force.png']) as work:
         with share_done(0.0, 1.0, 'runs') as progress:
-            study = force_study.study_force(progress=progress)
+            study = force_study.study_force(force_study.cases(only), progress=progress)
         write_text(str(work / 'force.txt'), study.text() + '\n')
         write_plot(
             str(work / 'force.png'), lambda picture: force_study.plot_force_study(picture, study)

@@ -104,6 +104,17 @@ def test_without_measurements_it_lets_go() -> None:
     assert rig.turn.job is None
 
 
+def test_stopped_while_it_presses_it_stays_where_it_is() -> None:
+    rig = Rig()
+    rig.turn.begin(rig.job)
+    rig.run(400)
+    pressed = rig.path.state(*rig.job.law.commanded[:3])[0]
+    assert np.abs(pressed - OPEN).max() > 1e-3
+    rig.cycle.stop_pressing(rig.time)
+    assert rig.turn.job is None
+    assert rig.motion.state(rig.time)[0] == pytest.approx(pressed)
+
+
 def test_only_one_presses() -> None:
     rig = Rig()
     assert rig.turn.begin(rig.job)

@@ -20,6 +20,7 @@ from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_goals import GOALS
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.food import Food
 from masticator_dynamics.robot.twin.force_run import (
@@ -263,8 +264,24 @@ def fault(sensor: SimulatedSensor, since: float) -> tuple[ForceRecord, Numbers]:
 # The table
 
 
-def cases() -> list[Case]:
-    """All runs."""
+def cases(only: str = '') -> list[Case]:
+    """All runs, or those whose title has a text in it.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    made = [*_wanted(), *_robust(), *_faulty()]
+    chosen = [case for case in made if only in case.title]
+    if not chosen:
+        titles = '; '.join(case.title for case in made)
+        raise InputError(f'no run has {only!r} in its title: {titles}')
+    return chosen
+
+
+def _wanted() -> list[Case]:
+    """What the shipped robot does."""
     made = []
     foods = (
         (2, 10.0, 0.012, (8.0, 5.0), ('75', '1.3', '310', '0.19'), (80.0, 150.0, 0.3)),
@@ -294,7 +311,7 @@ def cases() -> list[Case]:
         }))  # fmt: skip
     made.append(Case('five bites of 60 N', bites, {'peak error': ('N', '0.5', 0.5)}))
     made.append(Case('teeth on teeth, 30 N', teeth, {'peak': ('N', '38', 36.0)}))
-    return made + _robust() + _faulty()
+    return made
 
 
 def _robust() -> list[Case]:
@@ -366,13 +383,12 @@ class ForceStudy:
 
 
 def study_force(
-    chosen: Sequence[Case] | None = None, progress: Progress | None = None
+    runs: Sequence[Case], progress: Progress | None = None, processes: int | None = None
 ) -> ForceStudy:
-    """Run all, or some; ``progress`` is called with the share that is done."""
-    runs = list(cases() if chosen is None else chosen)
+    """Run cases; ``progress`` is called with the share that is done."""
     figures: dict[int, list[Figure]] = {}
     records: dict[str, ForceRecord] = {}
-    for k, (record, numbers) in results(_run, ((case,) for case in runs)):
+    for k, (record, numbers) in results(_run, ((case,) for case in runs), processes):
         figures[k] = runs[k].figures(numbers)
         records[runs[k].title] = record
         if progress is not None:
@@ -408,6 +424,8 @@ def plot_force_study(picture: IO[bytes], study: ForceStudy) -> None:
             ('Steps', 'Sines of 2 Hz', 'Creep', 'A crack under a ramp'), axes.flat, strict=True
         ):
             part.set_title(title)
+            if not part.lines:
+                continue
             part.legend(loc='lower right' if title == 'Steps' else 'upper right')
         axes[1, 0].set_ylim(0.0, 80.0)
         axes[0, 1].set_ylim(0.0, 80.0)

@@ -295,6 +295,13 @@ class FeedforwardCycle:
             self._turn.end(job)
         return CycleAnswer(effort, sent, effort.position, effort.velocity, state)
 
+    def stop_pressing(self, time: int) -> None:
+        """From a time (ns) on hold the pose of the last cycle, if something pressed in it."""
+        job = self._turn.job
+        if job is not None:
+            self._motion.hold(time, self._last_position)
+            self._turn.end(job)
+
     def _effort_of(self, state: State, wrench: FloatArray) -> Effort:
         """Efforts for a wrench (6,) on the platform, and what else is measured."""
         if self._watch is not None:

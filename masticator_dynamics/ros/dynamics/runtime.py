@@ -153,6 +153,7 @@ class DynamicsRuntime:
         self.trajectory_input.active = False
         self.scheduler.stop()
         real_time.release()
+        self.cycle.stop_pressing(self.now())
         self.motion.hold(self.now())
         for action in (self.action, self.force_action):
             if action is not None:
