@@ -135,6 +135,9 @@ def test_zeros_from_motion_by_hand(served) -> None:
 def test_zeros_that_are_right_are_kept(served) -> None:
     """What held-out poses agree with no better is not set."""
     served.hand.shown = served.hand.true
+    served.zeros.settings = ServoDrivesSettings(
+        zeros_duration=20.0, zeros_tolerance=1e-5, zeros_largest_error=0.005
+    )
     outcome = served.requests.run(served.requests.calibrate_zeros)
     assert outcome.success, outcome.message
     assert 'agree as well with the zeros that the encoders have: kept' in outcome.message
