@@ -174,7 +174,7 @@ class Forces:
         Inward pass of Newton and Euler's recursion (Featherstone 2008, Sec. 5.3), base axes::
 
             f_p += f_i,    n_p += n_i + (o_i - o_p) x f_i
-            tau_i = z_i . n_i  (turns),  z_i . f_i  (slides),  + springs and rotors - efforts
+            tau_i = z_i . (s_i n_i + h_i f_i) + springs and rotors - efforts
 
         then the loops' forces (Sec. 8.4 and 8.12), by which the dependent joints have no
         effort left, and what they leave to the others::

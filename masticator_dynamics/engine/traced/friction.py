@@ -38,6 +38,11 @@ REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
 class TracedContact:
     """A contact of a motion and its friction.
 
+    Coulomb's law, smooth within the transition velocity v_t, and viscous friction: against a slip v
+    under N newtons the body has to overcome::
+
+        f = (mu N / sqrt(v . v + v_t^2) + d) v
+
     Parameters
     ----------
     run : Evaluation

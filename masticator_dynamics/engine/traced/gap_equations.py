@@ -85,11 +85,15 @@ class Equation:
     turning: Callable[[], Any] = _nothing
 
     def rate(self, twist: Callable[[Body], Twist]) -> Any:
-        """Rate of the gap for twists of the bodies."""
+        """Rate of the gap for twists of the bodies: the power of the wrenches, ``K q_dot``."""
         return total(wrench.power(twist(wrench.body)) for wrench in self.wrenches)
 
     def drift(self, acceleration: Callable[[Body], Twist]) -> Any:
-        """Second derivative of the gap for accelerations of the bodies, and their velocities."""
+        """Second derivative of the gap for accelerations of the bodies, and their velocities.
+
+        ``K q_ddot + K_dot q_dot``: power of the wrenches in accelerations and centripetal ones, and
+        what their own turning adds.
+        """
         felt = total(
             wrench.power(acceleration(wrench.body)) + wrench.centripetal()
             for wrench in self.wrenches

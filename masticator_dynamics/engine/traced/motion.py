@@ -106,10 +106,11 @@ def _outwards(stage: Stage, rates: Rates, outside: Lookup, slide: Slide | None =
     """Twists of a stage's bodies; joints without a rate are at rest.
 
     Outward pass of Newton and Euler's recursion (Luh, Walker and Paul 1980; Featherstone 2008,
-    Sec. 5.3), base axes: body i is carried by p on a joint with axis z_i through its origin o_i::
+    Sec. 5.3), base axes: body i is carried by p on a joint with axis z_i through its origin o_i,
+    which per unit of position turns it by s_i and shifts it by h_i::
 
-        w_i = w_p + z_i q_dot_i                           where the joint turns
-        v_i = v_p + w_p x (o_i - o_p)  [+ z_i q_dot_i     where it slides]
+        w_i = w_p + s_i z_i q_dot_i
+        v_i = v_p + w_p x (o_i - o_p) + h_i z_i q_dot_i
     """
     twists: Twists = {}
     at = _lookup(twists, outside)
@@ -143,9 +144,9 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
 
     The derivative of the twists (:func:`_outwards`), with gravity as the base's acceleration -g::
 
-        alpha_i = alpha_p + z_i q_ddot_i + w_p x z_i q_dot_i              where the joint turns
+        alpha_i = alpha_p + s_i (z_i q_ddot_i + w_p x z_i q_dot_i)
         a_i     = a_p + alpha_p x (o_i - o_p) + w_p x (w_p x (o_i - o_p))
-                  [+ z_i q_ddot_i + 2 w_p x z_i q_dot_i                   where it slides]
+                  + h_i (z_i q_ddot_i + 2 w_p x z_i q_dot_i)
     """
     found: Twists = {}
     at = _lookup(found, outside)
