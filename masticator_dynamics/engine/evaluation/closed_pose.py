@@ -140,15 +140,15 @@ class _ClosureSearch:
     def gaps(self, q: FloatArray) -> dict[str, float]:
         """Largest gap of each closure and contact."""
         poses = self.tree.poses(q)
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for constraint in self.loops.constraints:
-            found[constraint.name] = max(
-                found.get(constraint.name, 0.0), constraint.largest_gap(poses)
+            sizes[constraint.name] = max(
+                sizes.get(constraint.name, 0.0), constraint.largest_gap(poses)
             )
         for closure in self._description.closures:
             if opposed_axis(closure, self.tree, poses):
-                found[closure.name] = np.pi
-        return found
+                sizes[closure.name] = np.pi
+        return sizes
 
     def units(self, q: FloatArray) -> dict[str, str]:
         """Unit of the largest gap of each closure and contact."""

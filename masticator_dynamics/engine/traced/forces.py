@@ -125,11 +125,11 @@ class Forces:
 
     def swing(self, body: Body) -> Swing:
         """Axes of a body with their rates in the motion."""
-        found = self.swings.get(body)
-        if found is None or found.change is not body.angular_acceleration:
+        swing = self.swings.get(body)
+        if swing is None or swing.change is not body.angular_acceleration:
             rates = body.angular_acceleration, body.angular_velocity
-            found = self.swings[body] = Swing(body.rotation, *rates)
-        return found
+            swing = self.swings[body] = Swing(body.rotation, *rates)
+        return swing
 
     def inertial_wrench(self, joint: TracedJoint, rates: Twist) -> tuple[Vector, Vector]:
         """Force and moment, about its origin, that accelerations of a joint's body need at rest.
@@ -159,14 +159,14 @@ class Forces:
 
         Overwrites the bodies' forces: call :meth:`inertial` or the like before.
         """
-        found = Balance([0.0] * len(self._plan.independent), {}, {})
+        balance = Balance([0.0] * len(self._plan.independent), {}, {})
         for stage in reversed(self._plan.stages):
-            found.multipliers[stage], loads = self._inwards(stage, efforts or {}, rotors)
+            balance.multipliers[stage], loads = self._inwards(stage, efforts or {}, rotors)
             for joint in stage.joints:
-                found.rest[joint] = loads[joint]
+                balance.rest[joint] = loads[joint]
                 if joint.independent is not None:
-                    found.freedoms[joint.independent] = loads[joint]
-        return found
+                    balance.freedoms[joint.independent] = loads[joint]
+        return balance
 
     def _inwards(self, stage: Stage, efforts: Efforts, rotors: bool) -> tuple[list[Any], Efforts]:
         """Multipliers of a stage, and what its joints are left with; others go to outer bodies.
@@ -249,14 +249,14 @@ class Forces:
     def _motors(self) -> list[Motors]:
         actuators = self._plan.description.actuators
         names = [joint.name for joint in self._plan.tree.joints]
-        found = []
+        motors = []
         for joint in self._plan.joints:
             if joint.actuator:
                 ratio = joint.constant(lambda j: [actuators[names[j]].ratio])[0]
                 drives = joint.constant(lambda j: [float(names[j] in self.driving)])[0]
                 rates = [rate * (ratio * drives) for rate in joint.tangent]
-                found.append(Motors(joint, ratio, rates))
-        return found
+                motors.append(Motors(joint, ratio, rates))
+        return motors
 
     def factor(self, thorough: bool) -> None:
         """Factor the motors' rates into an orthonormal basis and a triangle.
@@ -315,9 +315,9 @@ class Forces:
             u = A (A^T A)^-1 Q = B R^-T Q
         """
         along = self.onto_basis(freedoms)
-        found = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
-        self.chosen.append((freedoms, along, found))
-        return found
+        efforts = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
+        self.chosen.append((freedoms, along, efforts))
+        return efforts
 
     def onto_basis(self, freedoms: list[Any]) -> list[Any]:
         """Parts of these efforts along the orthonormal basis."""
@@ -329,8 +329,10 @@ class Forces:
 
     def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
         """Efforts of the motors as forces and torques of their joints, and what others supply."""
-        found = {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+        on_joints = {
+            m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)
+        }
         for supplied in others:
             for joint, effort in supplied.items():
-                found[joint] = found.get(joint, 0.0) + effort
-        return found
+                on_joints[joint] = on_joints.get(joint, 0.0) + effort
+        return on_joints

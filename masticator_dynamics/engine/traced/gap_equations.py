@@ -154,7 +154,7 @@ def _point(ends: _Ends) -> list[Equation]:
 def _turn(ends: _Ends) -> list[Equation]:
     """A direction of body b at a given angle to one of body a."""
     a, b = ends.a, ends.b
-    found = []
+    equations = []
     for row, local, offset in zip(ends.rows, ends.known('partners'), ends.offsets, strict=True):
         partner = vec.apply(b.rotation, local)
         couple = vec.cross(partner, row)
@@ -170,8 +170,8 @@ def _turn(ends: _Ends) -> list[Equation]:
             Wrench(a, ends.at_b, vec.ZERO, vec.scale(couple, -1.0)),
             Wrench(b, ends.at_b, vec.ZERO, couple),
         )
-        found.append(Equation(vec.dot(row, partner) + offset, wrenches, turning))
-    return found
+        equations.append(Equation(vec.dot(row, partner) + offset, wrenches, turning))
+    return equations
 
 
 def _distance(ends: _Ends) -> list[Equation]:
@@ -228,10 +228,10 @@ def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
 
 def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:
     """The row of the cell that a number lies in."""
-    found = rows[0]
+    chosen = rows[0]
     for end, row in zip(ends[1:], rows[1:], strict=False):
-        found = [select(x - end, new, old) for new, old in zip(row, found, strict=True)]
-    return found
+        chosen = [select(x - end, new, old) for new, old in zip(row, chosen, strict=True)]
+    return chosen
 
 
 def _in_cell(x: Any, ends: list[float]) -> Any:
@@ -260,9 +260,9 @@ def _coupling(ends: _Ends) -> list[Equation]:
             for of, along in ((body, axis), (body.joint.parent, vec.scale(axis, -1.0)))
         )
         bends.append((bend, on_body, on_parent))
-        for one in (on_body, on_parent):
-            force, couple = vec.scale(one.force, slope), vec.scale(one.couple, slope)
-            wrenches.append(Wrench(one.body, one.point, force, couple))
+        for wrench in (on_body, on_parent):
+            force, couple = vec.scale(wrench.force, slope), vec.scale(wrench.couple, slope)
+            wrenches.append(Wrench(wrench.body, wrench.point, force, couple))
 
     def turning() -> Any:
         rates = [(bend, total(w.power(w.body.twist) for w in unit)) for bend, *unit in bends]
