@@ -247,5 +247,5 @@ class MechanismDescription:
 
     def joint_inertia(self, joint: str) -> float:
         """What a joint feels of its motor's rotor and its armature, kg m^2 or kg."""
-        motor, own = self.actuators.get(joint), self.joints.get(joint)
-        return (motor.joint_inertia if motor else 0.0) + (own.armature if own else 0.0)
+        motor, physics = self.actuators.get(joint), self.joints.get(joint)
+        return (motor.joint_inertia if motor else 0.0) + (physics.armature if physics else 0.0)

@@ -130,12 +130,12 @@ def measured_motion(
     if motors is not None:
         effort, felt = motors.felt(effort, motion.v[:, mechanism.actuated_rows])
     parts = log.time, motion, effort, felt, log.wrench, misfit, smooth, log.measured
-    found = MeasuredMotion(*parts)
-    if len(found.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
+    series = MeasuredMotion(*parts)
+    if len(series.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
         raise InputError(
-            f'{log.source}: gaps leave too little: {len(found.kept)} rows without their influence'
+            f'{log.source}: gaps leave too little: {len(series.kept)} rows without their influence'
         )
-    return found
+    return series
 
 
 def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:

@@ -245,8 +245,10 @@ class DriveChain:
             servo.sample()
         scaling = self.master.scaling
         counts = np.array([float(servo.position) for servo in self._servos])
-        told = np.array([np.rint(servo.torque) for servo in self._servos])
-        return scaling.position_from_counts(counts), scaling.effort_from_per_mille(told, 0.0 * told)
+        commanded = np.array([np.rint(servo.torque) for servo in self._servos])
+        return scaling.position_from_counts(counts), scaling.effort_from_per_mille(
+            commanded, 0.0 * commanded
+        )
 
     def command(self, command: Command, measured: FloatArray) -> None:
         """Give the master a command, and the drives the setpoint whose time has come.
@@ -404,8 +406,8 @@ def feedforward(
     friction = kind is ControlKind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
-        given = np.concatenate([force, np.zeros(3)])
-        wrench = wrenches_on_platform(mechanism, reference.q[cycle], given, point=bitten)
+        at_bite = np.concatenate([force, np.zeros(3)])
+        wrench = wrenches_on_platform(mechanism, reference.q[cycle], at_bite, point=bitten)
         y, y_dot, y_ddot = reference.y[cycle], reference.y_dot[cycle], reference.y_ddot[cycle]
         return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=friction).actuated
 
