@@ -55,18 +55,10 @@ class _Reading:
 
 
 class _Judged(NamedTuple):
-    """How a reading fits.
+    """How a reading fits."""
 
-    Attributes
-    ----------
-    unlikely : float
-        Minus the logarithm of the likelihood.
-    left : float
-        Part of a motor's efforts that is left, geometric mean over motors.
-    """
-
-    unlikely: float
-    left: float
+    unlikely: float  # minus the logarithm of the likelihood
+    left: float  # part of a motor's efforts that is left, geometric mean over motors
 
 
 class Mistake(NamedTuple):

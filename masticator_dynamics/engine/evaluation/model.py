@@ -57,21 +57,11 @@ class JointLimits:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class VariableModel:
-    """What a mechanism has of which some numbers are inputs of its code.
+    """What a mechanism has of which some numbers are inputs of its code."""
 
-    Attributes
-    ----------
-    of : Model
-        The mechanism with the numbers that its files say.
-    structure : Structure
-        With the present numbers.
-    code_of : Variable
-        What its machine code is made of.
-    """
-
-    of: Model
-    structure: Structure
-    code_of: Variable
+    of: Model  # the mechanism with the numbers that its files say
+    structure: Structure  # with the present numbers
+    code_of: Variable  # what its machine code is made of
 
 
 class Model:

@@ -231,17 +231,7 @@ class Solved(NamedTuple):
 
 @dataclasses.dataclass(eq=False)
 class Stage:
-    """Bodies that are placed together, and the equations that determine their joints.
-
-    Attributes
-    ----------
-    equations : list of constraints.Equation
-        At the present poses.
-    jacobian, inverse : matrices
-        Rates of their gaps per velocity of the unknown joints, and its inverse.
-    solved : list of Solved
-        Systems with this Jacobian that were solved.
-    """
+    """Bodies that are placed together, and the equations that determine their joints."""
 
     blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
     joints: list[TracedJoint]
@@ -250,9 +240,10 @@ class Stage:
     limbs: list[Limb | None]  # per lane, where a formula closes it
     home_jacobian: Any  # per lane (rows, unknowns)
     home_axes: list[FloatArray]  # of the unknown joints, per lane (unknowns, 3), base axes
-    equations: list[Any] = dataclasses.field(default_factory=list)
-    jacobian: Matrix = ()
-    inverse: Matrix = ()
+    equations: list[Any] = dataclasses.field(default_factory=list)  # at the present poses
+    jacobian: Matrix = ()  # rates of their gaps per velocity of the unknown joints
+    inverse: Matrix = ()  # of the Jacobian
+    # Systems with this Jacobian that were solved.
     solved: list[Solved] = dataclasses.field(default_factory=list)
 
     @property

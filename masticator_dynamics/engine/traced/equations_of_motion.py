@@ -28,17 +28,12 @@ from masticator_dynamics.engine.traced.vectors import Vector
 
 @dataclasses.dataclass
 class Virtual:
-    """A virtual motion: rates of the joints and twists of the bodies that move.
-
-    Attributes
-    ----------
-    stage : Stage or None
-        The one to which it is confined; its limbs may then move independently, and its work is
-        given for each limb.
-    """
+    """A virtual motion: rates of the joints and twists of the bodies that move."""
 
     rates: Rates
     twists: Twists
+    # The one to which it is confined; its limbs may then move independently, and its work is given
+    # for each limb.
     stage: Stage | None = None
 
 

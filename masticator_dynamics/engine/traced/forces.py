@@ -59,21 +59,11 @@ class Motors:
 
 @dataclasses.dataclass
 class Balance:
-    """Forces that result from efforts.
+    """Forces that result from efforts."""
 
-    Attributes
-    ----------
-    freedoms : list
-        Generalised force left unbalanced in each independent coordinate.
-    rest : dict of TracedJoint to number
-        The same for each joint.
-    multipliers : dict of Stage to list
-        Per equation.
-    """
-
-    freedoms: list[Any]
-    rest: Efforts
-    multipliers: dict[Stage, list[Any]]
+    freedoms: list[Any]  # generalised force left unbalanced in each independent coordinate
+    rest: Efforts  # the same for each joint
+    multipliers: dict[Stage, list[Any]]  # per equation
 
 
 class Forces:

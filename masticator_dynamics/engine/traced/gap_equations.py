@@ -69,19 +69,12 @@ def _nothing() -> Any:
 
 @dataclasses.dataclass
 class Equation:
-    """One scalar equation ``gap = 0``.
-
-    Attributes
-    ----------
-    wrenches : tuple of Wrench
-        On the two bodies, action and reaction.
-    turning : callable
-        The part of the gap's second derivative due to the wrenches' own change with the bodies'
-        velocities.
-    """
+    """One scalar equation ``gap = 0``."""
 
     gap: Any
-    wrenches: tuple[Wrench, ...]
+    wrenches: tuple[Wrench, ...]  # on the two bodies, action and reaction
+    # The part of the gap's second derivative due to the wrenches' own change with the bodies'
+    # velocities.
     turning: Callable[[], Any] = _nothing
 
     def rate(self, twist: Callable[[Body], Twist]) -> Any:

@@ -31,30 +31,14 @@ CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
 
 @dataclasses.dataclass
 class LoadCase:
-    """What one load case does.
+    """What one load case does."""
 
-    Attributes
-    ----------
-    efforts : list
-        Per entry of ``Forces.motors``.
-    multipliers : dict of Stage to list
-        Per equation.
-    rest : list
-        Generalised force left unbalanced, per joint.
-    bearing : list of vector
-        Force on the child of each actuated joint, the joint's own axes.
-    observed : list of vector
-        The same for the goal's joints, base axes.
-    contacts : list
-        Multiplier of each contact.
-    """
-
-    efforts: list[Any]
-    multipliers: dict[Stage, list[Any]]
-    rest: list[Any]
-    bearing: list[Vector]
-    observed: list[Vector]
-    contacts: list[Any]
+    efforts: list[Any]  # per entry of ``Forces.motors``
+    multipliers: dict[Stage, list[Any]]  # per equation
+    rest: list[Any]  # generalised force left unbalanced, per joint
+    bearing: list[Vector]  # force on the child of each actuated joint, the joint's own axes
+    observed: list[Vector]  # the same for the goal's joints, base axes
+    contacts: list[Any]  # multiplier of each contact
 
 
 class LoadCases:
