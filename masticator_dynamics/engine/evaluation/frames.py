@@ -137,7 +137,7 @@ class FrameChain:
         axes, for tree positions (..., n_q): columns of the geometric Jacobian (Siciliano, Robotics,
         2009, Sec. 3.1), with the joint's axis z and origin o, and the frame's origin p::
 
-            (z x (p - o), z)  of a joint that turns,    (z, 0)  of one that slides
+            (s z x (p - o) + h z, s z)    turning by s and shifting by h per unit of position
         """
         position, axes, origins = self._carriers(q)
         turning = self._spin * axes
