@@ -16,6 +16,7 @@ import time
 
 import platformdirs
 import pytest
+from processes import PYTHON, Process
 
 from masticator_dynamics.engine import jit
 from masticator_dynamics.files import code_cache, kept
@@ -231,18 +232,13 @@ def test_processes_that_start_together_compile_once(tmp_path: pathlib.Path) -> N
     program, start = tmp_path / 'program.py', tmp_path / 'start'
     program.write_text(_TOGETHER)
     environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
-    runs = [
-        subprocess.Popen(
-            [sys.executable, program, start, str(k)],
-            env=environment, stdout=subprocess.PIPE, text=True,
-        )
-        for k in range(3)
-    ]  # fmt: skip
+    runs = [Process(*PYTHON, program, start, k, env=environment) for k in range(3)]
     while not all(pathlib.Path(f'{start}{k}').exists() for k in range(3)):
-        assert all(run.poll() is None for run in runs)
+        assert all(run.runs() for run in runs)
         time.sleep(0.01)
     start.touch()
-    told = [run.communicate(timeout=120)[0].splitlines() for run in runs]
+    assert [run.wait(120.0) for run in runs] == [0, 0, 0]
+    told = [run.lines for run in runs]
     assert sorted(lines[-1] for lines in told) == ['compiled 0', 'compiled 0', 'compiled 1']
     # One that comes late on a busy computer finds the code and need not wait.
     compiled = next(lines for lines in told if lines[-1] == 'compiled 1')

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import pathlib
 import shutil
 import subprocess
 import typing
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -42,6 +43,8 @@ from masticator_dynamics.robot.acceptance.checks import judge
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.recording.demo_motion import built_in_script
+
+pytestmark = pytest.mark.early
 
 PAGE = samples.ROOT / 'docs' / 'mechanisms.md'
 MARKS = '<!-- made by test_kinds_and_commands.py -->', '<!-- until here -->'
@@ -397,9 +400,9 @@ REFUSED: dict[tuple[str, str], Refusal] = {
     **{('cable_planar', column): _NO_RODS for column in (
         'coupling', 'load-inertia', 'excite', 'identify')},
 }  # fmt: skip
-# Not in every run: five to fifteen seconds of a processor for each. EVERY_CELL=1 tries them, too.
+# Five to fifteen seconds of a processor for each.
 _LONG = (
-    'takes long for each of these, and is tried with `EVERY_CELL=1`; in every run, '
+    'takes long for each of these, and is tried by `make test-all`; `make test` has '
     '`test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
 )
 _LARGE = ('excavator', 'rss6', 'stewart', 'three_rrs', 'trimule', 'trimule_five_axis')
@@ -409,13 +412,17 @@ SELDOM |= {
 }
 
 
+def cells() -> Iterator[Any]:
+    for column, name in itertools.product(COMMANDS, ROBOTS):
+        seldom = (name, column) in SELDOM.keys() - REFUSED.keys()
+        marks = [pytest.mark.sweep] if seldom else []
+        yield pytest.param(column, name, id=f'{column}-{name}', marks=marks)
+
+
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
-@pytest.mark.parametrize('name', ROBOTS)
-@pytest.mark.parametrize('column', COMMANDS)
-def test_cell(name: str, column: str) -> None:
+@pytest.mark.parametrize(('column', 'name'), cells())
+def test_cell(column: str, name: str) -> None:
     refusal = REFUSED.get((name, column))
-    if (name, column) in SELDOM and not refusal and not os.environ.get('EVERY_CELL'):
-        pytest.skip(SELDOM[name, column])
     if refusal is None:
         COMMANDS[column](name)
     else:

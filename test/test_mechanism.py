@@ -34,7 +34,7 @@ def fixture_mechanism() -> Mechanism:
 # Consistency
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_feedforward_is_solve_and_inverse_dynamics(name: str) -> None:
     mechanism = samples.mechanism(name)
     for state in samples.states(name, 5, seed=81):
@@ -52,7 +52,7 @@ def test_feedforward_is_solve_and_inverse_dynamics(name: str) -> None:
             ), quantity
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_a_batch_is_its_rows(name: str) -> None:
     mechanism = samples.mechanism(name)
     sampled = samples.states(name, 7, seed=82)
@@ -127,7 +127,7 @@ def test_two_mechanisms_do_not_disturb_each_other() -> None:
     assert np.array_equal(one.inverse_dynamics(motion, first.wrench).actuated, alone)
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_home_is_as_described_and_at_rest(name: str) -> None:
     mechanism = samples.mechanism(name)
     described = mechanism.description.home
@@ -182,7 +182,7 @@ def test_an_unknown_frame_is_refused_with_the_known_ones(mechanism: Mechanism) -
             ask(mechanism.home, 'nose')
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_frames_agree_with_pinocchio(name: str) -> None:
     oracle, mechanism = samples.oracle(name), samples.mechanism(name)
     state = samples.states(name, 1, seed=89)[0]

@@ -22,6 +22,8 @@ import samples
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot.twin import tuning
 
+pytestmark = pytest.mark.early
+
 FILES = {'xml': 'ankle.urdf.xacro', 'yaml': 'ankle.yaml', '': 'motion.csv'}
 # Ends with 1 where this computer lacks something that a robot needs.
 REPORTS = {'masticator check-robot'}

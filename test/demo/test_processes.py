@@ -5,11 +5,11 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
+from processes import PYTHON, Process, wait_for
 
 from masticator_dynamics.robot.recording import nodes
 from masticator_dynamics.robot.recording.processes import (
@@ -18,6 +18,8 @@ from masticator_dynamics.robot.recording.processes import (
     ros_environment,
     stopped_at_the_end,
 )
+
+pytestmark = pytest.mark.waiting
 
 STUBBORN = 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)'
 
@@ -141,9 +143,10 @@ def test_no_child_survives_a_killed_parent(tmp_path, number):
         '    print(child.process.pid, flush=True)\n'
         '    time.sleep(600)\n'
     )
-    with subprocess.Popen([sys.executable, '-c', parent], stdout=subprocess.PIPE) as process:
-        pid = int(process.stdout.readline())
+    with Process(*PYTHON, '-c', parent) as process:
+        wait_for(lambda: process.lines, 'the number of the child')
+        pid = int(process.lines[0])
         assert is_running(pid)
-        process.send_signal(number)
+        process.process.send_signal(number)
         process.wait(60.0)
         assert wait_until(lambda: not is_running(pid))

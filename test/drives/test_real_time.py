@@ -123,6 +123,7 @@ print(granted, longest, *taken)
 """
 
 
+@pytest.mark.clock
 @pytest.mark.skipif(not os.path.exists('/proc/self/schedstat'), reason='Linux only')
 def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
     """A thread that never sleeps has to wait, according to sched_rt_runtime_us."""

@@ -4,6 +4,7 @@
 
 import csv
 import importlib.metadata
+import importlib.util
 import math
 import os
 import re
@@ -33,6 +34,8 @@ from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page,
 from masticator_dynamics.robot.laboratory.report_parts import Formats, mean_bite
 from masticator_dynamics.robot.laboratory.result_tables import summary
 
+pytestmark = pytest.mark.early
+
 PROTOCOL = """
 schema: 1
 title: Nut & soft
@@ -59,7 +62,9 @@ def chewed(tmp_path_factory):
     folder = tmp_path_factory.mktemp('experiment')
     asked = Experiment(written(folder, PROTOCOL), folder / 'whole')
     asked.run(processes=1)
-    write_report(asked)
+    parquet = importlib.util.find_spec('pyarrow') is not None
+    xlsx = importlib.util.find_spec('xlsxwriter') is not None
+    write_report(asked, Formats(parquet=parquet, xlsx=xlsx, curves=True))
     return asked
 
 
@@ -113,6 +118,7 @@ def test_the_jaw_carries_its_load_in_both_sockets(chewed) -> None:
         assert row.jaw.energy > sum(stroke.work for stroke in row.strokes)
 
 
+@pytest.mark.sweep
 def test_going_on_after_an_interruption_gives_the_same_tables(chewed, tmp_path) -> None:
     asked = Experiment(written(tmp_path, PROTOCOL), tmp_path / 'parts')
     target = tmp_path / 'parts' / 'mouthfuls'
@@ -380,7 +386,6 @@ def test_statistics_are_students() -> None:
 
 def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    write_report(chewed, Formats(parquet=True))
     for name in TABLES:
         file = chewed.folder / f'{name}.csv'
         rows = parquet.read_table(file.with_suffix('.parquet')).to_pylist()
@@ -390,7 +395,6 @@ def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
 def test_a_workbook_holds_what_the_csv_files_hold(chewed) -> None:
     """Read back without the library that wrote it: a workbook is XML in a zip."""
     pytest.importorskip('xlsxwriter', reason='xlsxwriter is not installed')
-    write_report(chewed, Formats(xlsx=True))
     space = '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}'
     with zipfile.ZipFile(chewed.folder / 'results.xlsx') as book:
         shared = [
@@ -427,7 +431,6 @@ def test_a_workbook_holds_what_the_csv_files_hold(chewed) -> None:
 
 def test_raw_curves_are_the_recordings(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    write_report(chewed, Formats(parquet=True, curves=True))
     whole = parquet.read_table(chewed.folder / 'curves.parquet').to_pydict()
     assert set(whole['food']) == {'nut', 'soft'}
     for mouthful in chewed.mouthfuls:
@@ -445,16 +448,15 @@ def test_raw_curves_are_the_recordings(chewed) -> None:
 
 def test_the_report_can_be_published(chewed) -> None:
     """Samples, methods and citation, figures as files, and intervals that do not break."""
-    files = write_report(chewed)
     figures = chewed.folder / 'figures'
+    kept = {file: file.read_bytes() for file in figures.iterdir()}
+    files = write_report(chewed)
+    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
     assert {f.name for f in files if f.parent == figures} == {
         f'{name}.{suffix}'
         for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
     }  # fmt: skip
-    kept = {file: file.read_bytes() for file in figures.iterdir()}
     assert all(content.startswith((b'%PDF', b'<?xml')) for content in kept.values())
-    write_report(chewed)
-    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
     page = (chewed.folder / 'report.html').read_text()
     samples_part = page.split('<h2>Samples', 1)[1].split('<h2>Force', 1)[0]
     assert 'Nut &amp; co' in samples_part and '<td>7</td>' in samples_part

@@ -13,6 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
+from processes import START, wait_for
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
@@ -23,7 +24,9 @@ from rcl_interfaces.srv import (
     SetParametersAtomically,
 )
 
-from nodes.harness import START, NodeProcess, Peer, wait_for
+from nodes.harness import NodeProcess, Peer
+
+pytestmark = pytest.mark.waiting
 
 IMPOSSIBLE = {  # in each state, some transitions that it does not have
     State.PRIMARY_STATE_UNCONFIGURED: (0, 2, 3, 4, 6, 7, 10, 99, 255),

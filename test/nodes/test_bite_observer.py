@@ -12,10 +12,13 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from geometry_msgs.msg import WrenchStamped
 from identification.test_bite_observer import recorded
+from processes import PATIENCE, wait_for
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics import Mechanism
-from nodes.harness import PATIENCE, Client, NodeProcess, Sender, nanoseconds, to_time, wait_for
+from nodes.harness import Client, NodeProcess, Sender, nanoseconds, to_time
+
+pytestmark = pytest.mark.clock
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 EPOCH = 10**9  # ns, of the first sample

@@ -23,6 +23,7 @@ from masticator_dynamics.description import archetypes
 from nodes.launch_files import needs_launch
 
 pytestmark = [
+    pytest.mark.clock,
     needs_launch,
     pytest.mark.skipif(not shutil.which('Xvfb'), reason='Xvfb, the virtual display, is missing'),
     pytest.mark.skipif(not shutil.which('import'), reason='ImageMagick takes the pictures'),

@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+pytestmark = pytest.mark.waiting
+
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 PROGRAM = """

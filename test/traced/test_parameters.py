@@ -306,7 +306,7 @@ def test_masses_and_friction_against_the_regressor() -> None:
     assert samples.relative_error(without, needed) > 1e-2
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', samples.swept(NAMES))
 def test_regressor_times_parameters_are_efforts(name: str) -> None:
     found = mechanism(name)
     numbers = np.array(list(found.parameters().values()))
@@ -423,7 +423,9 @@ def test_states_outside_ranges_are_valid_all_the_same() -> None:
     assert np.abs(found.actuated[0] - expected.actuated).max() < 1e-12
 
 
-@pytest.mark.parametrize('name', ['masticator', 'rrr4', 'rcid', 'trimule', 'archetype jaw_6pus'])
+@pytest.mark.parametrize(
+    'name', samples.swept(['masticator', 'rrr4', 'rcid', 'trimule', 'archetype jaw_6pus'])
+)
 def test_positions_of_encoders_by_parameters(name) -> None:
     found = mechanism(name)
     zeros = [f'{joint}.zero' for joint in found.actuated[:2]]
