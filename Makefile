@@ -80,14 +80,15 @@ test test-all:
 	    $(BIN)/python -m pytest --timeout=600 --durations=10 -m "$$1 $(CASES)" "$${@:2}" $(PYTEST)
 	}
 	PARALLEL='--numprocesses auto --dist loadfile --no-loadscope-reorder'
+	AGAIN='--reruns 1 --rerun-show-tracebacks'
 	computed=$$(mktemp)
 	trap 'rm "$$computed"' EXIT
 	(renice -n 19 $$BASHPID >/dev/null; phase computing $$PARALLEL) </dev/null &>"$$computed" &
 	codes=()
-	phase waiting $$PARALLEL || codes+=($$?)
+	phase waiting $$PARALLEL $$AGAIN || codes+=($$?)
 	wait $$! || codes+=($$?)
 	cat "$$computed"
-	phase clock || codes+=($$?)
+	phase clock $$AGAIN || codes+=($$?)
 	for code in "$${codes[@]}"; do
 	    [[ $$code -eq 5 ]] || exit $$code
 	done

@@ -16,7 +16,7 @@ import time
 
 import platformdirs
 import pytest
-from processes import PYTHON, Process
+from processes import PYTHON, Process, completed
 
 from masticator_dynamics.engine import jit
 from masticator_dynamics.files import code_cache, kept
@@ -170,9 +170,7 @@ def test_a_prepared_pickle_does_not_run(tmp_path: pathlib.Path) -> None:
     environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
 
     def run() -> str:
-        done = subprocess.run(
-            [sys.executable, program], env=environment, capture_output=True, text=True, timeout=120
-        )
+        done = completed(*PYTHON, program, env=environment)
         assert done.stdout == '2\n', done.stderr
         return done.stderr
 

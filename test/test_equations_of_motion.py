@@ -3,12 +3,11 @@
 """Mass matrix, bias and energies: against Pinocchio, power, inverse dynamics and differences."""
 
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import ActuationError, InputError, SingularityError
@@ -296,5 +295,5 @@ def test_a_process_that_only_wants_torques_imports_none_of_it() -> None:
         f'm.feedforward(m.home.y).actuated; late = {late}; '
         'print([n for n in sys.modules if n.rpartition(".")[2] in late])'
     )
-    run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    run = completed(*PYTHON, '-c', code, check=True)
     assert run.stdout.strip() == '[]'

@@ -400,22 +400,23 @@ REFUSED: dict[tuple[str, str], Refusal] = {
     **{('cable_planar', column): _NO_RODS for column in (
         'coupling', 'load-inertia', 'excite', 'identify')},
 }  # fmt: skip
-# Five to fifteen seconds of a processor for each.
-_LONG = (
-    'takes long for each of these, and is tried by `make test-all`; `make test` has '
-    '`test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
-)
-_LARGE = ('excavator', 'rss6', 'stewart', 'three_rrs', 'trimule', 'trimule_five_axis')
-SELDOM = {(name, 'excite'): _LONG for name in _LARGE}
-SELDOM |= {
-    (name, 'identify'): _LONG for name in INCLUDED if name not in ('slider_crank', 'five_bar')
-}
+# In `make test`, too; other cells are left to `make test-all`. Every kind has every command, but
+# those that take long only some of them, and mechanisms that consist of such kinds few.
+ALWAYS = ('check', 'close', 'inverse dynamics')
+OFTEN = ('masticator', 'rrr4', 'five_bar', 'scara', 'slider_crank')
+LONG = {'excite': ('point', 'coupling', 'plane', 'prismatic', 'slider_crank')}
+LONG['identify'] = LONG['excite']
+
+
+def often(column: str, name: str) -> bool:
+    if (name, column) in REFUSED or column in ALWAYS:
+        return True
+    return name in LONG.get(column, (*SMALL, *OFTEN))
 
 
 def cells() -> Iterator[Any]:
     for column, name in itertools.product(COMMANDS, ROBOTS):
-        seldom = (name, column) in SELDOM.keys() - REFUSED.keys()
-        marks = [pytest.mark.sweep] if seldom else []
+        marks = [] if often(column, name) else [pytest.mark.sweep]
         yield pytest.param(column, name, id=f'{column}-{name}', marks=marks)
 
 
@@ -438,7 +439,7 @@ def test_every_kind_has_a_row() -> None:
 
 def table() -> str:
     """In Markdown; refusals are footnotes."""
-    why_not = SELDOM | {cell: refusal.why for cell, refusal in REFUSED.items()}
+    why_not = {cell: refusal.why for cell, refusal in REFUSED.items()}
     notes = list(dict.fromkeys(why_not.values()))
     lines = ['| | ' + ' | '.join(COMMANDS) + ' |', '|---|' + ':-:|' * len(COMMANDS)]
     for name in ROBOTS:

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public interface: consistent results, refusals with reasons, and no ROS."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.results import Effort
@@ -386,9 +384,7 @@ def test_the_core_runs_without_ros_pinocchio_and_matplotlib() -> None:
         'print(*effort.actuated)\n'
         'assert all(sys.modules[name] is None for name in barred)\n'
     )
-    run = subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, check=False
-    )
+    run = completed(*PYTHON, '-c', script)
     assert run.returncode == 0, run.stderr
     expected = samples.mechanism('masticator').feedforward([0, 0, 0, 0.1]).actuated
     assert [float(word) for word in run.stdout.split()] == pytest.approx(expected, rel=1e-9)
@@ -401,5 +397,5 @@ def test_the_core_imports_none_of_them() -> None:
         "Mechanism.load('masticator').feedforward([0, 0, 0, 0.1])\n"
         "print(*{'rclpy', 'pinocchio', 'matplotlib'}.intersection(sys.modules))\n"
     )
-    run = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True)
+    run = completed(*PYTHON, '-c', script, check=True)
     assert run.stdout.split() == []

@@ -10,7 +10,6 @@ import pathlib
 import re
 import signal
 import socket
-import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import numpy as np
 import pages
 import pytest
 import samples
-from processes import PROGRAM, PYTHON, Process, has_multicast
+from processes import PROGRAM, PYTHON, Process, completed, has_multicast
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
@@ -106,10 +105,7 @@ def test_the_node_of_the_tutorial_tells_its_planner_the_torques(ankle) -> None:
     blocks = [text for _, text in pages.blocks(pages.TUTORIAL)]
     planner = next(text for text in blocks if 'import rclpy' in text)
     with node_of(ankle):
-        run = subprocess.run(
-            [sys.executable, '-c', planner], env=os.environ | DOMAIN, capture_output=True,
-            text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+        run = completed(*PYTHON, '-c', planner, env=os.environ | DOMAIN)
     assert run.returncode == 0 and run.stdout in blocks, run.stderr + run.stdout
     held = Mechanism.load(ankle).feedforward([0.2, 0.1])
     printed = [float(line.split()[1]) for line in run.stdout.splitlines()]

@@ -3,11 +3,10 @@
 """Every request of every service is answered, whatever it asks for; with nodes in processes."""
 
 import math
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from processes import PYTHON, completed
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -126,10 +125,7 @@ MANY = """
 
 def test_thirty_clients_at_once_are_all_answered(peer):
     """ROS keeps ten requests of a service, however many clients it has, and drops the others."""
-    done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(MANY), '/asked/frame_path'],
-        capture_output=True, text=True, timeout=START, check=False,
-    )  # fmt: skip
+    done = completed(*PYTHON, '-c', textwrap.dedent(MANY), '/asked/frame_path')
     assert done.stdout == '120 of 120\n', done
 
 
