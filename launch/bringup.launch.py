@@ -28,7 +28,7 @@ RECORDED = (
     'joint_trajectory', 'bite_force', 'feedforward_effort', 'feedforward_state',
     'feedforward_trajectory', 'contact_force/.*', 'joint_force/.*', 'joint_states',
     'joint_states_in', 'inertia_coupling/mci', 'inertia_estimator/load_inertia',
-    'robot_description', 'dynamics/markers', 'inertia_coupling/markers',
+    'robot_description', 'dynamics/markers', 'inertia_coupling/markers', 'frame_path/path',
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def record(value: launching.Values) -> ExecuteProcess:
     bag = time.strftime('masticator_%Y-%m-%d_%H-%M-%S')
     clock = ['--use-sim-time'] if launching.is_true(value['use_sim_time']) else []
     command = ['ros2', 'bag', 'record', '-o', bag, *clock, '--regex', topics]
-    return process('bag', command)
+    return launching.process('bag', command)
 
 
 def planner(value: launching.Values) -> ExecuteProcess:
@@ -77,13 +77,7 @@ def planner(value: launching.Values) -> ExecuteProcess:
     namespace = f'__ns:=/{value["namespace"].strip("/")}'
     arguments = ['--ros-args', '-r', namespace, '-p', clock]
     command = [sys.executable, str(script), *arguments]
-    return process('chewing_planner', command)
-
-
-def process(name: str, command: list[str]) -> ExecuteProcess:
-    """A process that is no node's executable."""
-    prefix = launching.ending_with_launch()
-    return ExecuteProcess(cmd=command, name=name, prefix=prefix, output='screen')
+    return launching.process('chewing_planner', command)
 
 
 generate_launch_description = launching.described(ARGUMENTS, start_nodes)

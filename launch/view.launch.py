@@ -1,41 +1,62 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Move a mechanism by hand: sliders over its independent coordinates, loops closed, in RViz."""
+"""Move a mechanism by hand: sliders over its independent coordinates, loops closed, in RViz.
+
+Or see a recording of one.
+"""
 
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 
 from masticator_dynamics.description import load_description
 from masticator_dynamics.ros import launching
+from masticator_dynamics.ros.rviz_configuration import DRAWINGS
 from masticator_dynamics.ros.sliders import REMAPPINGS, slider_urdf
 
 ARGUMENTS = (
     *launching.shared('mechanism'),
-    (
-        'gui',
-        'auto',
-        'Sliders and RViz; without, joint_states_in comes from elsewhere',
-    ),
+    ('bag', '', 'A recording that is played in place of sliders: a folder of rosbag2'),
+    ('gui', 'auto', 'Sliders and RViz; without, joint_states_in comes from elsewhere'),
     *launching.shared('namespace', 'frame_prefix', 'use_sim_time'),
 )
 
 
+# What a recording may hold, and is made here.
+MADE_HERE = ('tf', 'tf_static', '.*robot_description', '.*frame_path/path')
+
+
 def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
+    if value['bag']:
+        value['use_sim_time'] = 'true'  # that of the recording
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
     prefix = {'frame_prefix': value['frame_prefix']}
     nodes = [
-        launching.joint_state_completion(value),
         launching.own_node('frame_path', value, {'frame': frame, 'aside': 0.06, **prefix}),
         launching.robot_state_publisher(description, value),
     ]
+    if value['bag']:
+        drawings = list(DRAWINGS)
+        nodes += ['ros2bag', played(value)]
+    else:
+        drawings = ['frame_path']
+        nodes.append(launching.joint_state_completion(value))
     if launching.wants_gui(value):
-        rviz = launching.rviz(description, value, ['frame_path'])
-        return [*nodes, sliders(description, value), rviz]
-    joints = ', '.join(description.independent)
-    text = f'without sliders nothing moves until somebody publishes {joints} on joint_states_in'
-    return [*nodes, LogInfo(msg=text)]
+        nodes.append(launching.rviz(description, value, drawings))
+        return nodes if value['bag'] else [*nodes, sliders(description, value)]
+    if not value['bag']:
+        joints = ', '.join(description.independent)
+        text = f'nothing moves until somebody publishes {joints} on joint_states_in'
+        nodes.append(LogInfo(msg=f'without sliders {text}'))
+    return nodes
+
+
+def played(value: launching.Values):
+    """Play the recording again and again, with its time."""
+    left_out = f'/({"|".join(MADE_HERE)})'
+    options = ['--loop', '--clock', '50', '--exclude-regex', left_out]
+    return launching.process('bag', ['ros2', 'bag', 'play', value['bag'], *options])
 
 
 def sliders(description, value) -> Node:
@@ -51,6 +72,7 @@ def sliders(description, value) -> Node:
         'joint_state_publisher_gui',
         'joint_state_publisher_gui',
         [{'zeros': home, 'rate': 50}],
+        window=True,
         arguments=[str(file)],
         remappings=REMAPPINGS,
     )

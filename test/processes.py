@@ -144,6 +144,24 @@ def completed(*command, **options):
     )
 
 
+def children(parent):
+    """Processes that a process has started, by number."""
+    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
+    found = []
+    for file in files:
+        with open(file, encoding='ascii') as lines:
+            found += map(int, lines.read().split())
+    return found
+
+
+def runs(process):
+    try:
+        with open(f'/proc/{process}/stat', encoding='ascii') as line:
+            return line.read().rpartition(')')[2].split()[0] != 'Z'
+    except FileNotFoundError:
+        return False
+
+
 def free_port():
     """A UDP port that is free, as is the one above it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

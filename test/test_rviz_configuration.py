@@ -128,12 +128,28 @@ def test_displays_are_those_of_the_mechanism_and_of_the_nodes(mechanism):
     assert set(displays(content(mechanism, '', []))) == {'Grid', 'Robot', 'Frames'}
 
 
+def test_no_display_drops_messages_until_transforms_are_there(mechanism):
+    """Displays that filter messages, such as Wrench, write a line for each: only the path's may.
+
+    It is drawn in the fixed frame, which needs none.
+    """
+    kinds = {name: display['Class'] for name, display in displays(content(mechanism)).items()}
+    at_once = {'Grid', 'RobotModel', 'TF', 'MarkerArray'}
+    assert {n for n, kind in kinds.items() if kind.split('/')[1] not in at_once} == {'Path'}
+
+
 def test_every_drawing_has_a_node_that_publishes_it():
     pytest.importorskip('rclpy', reason='rclpy is not installed')
     from tools.security_policy import access
 
     for node, (_, topic, _) in DRAWINGS.items():
         assert topic.replace(f'{node}/', '~/', 1) in access(node).publish
+
+
+def test_forces_inside_and_behind_the_robot_are_seen(mechanism):
+    """RViz draws no marker over what is in front of it: a robot with forces is half transparent."""
+    assert displays(content(mechanism))['Robot']['Alpha'] <= 0.7
+    assert displays(content(mechanism, nodes=['frame_path']))['Robot']['Alpha'] == 1
 
 
 @pytest.mark.parametrize(('prefix', 'shown'), [('', ''), ('left/', 'left'), ('a/b/', 'a/b')])

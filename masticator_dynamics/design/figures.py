@@ -21,7 +21,7 @@ from masticator_dynamics.files.units import QUANTITIES
 from masticator_dynamics.mechanism import Mechanism
 
 Quantities = Mapping[str, FloatArray]  # (G, N, ...), of the engine
-Found = tuple[FloatArray, Any]  # figure (G,), and state (G,) in which it is worst
+WorstValue = tuple[FloatArray, Any]  # figure (G,), and state (G,) in which it is worst
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,7 @@ def measured_by(name: str, figures: Mapping[str, Figure]) -> tuple[str, ...]:
     if kind is None:
         return ()
     units = kind.unit.split(' or ')
-    return tuple(q for q, known in QUANTITIES.items() if {*units} & {*known}) or ('ratio',)
+    return tuple(q for q, its_units in QUANTITIES.items() if {*units} & {*its_units}) or ('ratio',)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,13 +105,13 @@ class Chosen:
     scale: Any = 1.0
     lengths: Any = 1.0
 
-    def __call__(self, found: Quantities, valid: Any, joints: Mapping[str, int]) -> Found:
+    def __call__(self, quantities: Quantities, valid: Any, joints: Mapping[str, int]) -> WorstValue:
         """The figure of G geometries, and the state in which it is worst; NaN where none closes.
 
         Parameters
         ----------
-        found : mapping of str to array, shape (G, N, ...)
-            Quantities.
+        quantities : mapping of str to array, shape (G, N, ...)
+            By name.
         valid : array of bool, shape (G, N)
             States that count.
         joints : mapping of str to int
@@ -122,7 +122,7 @@ class Chosen:
         nowhere = np.full(len(valid), -1)
         if self.kind.reduced == 'share':
             return valid.mean(axis=1), nowhere
-        values = self._values(found, slice(None) if every else self.states, joints)
+        values = self._values(quantities, slice(None) if every else self.states, joints)
         none = ~valid.any(axis=1)
         if self.kind.reduced in _OVER_STATES:
             return np.where(none, np.nan, _OVER_STATES[self.kind.reduced](values, valid)), nowhere
@@ -133,13 +133,13 @@ class Chosen:
         figure = np.where(none, np.nan, values[np.arange(len(values)), worst])
         return figure, np.where(none, -1, self.states[worst])
 
-    def _values(self, found: Quantities, states: Any, joints: Mapping[str, int]) -> Any:
+    def _values(self, quantities: Quantities, states: Any, joints: Mapping[str, int]) -> Any:
         """The worst of all joints (G, N), or a list of them for what is summed up over states."""
         if self.formula is not None:
-            q = found['q'][:, states]
+            q = quantities['q'][:, states]
             value = self.formula({name: q[..., joints[name]] for name in self.formula.names})
             return np.broadcast_to(value, q.shape[:2])
-        values = found[self.kind.quantity][:, states]
+        values = quantities[self.kind.quantity][:, states]
         if self.kind.quantity == 'jacobian':
             jacobian = values * self.scale
             if self.kind.reduced == 'least':
@@ -179,15 +179,15 @@ _OVER_STATES: dict[str, Callable[[list[FloatArray], Any], FloatArray]] = {
 def isotropy(jacobian: FloatArray) -> FloatArray:
     """Least over largest singular value (...) of Jacobians (..., n_u, n_y)."""
     values = _singular_values(jacobian)
-    found: FloatArray = values[..., 0] / np.maximum(values[..., -1], 1e-300)
-    return found
+    ratio: FloatArray = values[..., 0] / np.maximum(values[..., -1], 1e-300)
+    return ratio
 
 
 def type_2(jacobian: FloatArray, lengths: FloatArray) -> FloatArray:
     """Distance from singularities of type II (...), as in ``analysis/singularity.py``."""
-    own = np.linalg.norm(jacobian, axis=-1, keepdims=True)
+    row_lengths = np.linalg.norm(jacobian, axis=-1, keepdims=True)
     actuators, freedoms = jacobian.shape[-2:]
-    least = _singular_values(jacobian / np.maximum(own, lengths))[..., 0]
+    least = _singular_values(jacobian / np.maximum(row_lengths, lengths))[..., 0]
     return np.asarray(least / np.sqrt(actuators / freedoms))
 
 
@@ -214,14 +214,14 @@ def chosen_figures(
     InputError
         For names that do not exist.
     """
-    found = []
+    chosen = []
     for name, figure in figures.items():
         if figure.experiment is not None:
             continue
         where = f'figures.{name}'
         rows = _states(where, figure, states)
         if figure.formula is not None:
-            found.append(_of_formula(where, name, figure, mechanism, rows))
+            chosen.append(_of_formula(where, name, figure, mechanism, rows))
             continue
         kind = KINDS.get(figure.figure or name)
         if kind is None:
@@ -245,8 +245,8 @@ def chosen_figures(
         elif kind.quantity == 'jacobian':
             measures = SingularityMeasures(mechanism)
             sizes, lengths = measures.scale, measures.home_lengths
-        found.append(Chosen(name, kind, rows, columns, None, sizes, lengths))
-    return found
+        chosen.append(Chosen(name, kind, rows, columns, None, sizes, lengths))
+    return chosen
 
 
 def _states(where: str, figure: Figure, states: States) -> Any:
@@ -262,8 +262,8 @@ def _of_formula(where: str, name: str, figure: Figure, mechanism: Mechanism, row
     formula = Formula(figure.formula or '')
     for joint in formula.names:
         if joint not in mechanism.tree_joints:
-            known = ', '.join(mechanism.tree_joints)
-            raise InputError(f'{where}: no joint {joint!r}; there are: {known}')
+            joints = ', '.join(mechanism.tree_joints)
+            raise InputError(f'{where}: no joint {joint!r}; there are: {joints}')
     kind = FigureKind('q', 'most' if figure.worst == 'largest' else 'least', '', '')
     return Chosen(name, kind, rows, [], formula)
 

@@ -81,7 +81,7 @@ def _names(node: ast.AST) -> list[str]:
             needed = getattr(_FUNCTIONS[name], 'nin', 1)
             if len(args) != needed:
                 raise ValueError(f'{name} takes {needed} numbers')
-            return [found for argument in args for found in _names(argument)]
+            return [part for argument in args for part in _names(argument)]
         case ast.Call(func=ast.Name(id=name)):
             raise ValueError(f'no function {name!r}; there are: {", ".join(_FUNCTIONS)}')
     raise ValueError(f'{ast.unparse(node)[:40]!r} is not arithmetic')
@@ -96,8 +96,8 @@ def _value(node: ast.AST, values: Mapping[str, Any]) -> Any:
         case ast.Attribute(value=ast.Name(id=name), attr=part):
             return values[f'{name}.{part}']
         case ast.BinOp(left=left, op=op, right=right):
-            found = np.asarray(_value(left, values)), np.asarray(_value(right, values))
-            return _OPERATIONS[type(op)](*found)
+            operands = np.asarray(_value(left, values)), np.asarray(_value(right, values))
+            return _OPERATIONS[type(op)](*operands)
         case ast.UnaryOp(op=op, operand=operand):
             return _OPERATIONS[type(op)](_value(operand, values))
         case ast.Call(func=ast.Name(id=name), args=args):

@@ -27,11 +27,11 @@ def violation(
     table: FloatArray, columns: Sequence[str], bounds: Mapping[str, tuple[float, float]]
 ) -> FloatArray:
     """How much rows (N,) violate constraints, summed; infinite where there is no figure."""
-    found = np.where(table[:, columns.index('status')] == DesignStatus.JUDGED, 0.0, np.inf)
+    violations = np.where(table[:, columns.index('status')] == DesignStatus.JUDGED, 0.0, np.inf)
     for name, (low, high) in bounds.items():
         value = table[:, columns.index(name)]
-        found += np.nan_to_num(np.maximum(low - value, 0.0) + np.maximum(value - high, 0.0))
-    return found
+        violations += np.nan_to_num(np.maximum(low - value, 0.0) + np.maximum(value - high, 0.0))
+    return violations
 
 
 class Front:
@@ -70,8 +70,8 @@ class Front:
         rows = np.flatnonzero(good)
         for k in range(0, len(rows), _AT_ONCE):
             some = rows[k : k + _AT_ONCE]
-            known = self.costs(self.rows)
-            excelled = np.asarray((known[None] <= costs[some][:, None]).all(axis=2))
+            front_costs = self.costs(self.rows)
+            excelled = np.asarray((front_costs[None] <= costs[some][:, None]).all(axis=2))
             some = some[~excelled.any(axis=1)]
             if len(some):
                 self.rows = self._reduced(np.vstack([self.rows, table[some]]))
@@ -94,8 +94,8 @@ class Front:
         costs = self.costs(self.rows)
         low, high = costs.min(axis=0), costs.max(axis=0)
         far = (costs - low) / np.where(high > low, high - low, 1.0)
-        found: FloatArray = self.rows[int(np.square(far).sum(axis=1).argmin())]
-        return found
+        row: FloatArray = self.rows[int(np.square(far).sum(axis=1).argmin())]
+        return row
 
 
 _WORST = 1e30  # of a geometry that cannot be judged
@@ -160,4 +160,4 @@ def _start(settings: StudySearch, space: Space, front: Front) -> FloatArray:
         rows = rows[np.linspace(0, len(rows) - 1, count // 2).round().astype(int)]
     rng = np.random.default_rng(settings.seed)
     others = rng.uniform(size=(count - len(rows), d))
-    return np.vstack([space.units(rows[:, :d]), others])
+    return np.vstack([space.fractions(rows[:, :d]), others])

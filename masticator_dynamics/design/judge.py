@@ -76,19 +76,19 @@ class Judge:
         variables = (axis.name for axis in self.space.axes)
         return (*variables, 'status', *self.names, *(f'{f.name}_state' for f in self.figures))
 
-    def __call__(self, units: FloatArray) -> FloatArray:
+    def __call__(self, fractions: FloatArray) -> FloatArray:
         """Table (G, columns) for numbers (G, d) from 0 to 1; NaN where there is no figure."""
-        values, at_once = self.space.values(units), max(_ROWS // max(len(self.states), 1), 1)
-        some = (values[k : k + at_once] for k in range(0, len(values), at_once))
-        parts = [self._row_of(one, self.space.parameters(one), self._choice(one)) for one in some]
+        values, at_once = self.space.values(fractions), max(_ROWS // max(len(self.states), 1), 1)
+        blocks = (values[k : k + at_once] for k in range(0, len(values), at_once))
+        parts = [self._row_of(v, self.space.parameters(v), self._choice(v)) for v in blocks]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.columns)))
 
     def given(self) -> FloatArray:
         """Row (columns,) of the mechanism as it is; NaN for variables that are not known."""
-        known = self.space.given_values
-        values = np.full(len(self.space.axes), np.nan) if known is None else known
-        own = self._batch(0).values[None]
-        return self._row_of(values[None], own, np.zeros(1, dtype=int))[0]
+        variables = self.space.given_values
+        values = np.full(len(self.space.axes), np.nan) if variables is None else variables
+        parameters = self._batch(0).values[None]
+        return self._row_of(values[None], parameters, np.zeros(1, dtype=int))[0]
 
     def mechanism_of(self, values: FloatArray) -> Mechanism:
         """The mechanism that values (d,) of the variables stand for.
@@ -132,16 +132,16 @@ class Judge:
         if not len(rows):
             return table
         s, must = self.states, self.states.must_close
-        found = batch.quantities(
+        results = batch.quantities(
             self._quantities, parameters[rows], s.y, s.y_dot, s.y_ddot, s.wrench, needed=must
         )
-        table[rows[~found.closed], 0] = DesignStatus.OPEN_AT_HOME
-        open_ = found.closed & ~found.valid[:, must].all(axis=1)
+        table[rows[~results.closed], 0] = DesignStatus.OPEN_AT_HOME
+        open_ = results.closed & ~results.valid[:, must].all(axis=1)
         table[rows[open_], 0] = DesignStatus.OPEN_IN_A_MOTION
         sound = table[rows, 0] == DesignStatus.JUDGED
         joints = {name: k for k, name in enumerate(self.mechanism.tree_joints)}
         for k, figure in enumerate(figures, start=1):
-            value, state = figure(found.values, found.valid, joints)
+            value, state = figure(results.values, results.valid, joints)
             table[rows, k] = np.where(sound, value, np.nan)
             at = 1 + len(self.names) + k - 1
             table[rows, at] = np.where(sound, state, -1)
@@ -174,13 +174,13 @@ class Judge:
         made: dict[object, Any] = self.__dict__.setdefault('_made', {})
         if key not in made:
             made[key] = make()
-        found: Made = made[key]
-        return found
+        product: Made = made[key]
+        return product
 
 
-def judged(judge: bytes, units: FloatArray) -> FloatArray:
+def judged(judge: bytes, fractions: FloatArray) -> FloatArray:
     """Table for numbers from 0 to 1, by a pickled judge: what workers are asked for."""
-    return _judge(judge)(units)
+    return _judge(judge)(fractions)
 
 
 @functools.lru_cache(maxsize=2)

@@ -17,7 +17,7 @@ from masticator_dynamics.design import report_pictures
 from masticator_dynamics.design.figures import KINDS
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.space import MOTORS
-from masticator_dynamics.design.study import Found, Study
+from masticator_dynamics.design.study import Study, StudyResult
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.files.html_page import image, page, table
 from masticator_dynamics.files.tables import write_table, write_text
@@ -45,9 +45,9 @@ def write_description(mechanism: Mechanism, file: pathlib.Path, said: str) -> No
     content['urdf'] = f'{file.stem}.urdf'
     content['home'] = {joint: float(x) for joint, x in described.home.items() if x}
     # Closures that follow are the URDF's mimics.
-    own = described.closures[: len(content.get('closures', ()))]
+    closures = described.closures[: len(content.get('closures', ()))]
     parts: dict[str, Any] = {
-        'closures': [_plain(closure) for closure in own],
+        'closures': [_plain(closure) for closure in closures],
         'contacts': [_plain(contact) for contact in described.contacts],
         'actuators': {name: _plain(motor) for name, motor in described.actuators.items()},
         'joints': {name: _plain(physics) for name, physics in described.joints.items()},
@@ -97,21 +97,21 @@ _MOST_CSV = 100_000  # samples; tables of more are read from the Parquet files
 _MOST_LISTED = 20  # geometries of the front
 
 
-def write_results(study: Study, found: Found) -> list[str]:
+def write_results(study: Study, result: StudyResult) -> list[str]:
     """Write all files; return lines for the terminal.
 
     Parameters
     ----------
     study : Study
-    found : Found
+    result : StudyResult
         What :meth:`Study.run` has returned.
     """
     folder = study.parts.folder
     if study.count <= _MOST_CSV:
         _write(folder / 'samples.csv', study, np.concatenate(list(study.tables())))
     if study.objectives:
-        _write(folder / 'front.csv', study, found.front)
-    if (index := found.sensitivity) is not None:
+        _write(folder / 'front.csv', study, result.front)
+    if (index := result.sensitivity) is not None:
         columns = ['figure', 'variable', 'first_order', 'total_order']
         rows = [
             [figure, variable, repr(float(first)), repr(float(total))]
@@ -120,11 +120,11 @@ def write_results(study: Study, found: Found) -> list[str]:
         ]
         write_table(str(folder / 'sensitivity.csv'), columns, np.array(rows, dtype=object))
     best = None
-    if found.best is not None:
-        best = study.judge.mechanism_of(found.best[: len(study.judge.space.axes)])
-        _write_best(study, found.best, best, folder / BEST)
-    write_text(str(folder / REPORT), _page(study, found, best))
-    return [_counted(study, found), *_compared(study, found), str(folder / REPORT)]
+    if result.best is not None:
+        best = study.judge.mechanism_of(result.best[: len(study.judge.space.axes)])
+        _write_best(study, result.best, best, folder / BEST)
+    write_text(str(folder / REPORT), _page(study, result, best))
+    return [_counted(study, result), *_compared(study, result), str(folder / REPORT)]
 
 
 def _write(file: pathlib.Path, study: Study, rows: FloatArray) -> None:
@@ -161,24 +161,24 @@ def _write_best(study: Study, row: FloatArray, best: Mechanism, file: pathlib.Pa
         write_description(best, file, '\n'.join(lines))
 
 
-def _counted(study: Study, found: Found) -> str:
+def _counted(study: Study, result: StudyResult) -> str:
     """How many samples there are, and what became of them."""
     parts = [
-        f'{found.counts[status.label]} {status.label}' for status in DesignStatus
-        if found.counts[status.label]
+        f'{result.counts[status.label]} {status.label}' for status in DesignStatus
+        if result.counts[status.label]
     ]  # fmt: skip
     if study.bounds:
-        parts.append(f'{found.counts["feasible"]} within all constraints')
+        parts.append(f'{result.counts["feasible"]} within all constraints')
     return f'{study.count} geometries: ' + ', '.join(parts)
 
 
-def _compared(study: Study, found: Found) -> list[str]:
+def _compared(study: Study, result: StudyResult) -> list[str]:
     """Figures of the given and of the best geometry."""
-    if found.best is None:
+    if result.best is None:
         return ['no geometry keeps all constraints'] if study.objectives else []
     return [
-        f'{name}: {_number(found.column(found.given, name))} as given, '
-        f'{_number(found.column(found.best, name))} best'
+        f'{name}: {_number(result.column(result.given, name))} as given, '
+        f'{_number(result.column(result.best, name))} best'
         for name in study.judge.names
     ]
 
@@ -187,28 +187,28 @@ def _number(value: object) -> str:
     return f'{float(value):.4g}'  # type: ignore[arg-type]
 
 
-def _page(study: Study, found: Found, best: Mechanism | None) -> str:
-    parts = [f'<p>{html.escape(_counted(study, found))}.</p>', _figures_table(study, found)]
+def _page(study: Study, result: StudyResult, best: Mechanism | None) -> str:
+    parts = [f'<p>{html.escape(_counted(study, result))}.</p>', _figures_table(study, result)]
     if best is not None:
-        parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, found)]
+        parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, result)]
         drawn = report_pictures.beside(study.judge.mechanism, best)
         parts.append(image(drawn, 'The two mechanisms at home, from three sides'))
-    if len(study.objectives) > 1 and len(found.front):
+    if len(study.objectives) > 1 and len(result.front):
         parts += ['<h2>Front: what no other geometry excels in all</h2>']
-        parts.append(image(report_pictures.front(study, found), 'Samples and front'))
-        parts.append(_front_table(study, found))
+        parts.append(image(report_pictures.front(study, result), 'Samples and front'))
+        parts.append(_front_table(study, result))
     parts += ['<h2>Samples</h2>']
-    parts.append(image(report_pictures.parallel(study, found), 'Parallel coordinates'))
-    if found.sensitivity is not None:
-        parts += ['<h2>Which variable matters</h2>', f'<p>{_sensitivity_note(found)}</p>']
-        parts.append(image(report_pictures.indices(found.sensitivity), 'Sobol indices'))
+    parts.append(image(report_pictures.parallel(study, result), 'Parallel coordinates'))
+    if result.sensitivity is not None:
+        parts += ['<h2>Which variable matters</h2>', f'<p>{_sensitivity_note(result)}</p>']
+        parts.append(image(report_pictures.indices(result.sensitivity), 'Sobol indices'))
     parts += ['<h2>Study</h2>', f'<pre>{html.escape(study.text)}</pre>']
     return page(study.content.title, parts)
 
 
-def _sensitivity_note(found: Found) -> str:
-    assert found.sensitivity is not None
-    missing = found.sensitivity.missing
+def _sensitivity_note(result: StudyResult) -> str:
+    assert result.sensitivity is not None
+    missing = result.sensitivity.missing
     note = (
         'Sobol indices over the whole box: the part of the variance of a figure that a variable '
         'causes alone (dark) and together with others (light). What is beyond 98 % of the samples '
@@ -219,47 +219,47 @@ def _sensitivity_note(found: Found) -> str:
     return note
 
 
-def _figures_table(study: Study, found: Found) -> str:
+def _figures_table(study: Study, result: StudyResult) -> str:
     rows = []
     for name in study.judge.names:
         figure = study.content.figures[name]
         kind = KINDS.get(figure.figure or name)
-        values = found.column(found.shown, name)
+        values = result.column(result.shown, name)
         values = values[np.isfinite(values)]
-        row = [name, kind.unit if kind else '', _number(found.column(found.given, name))]
-        row.append('' if found.best is None else _number(found.column(found.best, name)))
+        row = [name, kind.unit if kind else '', _number(result.column(result.given, name))]
+        row.append('' if result.best is None else _number(result.column(result.best, name)))
         row += [_number(np.quantile(values, p)) if len(values) else '' for p in (0.0, 0.5, 1.0)]
         state = f'{name}_state'
-        row.append(_place(study, found, state) if state in found.columns else '')
+        row.append(_place(study, result, state) if state in result.columns else '')
         rows.append(row)
     head = ['figure', 'unit', 'given', 'best', 'least', 'median', 'largest', 'best one worst at']
     return table(head, rows)
 
 
-def _place(study: Study, found: Found, state: str) -> str:
-    if found.best is None:
+def _place(study: Study, result: StudyResult, state: str) -> str:
+    if result.best is None:
         return ''
-    at = found.column(found.best, state)
+    at = result.column(result.best, state)
     return study.judge.states.place(int(at)) if at >= 0 else ''
 
 
-def _variables_table(study: Study, found: Found) -> str:
-    assert found.best is not None
+def _variables_table(study: Study, result: StudyResult) -> str:
+    assert result.best is not None
     rows = []
     for k, axis in enumerate(study.judge.space.axes):
-        given = '' if axis.given is None else f'{axis.given:.6g}'
-        value = found.best[k]
+        given_text = '' if axis.given is None else f'{axis.given:.6g}'
+        value = result.best[k]
         text = _motors(study, value) if axis.name == MOTORS else f'{value:.6g}'
-        rows.append([axis.name, f'{axis.low:.6g} … {axis.high:.6g}', given, text])
+        rows.append([axis.name, f'{axis.low:.6g} … {axis.high:.6g}', given_text, text])
     return table(['variable (SI)', 'range', 'given', 'best'], rows)
 
 
-def _front_table(study: Study, found: Found) -> str:
+def _front_table(study: Study, result: StudyResult) -> str:
     some: Sequence[int] = np.unique(
-        np.linspace(0, len(found.front) - 1, min(_MOST_LISTED, len(found.front)))
+        np.linspace(0, len(result.front) - 1, min(_MOST_LISTED, len(result.front)))
         .round()
         .astype(int)
     ).tolist()
     names = study.judge.names
-    rows = [[_number(found.column(found.front[k], name)) for name in names] for k in some]
+    rows = [[_number(result.column(result.front[k], name)) for name in names] for k in some]
     return table(list(names), rows)

@@ -11,7 +11,7 @@ import numpy as np
 from masticator_dynamics.analysis.pictures import BLACK, BLUE, ORANGE, RED
 from masticator_dynamics.design.front import violation
 from masticator_dynamics.design.sensitivity import Sensitivity
-from masticator_dynamics.design.study import Found, Study
+from masticator_dynamics.design.study import Study, StudyResult
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
 
@@ -19,58 +19,58 @@ _GREY = '#bbbbbb'
 _MOST_LINES = 300
 
 
-def front(study: Study, found: Found) -> Any:
+def front(study: Study, result: StudyResult) -> Any:
     """Samples, front, given and best in each pair of objectives with the first."""
     from matplotlib.figure import Figure
 
     first, *others = study.objectives
     figure = Figure(figsize=(4.6 * len(others) + 1.0, 4.2), layout='constrained')
     panels = figure.subplots(1, len(others), squeeze=False)[0]
-    good = _feasible(study, found.shown)
+    good = _feasible(study, result.shown)
     for axes, other in zip(panels, others, strict=True):
         for rows, colour, label, size in (
-            (found.shown[~good], _GREY, 'samples beyond a constraint', 2),
-            (found.shown[good], BLUE, 'samples', 3),
-            (found.front, ORANGE, 'front', 8),
-            (found.given[None], BLACK, 'given', 60),
-            (found.best[None] if found.best is not None else found.front[:0], RED, 'best', 60),
+            (result.shown[~good], _GREY, 'samples beyond a constraint', 2),
+            (result.shown[good], BLUE, 'samples', 3),
+            (result.front, ORANGE, 'front', 8),
+            (result.given[None], BLACK, 'given', 60),
+            (result.best[None] if result.best is not None else result.front[:0], RED, 'best', 60),
         ):
-            if np.isfinite(found.column(rows, first)).any():
+            if np.isfinite(result.column(rows, first)).any():
                 axes.scatter(
-                    found.column(rows, first), found.column(rows, other), s=size, color=colour,
+                    result.column(rows, first), result.column(rows, other), s=size, color=colour,
                     label=label, marker='o' if size < 50 else 'X',
                 )  # fmt: skip
         axes.set(xlabel=first, ylabel=other)
-        axes.set_xlim(*_window(found, first))
-        axes.set_ylim(*_window(found, other))
+        axes.set_xlim(*_window(result, first))
+        axes.set_ylim(*_window(result, other))
         axes.grid(alpha=0.3)
     panels[0].legend(fontsize=8, loc='upper right')
     return figure
 
 
-def _window(found: Found, name: str) -> tuple[float, float]:
+def _window(result: StudyResult, name: str) -> tuple[float, float]:
     """What to show of a figure: most samples, the front, and the given geometry."""
-    samples = found.column(found.shown, name)
+    samples = result.column(result.shown, name)
     usual = np.quantile(samples[np.isfinite(samples)], [0.005, 0.995])
-    marks = np.append(found.column(found.front, name), found.column(found.given, name))
-    known = np.concatenate([usual, marks[np.isfinite(marks)]])
-    low, high = float(known.min()), float(known.max())
+    marks = np.append(result.column(result.front, name), result.column(result.given, name))
+    shown_values = np.concatenate([usual, marks[np.isfinite(marks)]])
+    low, high = float(shown_values.min()), float(shown_values.max())
     room = 0.05 * (high - low) or 0.5
     return low - room, high + room
 
 
-def parallel(study: Study, found: Found) -> Any:
+def parallel(study: Study, result: StudyResult) -> Any:
     """A line for each of some samples through all variables and figures, each in its own range."""
     from matplotlib.figure import Figure
 
     names = [axis.name for axis in study.judge.space.axes] + list(study.judge.names)
-    table = np.column_stack([found.column(found.shown, name) for name in names])
-    good = np.isfinite(table).all(axis=1) & _feasible(study, found.shown)
+    table = np.column_stack([result.column(result.shown, name) for name in names])
+    good = np.isfinite(table).all(axis=1) & _feasible(study, result.shown)
     figure = Figure(figsize=(max(9.0, 0.75 * len(names)), 4.4), layout='constrained')
     axes = figure.subplots()
-    known = np.vstack([table[good], *_marks(found, names)])
-    low, high = np.nanquantile(known, 0.002, axis=0), np.nanquantile(known, 0.998, axis=0)
-    marks = np.vstack(_marks(found, names))
+    lines = np.vstack([table[good], *_marks(result, names)])
+    low, high = np.nanquantile(lines, 0.002, axis=0), np.nanquantile(lines, 0.998, axis=0)
+    marks = np.vstack(_marks(result, names))
     low = np.fmin(low, np.nanmin(marks, axis=0))
     high = np.fmax(high, np.nanmax(marks, axis=0))
     width = np.where(high > low, high - low, 1.0)
@@ -82,7 +82,7 @@ def parallel(study: Study, found: Found) -> Any:
         for k in np.argsort(-shade):
             blue = (0.12, 0.47, 0.71, 0.6 - 0.5 * float(shade[k]))
             axes.plot((rows[k] - low) / width, color=blue, lw=0.7)
-    for row, colour, label in zip(_marks(found, names), (BLACK, RED), ('given', 'best'),
+    for row, colour, label in zip(_marks(result, names), (BLACK, RED), ('given', 'best'),
                                   strict=False):  # fmt: skip
         axes.plot((row - low) / width, 'o-', color=colour, lw=1.8, ms=3, label=label)
     ticks = [f'{n}\n{a:.3g}…{b:.3g}' for n, a, b in zip(names, low, high, strict=True)]
@@ -94,32 +94,32 @@ def parallel(study: Study, found: Found) -> Any:
     return figure
 
 
-def indices(found: Sensitivity) -> Any:
+def indices(sensitivity: Sensitivity) -> Any:
     """Sobol indices, one panel per figure."""
     from matplotlib.figure import Figure
 
-    count, places = len(found.figures), np.arange(len(found.variables))
+    count, places = len(sensitivity.figures), np.arange(len(sensitivity.variables))
     figure = Figure(figsize=(2.0 + 2.2 * count, 1.0 + 0.24 * len(places)), layout='constrained')
     panels = figure.subplots(1, count, sharey=True, squeeze=False)[0]
     for axes, name, first, total in zip(
-        panels, found.figures, found.first, found.total, strict=True
+        panels, sensitivity.figures, sensitivity.first, sensitivity.total, strict=True
     ):
         axes.barh(places, total, color=BLUE, alpha=0.35)
         axes.barh(places, first, color=BLUE)
         axes.set(xlim=(0.0, 1.0), title=name)
-        axes.set_yticks(places, found.variables, fontsize=8)
+        axes.set_yticks(places, sensitivity.variables, fontsize=8)
         axes.invert_yaxis()
     return figure
 
 
-def beside(given: Mechanism, best: Mechanism) -> Any:
+def beside(original: Mechanism, best: Mechanism) -> Any:
     """Both mechanisms at home as lines between joints, from the front, the side and above."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.2), layout='constrained')
     views = ((1, 2, 'front'), (0, 2, 'side'), (0, 1, 'above'))
     for axes, (across, up, title) in zip(figure.subplots(1, 3), views, strict=True):
-        for mechanism, colour, label in ((given, _GREY, 'given'), (best, RED, 'best')):
+        for mechanism, colour, label in ((original, _GREY, 'given'), (best, RED, 'best')):
             for n, line in enumerate(_lines(mechanism)):
                 axes.plot(
                     1e3 * line[:, across], 1e3 * line[:, up], '.-', color=colour, lw=1.6, ms=4,
@@ -134,24 +134,24 @@ def beside(given: Mechanism, best: Mechanism) -> Any:
 def _lines(mechanism: Mechanism) -> list[FloatArray]:
     """Lines (2, 3) on moving bodies: from each body's joint to the next joints and loop ends."""
     structure = mechanism.structure
-    poses, found = structure.at_home(), []
+    poses, lines = structure.at_home(), []
     for j, placement in enumerate(structure.tree.placements):
         if placement.body >= 0:
-            found.append(poses.origins[[placement.body, j]])
+            lines.append(poses.origins[[placement.body, j]])
     for constraint in structure.constraints:
         for body, point in (
             (constraint.body_a, constraint.point_a),
             (constraint.body_b, constraint.point_b),
         ):
             if body >= 0 and not constraint.contact:
-                found.append(np.array([poses.origins[body], poses.point(body, point)]))
-    return [line for line in found if np.ptp(line, axis=0).any()]
+                lines.append(np.array([poses.origins[body], poses.point(body, point)]))
+    return [line for line in lines if np.ptp(line, axis=0).any()]
 
 
-def _marks(found: Found, names: list[str]) -> list[FloatArray]:
+def _marks(result: StudyResult, names: list[str]) -> list[FloatArray]:
     """Rows of given and best geometry."""
-    rows = [found.given] + ([] if found.best is None else [found.best])
-    return [np.array([found.column(row, name) for name in names]) for row in rows]
+    rows = [result.given] + ([] if result.best is None else [result.best])
+    return [np.array([result.column(row, name) for name in names]) for row in rows]
 
 
 def _feasible(study: Study, table: FloatArray) -> Any:

@@ -66,12 +66,12 @@ def sobol_indices(
         mean = np.nanmean(np.where(none.all(axis=0), 0.0, table), axis=0)
         return np.where(none, mean, table).T.reshape(-1, *x.shape[1:])
 
-    found = stats.sobol_indices(
+    indices = stats.sobol_indices(
         func=function, n=count, dists=[stats.uniform()] * len(variables), random_state=seed
     )
     lost = float(np.concatenate(missing).mean())
     first, total = (
         np.nan_to_num(np.reshape(index, (len(figures), -1)))
-        for index in (found.first_order, found.total_order)
+        for index in (indices.first_order, indices.total_order)
     )
     return Sensitivity(figures, variables, first, total, lost)

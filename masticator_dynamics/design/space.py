@@ -52,12 +52,9 @@ class XacroNumbers:
 
     def __init__(self, mechanism: Mechanism, probes: Iterable[Mapping[str, float]]):
         self._mechanism = mechanism
-        self._known = self._numbers(mechanism.description)
-        self.names: tuple[str, ...] = tuple(self._known)
-        moved = {
-            name for probe in probes for name, x in self.of(probe).items() if self._new(name, x)
-        }
-        self.names = tuple(name for name in self._known if name in moved)
+        self._before = self._numbers(mechanism.description)
+        moved = {name for probe in probes for name in self._moved(self._expanded(probe))}
+        self.names = tuple(name for name in self._before if name in moved)
 
     def of(self, arguments: Mapping[str, float]) -> dict[str, float]:
         """Parameters for arguments.
@@ -69,16 +66,21 @@ class XacroNumbers:
         InputError
             If they change more than these parameters.
         """
-        texts = {name: repr(float(x)) for name, x in arguments.items()}
-        described = load_description(self._mechanism.description.file, texts)
-        said = ', '.join(f'{name}:={x}' for name, x in texts.items())
-        if _plan(described) != _plan(self._mechanism.description):
-            raise InputError(f'the structure of {described.name} depends on {said}')
-        found = self._numbers(described)
-        others = [n for n in found if n not in self.names and self._new(n, found[n])]
+        parameters = self._expanded(arguments)
+        others = [name for name in self._moved(parameters) if name not in self.names]
         if others:
-            raise InputError(f'{others[0]} is changed by {said}, but by no corner of the ranges')
-        return {name: found[name] for name in self.names}
+            raise InputError(
+                f'{others[0]} is changed by {_in_words(arguments)}, but by no corner of the ranges'
+            )
+        return {name: parameters[name] for name in self.names}
+
+    def _expanded(self, arguments: Mapping[str, float]) -> dict[str, float]:
+        """All parameters for arguments."""
+        description = self._mechanism.description
+        expanded = load_description(description.file, _as_texts(arguments))
+        if _plan(expanded) != _plan(description):
+            raise InputError(f'the structure of {expanded.name} depends on {_in_words(arguments)}')
+        return self._numbers(expanded)
 
     def _numbers(self, description: MechanismDescription) -> dict[str, float]:
         structure = self._mechanism.structure
@@ -88,8 +90,21 @@ class XacroNumbers:
         tree = tree.reordered([names.index(joint) for joint in joints])
         return naming.all_of(description, dataclasses.replace(structure, tree=tree))
 
-    def _new(self, name: str, value: float) -> bool:
-        return abs(value - self._known[name]) > _DIGITS * max(abs(self._known[name]), 1.0)
+    def _moved(self, parameters: Mapping[str, float]) -> list[str]:
+        """Names of parameters that are not as in the mechanism."""
+        return [
+            name
+            for name, before in self._before.items()
+            if abs(parameters[name] - before) > _DIGITS * max(abs(before), 1.0)
+        ]
+
+
+def _as_texts(arguments: Mapping[str, float]) -> dict[str, str]:
+    return {name: repr(float(x)) for name, x in arguments.items()}
+
+
+def _in_words(arguments: Mapping[str, float]) -> str:
+    return ', '.join(f'{name}:={text}' for name, text in _as_texts(arguments).items())
 
 
 def _plan(description: MechanismDescription) -> object:
@@ -130,36 +145,36 @@ class DesignAxis:
 
     @classmethod
     def of(
-        cls, name: str, variable: StudyVariable, given: float | None, quantity: Collection[str]
+        cls, name: str, variable: StudyVariable, now: float | None, quantity: Collection[str]
     ) -> DesignAxis:
         """From the file; raises InputError for an empty range, or another quantity's units."""
-        known = given if variable.given is None else in_si(variable.given, name, quantity)
+        given_value = now if variable.given is None else in_si(variable.given, name, quantity)
         if (variable.range is None) == (not variable.values):
             raise InputError(f'variables.{name}: either a range or values are needed')
         if variable.range is None:
             levels = tuple(in_si(value, name, quantity) for value in variable.values)
-            return cls(name, min(levels), max(levels), levels, given=known)
+            return cls(name, min(levels), max(levels), levels, given=given_value)
         low, high = (in_si(end, name, quantity) for end in variable.range)
         if not low < high:
             raise InputError(
                 f'variables.{name}: the range from {low:g} to {high:g} is empty; write the lower '
                 'end first'
             )
-        return cls(name, low, high, steps=variable.steps, given=known)
+        return cls(name, low, high, steps=variable.steps, given=given_value)
 
     @property
     def on_grid(self) -> int:
         """How many values it has on a grid."""
         return len(self.levels) or self.steps
 
-    def values(self, units: FloatArray) -> FloatArray:
+    def values(self, fractions: FloatArray) -> FloatArray:
         """Values for numbers from 0 to 1."""
         if not self.levels:
-            return self.low * (1.0 - units) + self.high * units
+            return self.low * (1.0 - fractions) + self.high * fractions
         n = len(self.levels)
-        return np.array(self.levels)[np.minimum((units * n).astype(int), n - 1)]
+        return np.array(self.levels)[np.minimum((fractions * n).astype(int), n - 1)]
 
-    def units(self, values: FloatArray) -> FloatArray:
+    def fractions(self, values: FloatArray) -> FloatArray:
         """Numbers from 0 to 1 that stand for values."""
         if self.levels:
             nearest = np.abs(values[:, None] - np.array(self.levels)).argmin(axis=1)
@@ -208,10 +223,10 @@ class Space:
         InputError
             For names that do not exist, empty ranges and formulas that cannot be read.
         """
-        known = mechanism.parameters(friction=True, geometry=True)
-        measured = {name: naming.quantities(mechanism.description, name) for name in known}
+        parameters = mechanism.parameters(friction=True, geometry=True)
+        measured = {name: naming.quantities(mechanism.description, name) for name in parameters}
         axes = [
-            DesignAxis.of(name, variable, known.get(name), measured.get(name, ()))
+            DesignAxis.of(name, variable, parameters.get(name), measured.get(name, ()))
             for name, variable in study.variables.items()
         ]
         if len(study.actuators) > 1:
@@ -223,8 +238,8 @@ class Space:
         for name, text in study.parameters.items():
             formulas[name] = _formula(text, name, measured.get(name, ()))
         arguments = {n: _formula(text, n) for n, text in study.xacro_arguments.items()}
-        _check_names(formulas, arguments, axes, known)
-        space = cls(tuple(axes), formulas, (), known, arguments, None)
+        _check_names(formulas, arguments, axes, parameters)
+        space = cls(tuple(axes), formulas, (), parameters, arguments, None)
         expanded = XacroNumbers(mechanism, space._probes()) if arguments else None
         names = dict.fromkeys([*(expanded.names if expanded else ()), *formulas])
         return dataclasses.replace(
@@ -254,27 +269,27 @@ class Space:
         engine.fast_forward(start)  # at once, unlike Sobol's
         return np.asarray(engine.random(count))
 
-    def values(self, units: FloatArray) -> FloatArray:
+    def values(self, fractions: FloatArray) -> FloatArray:
         """Values (G, d) of the variables for numbers from 0 to 1."""
-        columns = [axis.values(u) for axis, u in zip(self.axes, units.T, strict=True)]
+        columns = [axis.values(u) for axis, u in zip(self.axes, fractions.T, strict=True)]
         return np.column_stack(columns)
 
-    def units(self, values: FloatArray) -> FloatArray:
+    def fractions(self, values: FloatArray) -> FloatArray:
         """Numbers from 0 to 1 (G, d) that stand for values of the variables."""
-        columns = [axis.units(v) for axis, v in zip(self.axes, values.T, strict=True)]
+        columns = [axis.fractions(v) for axis, v in zip(self.axes, values.T, strict=True)]
         return np.column_stack(columns)
 
     def parameters(self, values: FloatArray) -> FloatArray:
         """Parameters (G, n_p) for values of the variables; NaN where a formula has no value."""
-        own: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
-        found: dict[str, Any] = dict(self.given)
+        variables: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
+        numbers: dict[str, Any] = dict(self.given)
         if self.expanded is not None:
             rows = [self.expanded.of(row) for row in self._arguments(values)]
-            found |= {n: np.array([row[n] for row in rows]) for n in self.expanded.names}
-        found |= own
+            numbers |= {n: np.array([row[n] for row in rows]) for n in self.expanded.names}
+        numbers |= variables
         for name, formula in self.formulas.items():
-            found[name] = formula(found)
-        columns = [np.broadcast_to(found[name], len(values)) for name in self.names]
+            numbers[name] = formula(numbers)
+        columns = [np.broadcast_to(numbers[name], len(values)) for name in self.names]
         return np.column_stack(columns) if columns else np.zeros((len(values), 0))
 
     def arguments_of(self, values: FloatArray) -> dict[str, float]:
@@ -282,27 +297,27 @@ class Space:
         return self._arguments(values[None])[0] if self.arguments else {}
 
     def _arguments(self, values: FloatArray) -> list[dict[str, float]]:
-        found: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
+        numbers: dict[str, Any] = {a.name: v for a, v in zip(self.axes, values.T, strict=True)}
         for name, formula in self.formulas.items():
             if '.' not in name:
-                found[name] = formula(found)
-        columns = {n: np.broadcast_to(f(found), len(values)) for n, f in self.arguments.items()}
+                numbers[name] = formula(numbers)
+        columns = {n: np.broadcast_to(f(numbers), len(values)) for n, f in self.arguments.items()}
         return [{n: float(c[g]) for n, c in columns.items()} for g in range(len(values))]
 
     def _probes(self) -> list[dict[str, float]]:
         """Arguments in the middle, at the ends of each variable, and at some points between."""
         d = len(self.axes)
-        units = [np.full(d, 0.5), *np.random.default_rng(0).uniform(size=(3, d))]
+        fractions = [np.full(d, 0.5), *np.random.default_rng(0).uniform(size=(3, d))]
         for k in range(d):
             for end in (0.0, 1.0):
-                units.append(np.where(np.arange(d) == k, end, 0.5))
-        return self._arguments(self.values(np.array(units)))
+                fractions.append(np.where(np.arange(d) == k, end, 0.5))
+        return self._arguments(self.values(np.array(fractions)))
 
     @functools.cached_property
     def given_values(self) -> FloatArray | None:
         """Variables (d,) of the mechanism as it is, if they are all known."""
-        found = [axis.given for axis in self.axes]
-        return None if None in found else np.array(found, dtype=float)
+        variables = [axis.given for axis in self.axes]
+        return None if None in variables else np.array(variables, dtype=float)
 
 
 def _formula(text: float | str, name: str, quantity: Collection[str] = ()) -> Formula:
@@ -314,15 +329,17 @@ def _check_names(
     formulas: Mapping[str, Formula],
     arguments: Mapping[str, Formula],
     axes: Iterable[DesignAxis],
-    known: Mapping[str, float],
+    parameters: Mapping[str, float],
 ) -> None:
     """Refuse parameters that do not exist, and names that nothing has said yet."""
     seen = {axis.name for axis in axes}
     for name in [*seen, *formulas]:
-        if '.' in name and name not in known:
-            raise InputError(f'the mechanism has no parameter {name!r}{meant(name, known, 0.0)}')
+        if '.' in name and name not in parameters:
+            raise InputError(
+                f'the mechanism has no parameter {name!r}{meant(name, parameters, 0.0)}'
+            )
     for name, formula in formulas.items():
-        _check_formula(f'parameters.{name}', formula, seen, known)
+        _check_formula(f'parameters.{name}', formula, seen, parameters)
         seen.add(name)
     plain = {name for name in seen if '.' not in name}
     for name, formula in arguments.items():
@@ -330,9 +347,9 @@ def _check_names(
 
 
 def _check_formula(
-    where: str, formula: Formula, seen: set[str], known: Mapping[str, float]
+    where: str, formula: Formula, seen: set[str], parameters: Mapping[str, float]
 ) -> None:
     for wanted in formula.names:
-        if wanted not in seen and wanted not in known:
-            near = meant(wanted, [*seen, *known], 0.0)
+        if wanted not in seen and wanted not in parameters:
+            near = meant(wanted, [*seen, *parameters], 0.0)
             raise InputError(f'{where}: nothing is called {wanted!r} before it{near}')

@@ -61,10 +61,10 @@ class States:
     @property
     def must_close(self) -> npt.NDArray[np.bool_]:
         """States (N,) in which a geometry that does not close is none."""
-        found = np.ones(len(self), dtype=bool)
+        must = np.ones(len(self), dtype=bool)
         for name in self.boxes:
-            found[self.motions[name]] = False
-        return found
+            must[self.motions[name]] = False
+        return must
 
     def place(self, state: int) -> str:
         """A state in words."""
@@ -114,8 +114,8 @@ def states_of(
 
 
 def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> Rows:
-    given = [key for key in _SOURCES if getattr(motion, key) is not None]
-    if len(given) != 1:
+    sources = [key for key in _SOURCES if getattr(motion, key) is not None]
+    if len(sources) != 1:
         raise InputError(f'one of {", ".join(_SOURCES)} is needed, and only one')
     if motion.box is not None:
         rows = _box(motion.box, mechanism)
@@ -176,8 +176,8 @@ def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> Rows:
     joint_units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
     for name, ends in box.items():
         if name not in mechanism.independent:
-            known = ', '.join(mechanism.independent)
-            raise InputError(f'box.{name}: no such coordinate; there are: {known}')
+            coordinates = ', '.join(mechanism.independent)
+            raise InputError(f'box.{name}: no such coordinate; there are: {coordinates}')
         if len(ends) not in (2, 3):
             raise InputError(f'box.{name}: lowest, highest and, perhaps, steps are needed')
         measured = 'length' if joint_units[name] == 'm' else 'angle'

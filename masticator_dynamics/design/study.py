@@ -64,10 +64,12 @@ class Parts:
     def __init__(self, folder: pathlib.Path, text: str, identity: str, columns: Sequence[str]):
         self.folder, self._text = folder, text
         self._identity, self._columns = identity, list(columns)
-        kept = folder / STUDY
-        if kept.exists():
-            if kept.read_text(encoding='utf-8') != text:
-                raise InputError(f'{folder} holds another study ({kept}); choose a new folder')
+        study_there = folder / STUDY
+        if study_there.exists():
+            if study_there.read_text(encoding='utf-8') != text:
+                raise InputError(
+                    f'{folder} holds another study ({study_there}); choose a new folder'
+                )
             if (folder / IDENTITY).read_text(encoding='utf-8').strip() != self._identity:
                 raise InputError(
                     f'{folder}: files that the study names, or this package, have changed since '
@@ -107,11 +109,11 @@ class Parts:
         file = self.file(stage, number)
         if not file.exists():
             return None
-        found = needed('pyarrow.parquet').read_table(file)
+        arrow_table = needed('pyarrow.parquet').read_table(file)
         by_label = {status.label: float(status) for status in DesignStatus}
         columns = []
         for name in self._columns:
-            column = found.column(name)
+            column = arrow_table.column(name)
             if name == 'status':
                 columns.append(np.array([by_label[x] for x in column.to_pylist()], dtype=float))
             else:
@@ -128,7 +130,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class StudyResult:
     """What a study has found.
 
     Attributes
@@ -158,8 +160,8 @@ class Found:
 
     def column(self, table: FloatArray, name: str) -> FloatArray:
         """A column of a table or row."""
-        found: FloatArray = table[..., self.columns.index(name)]
-        return found
+        column: FloatArray = table[..., self.columns.index(name)]
+        return column
 
 
 class Study:
@@ -201,13 +203,13 @@ class Study:
     @functools.cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """Least and largest value of constrained figures."""
-        found = {}
+        limits = {}
         for name, bounds in self.content.constraints.items():
             measured = measured_by(name, self.content.figures)
             low = -np.inf if bounds.at_least is None else in_si(bounds.at_least, name, measured)
             high = np.inf if bounds.at_most is None else in_si(bounds.at_most, name, measured)
-            found[name] = (low, high)
-        return found
+            limits[name] = (low, high)
+        return limits
 
     @property
     def count(self) -> int:
@@ -226,7 +228,7 @@ class Study:
         progress: Progress | None = None,
         processes: int | None = None,
         scheduler: str | None = None,
-    ) -> Found:
+    ) -> StudyResult:
         """Judge what has not been judged yet, and sum up; results do not depend on who judges.
 
         Parameters
@@ -240,22 +242,25 @@ class Study:
         """
         tell = progress or (lambda stage, done, total: None)
         with self.parts.opened():
-            given = self.judge.given()  # compiles, once for all processes
+            row_as_given = self.judge.given()  # compiles, once for all processes
             self._sample(tell, processes, scheduler)
             front, counts, shown = self._summed_up()
 
-            def judge_all(stage: str, number: int, units: FloatArray) -> FloatArray:
-                return self._judged(stage, number, units, processes, scheduler)
+            def judge_all(stage: str, number: int, fractions: FloatArray) -> FloatArray:
+                return self._judged(stage, number, fractions, processes, scheduler)
 
             if (settings := self.content.search) is not None:
                 total = settings.generations
                 search(
                     settings, self.judge.space, front,
-                    lambda number, units: judge_all(SEARCH, number, units),
+                    lambda number, fractions: judge_all(SEARCH, number, fractions),
                     lambda done: tell(SEARCH, done, total),
                 )  # fmt: skip
-            found = self._sensitivity(judge_all, shown) if self.content.sensitivity else None
-            return Found(self.judge.columns, given, shown, counts, front.rows, front.best(), found)
+            sensitivity = self._sensitivity(judge_all, shown) if self.content.sensitivity else None
+            return StudyResult(
+                self.judge.columns, row_as_given, shown, counts, front.rows, front.best(),
+                sensitivity,
+            )  # fmt: skip
 
     def _sensitivity(
         self, judge_all: Callable[[str, int, FloatArray], FloatArray], shown: FloatArray
@@ -263,11 +268,11 @@ class Study:
         names, numbers = self.judge.names, itertools.count()
         columns = [self.judge.columns.index(name) for name in names]
         variables = tuple(axis.name for axis in self.judge.space.axes)
-        known = np.nan_to_num(np.nanquantile(shown[:, columns], _USUAL, axis=0))
+        usual_range = np.nan_to_num(np.nanquantile(shown[:, columns], _USUAL, axis=0))
         return sobol_indices(
             variables, names, self.content.sensitivity, self.content.samples.seed,
-            lambda units: judge_all(SENSITIVITY, next(numbers), units)[:, columns],
-            (known[0], known[1]),
+            lambda fractions: judge_all(SENSITIVITY, next(numbers), fractions)[:, columns],
+            (usual_range[0], usual_range[1]),
         )  # fmt: skip
 
     def _sample(self, tell: Progress, processes: int | None, scheduler: str | None) -> None:
@@ -293,25 +298,25 @@ class Study:
         self,
         stage: str,
         number: int,
-        units: FloatArray,
+        fractions: FloatArray,
         processes: int | None,
         scheduler: str | None,
     ) -> FloatArray:
         """Table of some geometries, from its file or judged now."""
-        known = self.parts.read(stage, number)
-        if known is not None:
-            values = self.judge.space.values(units)
-            if not np.array_equal(known[:, : values.shape[1]], values):
+        written = self.parts.read(stage, number)
+        if written is not None:
+            values = self.judge.space.values(fractions)
+            if not np.array_equal(written[:, : values.shape[1]], values):
                 raise InputError(
                     f'{self.parts.file(stage, number)} was made with other versions of scipy or '
                     'pymoo, which choose other geometries; choose a new folder'
                 )
-            return known
+            return written
         size = self.in_a_part
-        tasks = [(self._pickled, units[k : k + size]) for k in range(0, len(units), size)]
+        tasks = [(self._pickled, fractions[k : k + size]) for k in range(0, len(fractions), size)]
         several = 1 if len(tasks) == 1 else processes
-        found = dict(results(judged, tasks, several, scheduler if len(tasks) > 1 else None))
-        table = np.concatenate([found[k] for k in range(len(tasks))])
+        tables = dict(results(judged, tasks, several, scheduler if len(tasks) > 1 else None))
+        table = np.concatenate([tables[k] for k in range(len(tasks))])
         self.parts.write(stage, number, table)
         return table
 
@@ -350,8 +355,9 @@ class Study:
         for key, wanted in asked.items():
             for name in wanted:
                 if name not in names:
-                    known = ', '.join(names)
-                    raise InputError(f'{key}: no figure {name!r} in this study; there are: {known}')
+                    raise InputError(
+                        f'{key}: no figure {name!r} in this study; there are: {", ".join(names)}'
+                    )
         for name, (low, high) in self.bounds.items():
             if low == -np.inf and high == np.inf:
                 raise InputError(f'constraints.{name}: at_least or at_most is needed')
@@ -380,8 +386,10 @@ def _judge(content: StudyFile, folder: pathlib.Path) -> Judge:
     for choice, motors in content.actuators.items():
         for motor in motors:
             if motor not in mechanism.actuated:
-                known = ', '.join(mechanism.actuated)
-                raise InputError(f'actuators.{choice}: no motor {motor!r}; there are: {known}')
+                raise InputError(
+                    f'actuators.{choice}: no motor {motor!r}; there are: '
+                    f'{", ".join(mechanism.actuated)}'
+                )
     choices = tuple(tuple(names) for names in content.actuators.values())
     space = Space.of(content, mechanism)
     ParameterBatch(mechanism, space.names)  # refuses what the structure depends on

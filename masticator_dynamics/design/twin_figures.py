@@ -55,15 +55,15 @@ class TwinFigure:
         """
         shipped = StudySetting.shipped(chewing_stroke(strokes=1))
         setting = dataclasses.replace(shipped, model=model)
-        found = []
+        figure_of_mouthfuls = []
         for mouthful in self.mouthfuls:
             series = chew(mouthful, setting, self.stop)
             figures = Result.of(mouthful, series, model).figures()
             if self.value not in figures:
-                known = ', '.join(figures)
-                raise InputError(f'figures.{self.name}: no {self.value!r}; there are: {known}')
-            found.append(figures[self.value])
-        return float(np.mean(found))
+                names = ', '.join(figures)
+                raise InputError(f'figures.{self.name}: no {self.value!r}; there are: {names}')
+            figure_of_mouthfuls.append(figures[self.value])
+        return float(np.mean(figure_of_mouthfuls))
 
 
 def twin_of(mechanism: Mechanism) -> Mechanism:

@@ -24,6 +24,7 @@ from masticator_dynamics.ros.joint_states.joint_state_runtime import (
 )
 
 _STEP = 20_000_000  # ns between points; 50 per second look smooth
+_PERIOD = 40_000_000  # ns between drawings
 _RED, _GREEN, _BLUE = 0.3, 0.9, 1.0
 _THIN = 0.007  # width of a line, relative to the size of the mechanism
 
@@ -72,6 +73,7 @@ class FramePath(JointStateRuntime):
         self._size = mechanism.structure.extent()
         self._outward = _outward(mechanism, self._chain)
         self._points: collections.deque[tuple[int, Point]] = collections.deque()
+        self._drawn = 0  # ns
         marker = Marker(ns=frame, type=Marker.LINE_STRIP, action=Marker.ADD)
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
@@ -85,7 +87,7 @@ class FramePath(JointStateRuntime):
         return super().activate()
 
     def answer(self, header: Header, reading: JointReading) -> bool:
-        """The path, at most 50 times a second."""
+        """The path, at most 25 times a second."""
         now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:
@@ -97,6 +99,9 @@ class FramePath(JointStateRuntime):
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:
             points.popleft()
+        if 0 <= now - self._drawn < _PERIOD:
+            return False
+        self._drawn = now
         marker = self._message
         marker.header.stamp = header.stamp
         marker.scale.x = self._settings.line_width or _THIN * self._size

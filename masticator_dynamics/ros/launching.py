@@ -26,6 +26,7 @@ from ament_index_python.packages import get_package_prefix
 from launch.action import Action
 from launch.actions import (
     DeclareLaunchArgument,
+    ExecuteProcess,
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
@@ -47,6 +48,7 @@ from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.dynamics.effort_topics import effort_topic
+from masticator_dynamics.ros.ending_with_parent import ending_with_parent
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
 from masticator_dynamics.ros.rviz_configuration import configuration
 from masticator_dynamics.ros.shown_urdf import for_rviz
@@ -187,19 +189,45 @@ def of_file(name: str, value: Values) -> list[Action | str]:
 
 
 def program(
-    value: Values, package: str, executable: str, parameters: Sequence[Any] = (), **process: Any
+    value: Values,
+    package: str,
+    executable: str,
+    parameters: Sequence[Any] = (),
+    *,
+    window: bool = False,
+    **process: Any,
 ) -> Node:
-    """Start a program in the namespace and on the clock that the arguments choose."""
+    """Start a program in the namespace and on the clock that the arguments choose.
+
+    Parameters
+    ----------
+    value : dict
+        Values of the launch arguments.
+    package, executable : str
+    parameters : sequence
+        Files and mappings.
+    window : bool
+        Whether it is one, which need not hear SIGTERM.
+    process
+        Further arguments of the launch action.
+    """
     clock = {'use_sim_time': is_true(value['use_sim_time'])}
     return Node(
         package=package,
         executable=executable,
-        prefix=ending_with_launch(),
+        prefix=ending_with_launch(at_once=window),
         exec_name=executable,  # in the log; otherwise that of the prefix
         namespace=value['namespace'],
         parameters=[*parameters, clock],
         output='screen',
         **process,
+    )
+
+
+def process(name: str, command: Sequence[str]) -> ExecuteProcess:
+    """Start a process that is no node's executable."""
+    return ExecuteProcess(
+        cmd=list(command), name=name, prefix=ending_with_launch(), output='screen'
     )
 
 
@@ -292,7 +320,7 @@ def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] 
     """
     config = configuration(Mechanism(description), value['frame_prefix'], nodes)
     arguments = ['-d', str(temporary_file(config, '.rviz'))]
-    return program(value, 'rviz2', 'rviz2', arguments=arguments)
+    return program(value, 'rviz2', 'rviz2', window=True, arguments=arguments)
 
 
 def plots(description: MechanismDescription, value: Values) -> list[Action | str]:
@@ -300,7 +328,8 @@ def plots(description: MechanismDescription, value: Values) -> list[Action | str
     within = '/'.join(['', *filter(None, [value['namespace'].strip('/')])])
     topics = [f'{within.rstrip("/")}/{effort_topic(joint)}' for joint in description.actuated]
     curves = [f'{topic}/data' for topic in topics]
-    return ['rqt_plot', program(value, 'masticator_dynamics', 'plot_topics', arguments=curves)]
+    plot = program(value, 'masticator_dynamics', 'plot_topics', window=True, arguments=curves)
+    return ['rqt_plot', plot]
 
 
 def wait_for_joint_states(
@@ -342,13 +371,12 @@ def needs(node: Node, name: str) -> list[Action]:
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=follow)), node]
 
 
-def ending_with_launch() -> list[Any]:
-    """The ``prefix`` of a process that the kernel tells to end when this one has ended.
+def ending_with_launch(*, at_once: bool = False) -> list[Any]:
+    """The ``prefix`` of a process that the kernel ends when this one has ended.
 
     On SIGTERM, `ros2 launch` ends without ending what it has started.
     """
-    own = 'setpriv --pdeathsig TERM ' if shutil.which('setpriv') else ''
-    return [own, LaunchConfiguration('launch-prefix', default='')]
+    return [ending_with_parent(at_once=at_once), LaunchConfiguration('launch-prefix', default='')]
 
 
 def temporary_file(content: str, suffix: str) -> pathlib.Path:

@@ -27,6 +27,7 @@ DRAWINGS = {
     'inertia_coupling': ('Inertia coupling', 'inertia_coupling/markers', False),
     'frame_path': ('Path', 'frame_path/path', True),
 }
+_SEEN_THROUGH = 0.65  # opacity of a robot with forces, some of which act inside and behind it
 _BACKGROUND = '70; 76; 84'  # white names, dark motors and light teeth are all seen on it
 _DISTANCE = 2.8  # of the camera, in sizes of the mechanism, at least
 _HALF_VIEW = 0.93 * math.tan(math.radians(22.5))  # of its height per distance, and a little margin
@@ -58,9 +59,11 @@ def configuration(
     InputError
         For a prefix that RViz cannot show.
     """
+    nodes = list(nodes)
+    opacity = _SEEN_THROUGH if 'dynamics' in nodes else 1.0
     displays = [
         _grid(mechanism),
-        _robot(tf_prefix(frame_prefix)),
+        _robot(tf_prefix(frame_prefix), opacity),
         _frames(mechanism, frame_prefix),
         *(_drawing(node) for node in nodes),
     ]
@@ -223,12 +226,12 @@ def _grid(mechanism: Mechanism) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _robot(prefix: str) -> dict[str, Any]:
+def _robot(prefix: str, opacity: float) -> dict[str, Any]:
     topic = _topic('robot_description', 'Transient Local')
     return _display(
         'RobotModel', 'Robot', True,
         {
-            'Alpha': 1,
+            'Alpha': opacity,
             'Collision Enabled': False,
             'Description Source': 'Topic',
             'Description Topic': topic,

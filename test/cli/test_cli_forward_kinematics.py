@@ -84,7 +84,7 @@ def test_a_wider_tolerance_accepts_it_and_reports_the_gap(forward, write, read, 
     [
         (['time', *CRANKS[:5], 'crank_7'], 'missing column crank_6; there are: time, crank_1'),
         (CRANKS + ['t'], 'missing column time'),
-        (['time', *CRANKS, 'position_crank_2'], 'columns crank_2 and position_crank_2 are not the same'),
+        ([*CRANKS, 'position_crank_2', 'time'], 'crank_2 and position_crank_2 are not the same'),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(forward, write, names, message) -> None:

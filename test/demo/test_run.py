@@ -85,6 +85,8 @@ def test_built_in_motion(tmp_path, capsys):
     assert abs(len(events['/feedforward_effort']) - len(times)) <= 1
     assert len(events['/joint_trajectory']) == len(events['/feedforward_trajectory']) == 1
     assert len(events['/bite_force']) > 150 * 2
+    drawn = {marker.ns for event in events['/dynamics/markers'] for marker in event.content.markers}
+    assert drawn == {'efforts', 'contacts', 'bite_force'} and len(events['/dynamics/markers']) > 20
     row = len(times) // 2
     assert list(events['/feedforward_state'][row].content.effort) == list(efforts[row])
     bites = [event.content.wrench.force.z for event in events['/bite_force']]

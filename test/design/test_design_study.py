@@ -136,7 +136,7 @@ def jaw(tmp_path_factory) -> Study:
 def test_the_formulas_of_the_example_give_the_papers_geometry(jaw) -> None:
     given = jaw.judge.given()
     space = jaw.judge.space
-    again = jaw.judge(space.units(space.given_values[None]))[0]
+    again = jaw.judge(space.fractions(space.given_values[None]))[0]
     assert np.isfinite(given[: 1 + len(jaw.judge.names)]).all()
     assert_allclose(again, given, rtol=1e-10)
 

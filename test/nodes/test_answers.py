@@ -6,13 +6,12 @@ import math
 import textwrap
 
 import pytest
-from processes import PYTHON, completed
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
-from processes import START, wait_for
+from processes import PYTHON, START, completed, wait_for
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,

@@ -9,12 +9,11 @@ import time
 import numpy as np
 import pytest
 import samples
-from processes import PYTHON, Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import Transition
-from processes import wait_for
+from processes import PYTHON, Process, wait_for
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -278,6 +277,25 @@ def test_the_path_of_a_frame_is_drawn(completion, processes, mechanism):
     assert drawn == pytest.approx(np.array(wanted[-7:]), abs=1e-7)
     assert newest.header.frame_id == 'left/maxilla'
     assert newest.type == Marker.LINE_STRIP and newest.scale.x > 0.0 and newest.color.a == 1.0
+
+
+def test_a_path_of_fifty_points_a_second_is_drawn_half_as_often(completion, processes, mechanism):
+    """By the stamps: a bag of it stays small."""
+    markers = completion.record(Marker, 'frame_path/path')
+    pose, start = mechanism.home.position, 10**9
+
+    def drawn():
+        """Half a second of states 10 ms apart; best effort may lose some on a busy computer."""
+        markers.clear()
+        for k in range(51):
+            completion.ask(CRANKS, pose, stamp=start + k * 10_000_000)
+        time.sleep(0.5)
+        return markers if len(markers) == 13 else None
+
+    messages = wait_for(drawn, 'thirteen drawings')
+    stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in messages]
+    assert np.diff(stamps) == pytest.approx(40e6)
+    assert len(messages[-1].points) == 25
 
 
 def test_qualities_of_service_and_descriptions(completion, coupling):

@@ -9,11 +9,10 @@ import time
 
 import numpy as np
 import pytest
-from processes import PYTHON, START, Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from processes import ROOT, wait_for
+from processes import PYTHON, ROOT, START, Process, wait_for
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 

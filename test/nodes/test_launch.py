@@ -16,6 +16,7 @@ import yaml
 
 from masticator_dynamics.cli import COMMANDS
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.rviz_configuration import DRAWINGS
 from nodes.launch_files import (
     PACKAGES,
     ROOT,
@@ -35,7 +36,7 @@ ROBOT = COMMON | CONTROL | {'controller', 'controllers', 'drives', 'food', 'on_e
 WANTED = {
     'dynamics': COMMON | CONTROL | OWN,
     'bringup': COMMON | CONTROL | {'record', 'measured', 'use_fake_planner'},
-    'view': COMMON,
+    'view': COMMON | {'bag'},
     'robot': ROBOT | {
         'hardware', 'active', 'simulate', 'bus_config', 'master_config', 'can_interface',
         'observe_bite',
@@ -283,6 +284,7 @@ CASES = [
         'joint_state_publisher_gui', 'rviz2',
     }),
     ('view', {'gui': 'false'}, {'joint_state_completion', 'frame_path', 'robot_state_publisher'}),
+    ('view', {'gui': 'true', 'bag': 'b'}, {'frame_path', 'robot_state_publisher', 'rviz2', 'bag'}),
     ('bringup', {'gui': 'false'}, BRINGUP),
     ('bringup', {
         'measured': 'true', 'record': 'true', 'use_fake_planner': 'true', 'gui': 'true',
@@ -295,6 +297,25 @@ CASES = [
     }, ROBOT_NODES),
     ('twin', {'gui': 'false'}, ROBOT_NODES | {'servo_drives', 'twin'}),
 ]  # fmt: skip
+
+
+WINDOWS = {'rviz2', 'joint_state_publisher_gui', 'plot_topics'}
+
+
+@needs_launch
+@pytest.mark.parametrize(('name', 'given', '_'), CASES)
+def test_every_process_ends_with_launch_and_windows_at_once(name, given, _):
+    from launch.utilities import perform_substitutions
+
+    from launch import LaunchContext
+
+    for action in executed(name, given)[1]:
+        process = getattr(action, 'process_description', None)
+        if process is None:
+            continue
+        words = perform_substitutions(LaunchContext(), process.prefix).split()
+        window = getattr(action, 'node_executable', '') in WINDOWS
+        assert words == ['setpriv', '--pdeathsig', 'KILL' if window else 'TERM'], action
 
 
 @needs_launch
@@ -386,7 +407,7 @@ def test_launch_files_start_what_the_arguments_say(name, given, wanted):
 @needs_launch
 @pytest.mark.parametrize('namespace', ['', '/left/'])
 def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
-    """All that the displays need but the path, which node frame_path draws from joint_states."""
+    """All that the displays need."""
     from launch.actions import ExecuteProcess
 
     _, actions = executed('bringup', {'record': 'true', 'gui': 'false', 'namespace': namespace})
@@ -398,10 +419,30 @@ def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
     (command,) = [words for words in commands if 'record' in words]
     recorded = re.compile(command[command.index('--regex') + 1])
     below = namespace.rstrip('/') + '/'
-    drawn = ['dynamics/markers', 'inertia_coupling/markers', 'robot_description']
+    drawn = [*(topic for _, topic, _ in DRAWINGS.values()), 'robot_description']
     for topic in ('/tf', '/tf_static', *(below + name for name in drawn)):
         assert recorded.fullmatch(topic), topic
     assert not recorded.fullmatch('/right/dynamics/markers')
+
+
+@needs_launch
+def test_a_bag_is_played_in_place_of_sliders_with_its_time():
+    """What this launch publishes itself is left out of it."""
+    given = {'gui': 'true', 'bag': 'some/folder', 'frame_prefix': 'left/'}
+    _, actions = executed('view', given)
+    processes = [[as_text(w) for w in a.cmd] for a in actions if type(a).__name__ != 'Node']
+    (played,) = processes
+    assert played[:4] == ['ros2', 'bag', 'play', 'some/folder'] and '--clock' in played
+    left_out = re.compile(played[played.index('--exclude-regex') + 1])
+    here = '/tf', '/tf_static', '/robot_description', '/left/robot_description', '/frame_path/path'
+    assert all(map(left_out.fullmatch, here))
+    shown = '/joint_states', '/left/joint_states', '/dynamics/markers', '/bite_force', '/tf/more'
+    assert not any(map(left_out.fullmatch, shown))
+    lines = command_lines('view', given)
+    for name, words in lines:
+        assert parameters(words, name.removesuffix('_node'))['use_sim_time'] is True, name
+    manager = rviz_file('view', bag='some/folder')['Visualization Manager']
+    assert {'Forces', 'Inertia coupling', 'Path'} < {d['Name'] for d in manager['Displays']}
 
 
 @needs_launch

@@ -11,12 +11,11 @@ import threading
 import time
 
 import pytest
-from processes import PYTHON, Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import Transition
-from processes import PATIENCE, ROOT, START, wait_for
+from processes import PATIENCE, PYTHON, ROOT, START, Process, children, runs, wait_for
 from rosgraph_msgs.msg import Clock
 
 from nodes.harness import NodeProcess, Peer, to_time
@@ -121,24 +120,6 @@ LAUNCH = """
     service.include_launch_description(LaunchDescription([included]))
     sys.exit(service.run())
 """
-
-
-def children(parent):
-    """Processes that a process has started, by number."""
-    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
-    found = []
-    for file in files:
-        with open(file, encoding='ascii') as lines:
-            found += map(int, lines.read().split())
-    return found
-
-
-def runs(process):
-    try:
-        with open(f'/proc/{process}/stat', encoding='ascii') as line:
-            return line.read().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
-        return False
 
 
 @needs_launch

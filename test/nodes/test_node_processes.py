@@ -9,13 +9,12 @@ import time
 
 import numpy as np
 import pytest
-from processes import Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
-from processes import ROOT, START, wait_for
+from processes import ROOT, START, Process, wait_for
 from std_msgs.msg import Float64MultiArray
 
 from nodes.harness import NodeProcess, Peer, Sender

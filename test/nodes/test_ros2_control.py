@@ -11,11 +11,10 @@ import shutil
 import numpy as np
 import pytest
 import yaml
-from processes import Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
-from processes import ROOT, START, wait_for
+from processes import ROOT, START, Process, wait_for
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -18,6 +18,7 @@ import time
 
 import numpy as np
 import pytest
+from processes import PATIENCE, children, runs, wait_for
 
 from masticator_dynamics.description import archetypes
 from nodes.launch_files import needs_launch
@@ -76,11 +77,12 @@ class Launched:
     def __init__(self, display, folder, name, **arguments):
         self._display = display
         self.log_file = folder / f'{name}.log'
+        arguments = {'gui': 'true'} | arguments
         words = [f'{key}:={value}' for key, value in arguments.items() if value]
         start = 'from ros2cli.cli import main; raise SystemExit(main())'
         command = [
             sys.executable, '-c', start, 'launch', 'masticator_dynamics', f'{name}.launch.py',
-            'gui:=true', *words,
+            *words,
         ]  # fmt: skip
         environment = os.environ | {
             'DISPLAY': display, 'LIBGL_ALWAYS_SOFTWARE': '1', 'QT_X11_NO_MITSHM': '1',
@@ -102,23 +104,25 @@ class Launched:
             assert time.monotonic() < deadline, f'no {pattern!r}:\n{self.log()}'
             time.sleep(0.5)
 
-    def picture(self, file):
-        """Colours (rows, columns, 3) of the part of the window that shows the robot."""
+    def picture(self, file, part=SCENE):
+        """Colours (rows, columns, 3) of a part of the display: by default that with the robot."""
         window = f'{SIZE[0]}x{SIZE[1]}+0+0'
         command = ['import', '-display', self._display, '-window', 'root', '-crop', window]
         subprocess.run([*command, '+repage', '-depth', '8', str(file)], check=True, timeout=60)
         import matplotlib.image
 
-        return np.rint(255 * matplotlib.image.imread(file)[..., :3])[SCENE]
+        return np.rint(255 * matplotlib.image.imread(file)[..., :3])[part]
 
-    def end(self):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
+    def end(self, number=signal.SIGTERM):
+        """End launch, and only it: what it has started ends with it."""
+        started = children(self._process.pid) if self._process.poll() is None else []
         try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self._process.send_signal(number)
+            self._process.wait(PATIENCE)
+            wait_for(lambda: not any(map(runs, started)), f'the end of {started}')
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -185,12 +189,26 @@ def check_scene(picture):
     assert edge.mean() < 0.01, 'the robot is cut off'
 
 
+def check_forces(picture):
+    """Food, sockets and torques have arrows and arcs."""
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    rear = np.arange(picture.shape[1]) > picture.shape[1] // 2  # columns; the path is before them
+    arrows = {
+        'food': (red > 150) & (red > 2.0 * green) & (red > 1.6 * blue),
+        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue) & rear,
+        'torques': (green > 120) & (green > 1.8 * blue) & (green > 1.2 * red),
+    }
+    lacking = [what for what, pixels in arrows.items() if pixels.sum() < 20]
+    assert lacking == []
+
+
 def trouble(log):
     """Lines in which RViz complains."""
     return [line for line in log.splitlines() if TROUBLE.search(line)]
 
 
 def kept(tmp_path, name):
+    """File of a picture."""
     folder = os.environ.get('MASTICATOR_PICTURES')
     return pathlib.Path(folder or tmp_path) / f'{name}.png'
 
@@ -220,13 +238,53 @@ def test_bringup_shows_torques_sockets_and_food(launched, food, namespace, prefi
     time.sleep(SETTLES)
     picture = seen.picture(kept(tmp_path, f'bringup_{namespace or "alone"}'))
     check_scene(picture)
-    red, green, blue = np.moveaxis(picture, -1, 0)
-    rear = np.arange(picture.shape[1]) > picture.shape[1] // 2  # columns; the path is before them
-    arrows = {
-        'food': (red > 150) & (red > 2.0 * green) & (red > 1.6 * blue),
-        'sockets': (blue > 120) & (green > 120) & (red < 0.45 * blue) & rear,
-        'torques': (green > 120) & (green > 1.8 * blue) & (green > 1.2 * red),
-    }
-    lacking = [what for what, pixels in arrows.items() if pixels.sum() < 20]
+    check_forces(picture)
+    assert trouble(seen.log()) == []
+
+
+def test_a_bag_played_back_shows_robot_and_forces(launched, food, tmp_path, monkeypatch):
+    """Recorded and played by rosbag2 itself, where it is installed."""
+    if not installed('ros2bag'):
+        pytest.skip('ros2bag is not installed')
+    monkeypatch.chdir(tmp_path)
+    recorded = launched('bringup', gui='false', record='true', use_fake_planner='true')
+    recorded.wait_for(r'dynamics\]: masticator: efforts of')
+    food('/', 'molar_left')
+    time.sleep(SETTLES)
+    recorded.end(signal.SIGINT)
+    (bag,) = tmp_path.glob('masticator_*')
+    seen = launched('view', bag=bag)
+    seen.wait_for(r'rviz2.*OpenGl')
+    time.sleep(SETTLES)
+    picture = seen.picture(kept(tmp_path, 'bag'))
+    check_scene(picture)
+    check_forces(picture)
+    backwards = 'Detected jump back in time'  # the recording begins again
+    assert [line for line in trouble(seen.log()) if backwards not in line] == []
+
+
+def test_rqt_plot_started_with_the_node_shows_curves_of_all_motors(launched, food, tmp_path):
+    if not installed('rqt_plot'):
+        pytest.skip('rqt_plot is not installed')
+    seen = launched('bringup', gui='false', plots='true', use_fake_planner='true')
+    seen.wait_for(r'dynamics\]: masticator: efforts of')
+    food('/', 'molar_left')
+    time.sleep(SETTLES)
+    beside_names = slice(120, 480), slice(350, 900)
+    picture = seen.picture(kept(tmp_path, 'rqt_plot'), beside_names)
+    curves = (0, 0, 255), (255, 0, 0), (0, 255, 255), (255, 0, 255), (0, 255, 0), (128, 128, 0)
+    lacking = [curve for curve in curves if near(picture, curve, 60).sum() < 30]
     assert lacking == []
+
+
+@pytest.mark.parametrize(('name', 'given'), [('robot', {'hardware': 'mock'}), ('twin', {})])
+def test_the_robot_at_rest_and_its_twin_are_shown(launched, name, given, tmp_path):
+    if not installed('controller_manager'):
+        pytest.skip('controller_manager is not installed')
+    seen = launched(name, **given)
+    seen.wait_for(r'rviz2.*OpenGl')
+    seen.wait_for(r'dynamics\]: masticator: efforts of')
+    seen.wait_for(r'Configured and activated.*joint_trajectory_controller')
+    time.sleep(SETTLES)
+    check_scene(seen.picture(kept(tmp_path, name)))
     assert trouble(seen.log()) == []

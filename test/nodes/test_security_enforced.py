@@ -11,12 +11,11 @@ import shutil
 import subprocess
 
 import pytest
-from processes import PYTHON, completed
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import ROOT, SimulatedDrives, has_multicast
+from processes import PYTHON, ROOT, SimulatedDrives, completed, has_multicast
 
 from masticator_dynamics.files.share import share_directory
 from nodes.drives_harness import POWERED, BusTrace, write_drives

@@ -15,12 +15,11 @@ import sys
 import time
 
 import pytest
-from processes import PYTHON, Process
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from processes import ROOT, START, has_multicast
+from processes import PYTHON, ROOT, START, Process, has_multicast
 
 from nodes.harness import READY
 from nodes.launch_files import launch_file, needs_launch

@@ -308,16 +308,6 @@ class DrivesPlayer(Player):
         self._reset = self.create_client(Trigger, topics.RESET)
         self._before = self._health.counts
 
-    def offered(self) -> dict[str, list[dict[str, Any]]]:
-        """What the publishers of each topic offer, for the recording."""
-        return {
-            topic: [
-                offered_qos(info.qos_profile.reliability.name, info.qos_profile.durability.name)
-                for info in self.get_publishers_info_by_topic(topic)
-            ]
-            for topic in {*self.received, *(event.topic for event in self.events)}
-        }
-
     def on_message(self, topic: str, content: bytes) -> None:
         """Evaluate diagnostics."""
         if topic == topics.DIAGNOSTICS:

@@ -16,6 +16,7 @@ DRIVES = '/servo_drives/state'
 TRUTH = '/twin/joint_states'
 ENABLE = '/servo_drives/enable'
 RESET = '/servo_drives/reset'
+DRAWINGS = '/dynamics/markers'  # for RViz
 
 JOINT_TOPICS = (STATE, JOINT_STATES, CONTACTS, DRIVES, TRUTH)
 _TYPES = {
@@ -24,6 +25,7 @@ _TYPES = {
     EFFORT: 'std_msgs/msg/Float64MultiArray',
     BITE_FORCE: 'geometry_msgs/msg/WrenchStamped',
     DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
+    DRAWINGS: 'visualization_msgs/msg/MarkerArray',
 } | dict.fromkeys(JOINT_TOPICS, 'sensor_msgs/msg/JointState')
 
 
@@ -33,11 +35,12 @@ def typed(*topics: str) -> dict[str, str]:
 
 
 SENT = typed(TRAJECTORY, BITE_FORCE)
-CLOSED_LOOP = typed(STATE, DRIVES, TRUTH, BITE_FORCE, DIAGNOSTICS)
+CLOSED_LOOP = typed(STATE, DRIVES, TRUTH, BITE_FORCE, DIAGNOSTICS, DRAWINGS)
 
 
 def received_topics(contacts: Sequence[str]) -> dict[str, str]:
     """Everything that the node publishes and the demo records."""
     forces = [f'/contact_force/{name}' for name in contacts]
-    from_node = typed(EFFORT, STATE, ACTUATED_TRAJECTORY, JOINT_STATES, CONTACTS, DIAGNOSTICS)
+    from_node = typed(EFFORT, STATE, ACTUATED_TRAJECTORY, JOINT_STATES, CONTACTS)
+    from_node |= typed(DIAGNOSTICS, DRAWINGS)
     return from_node | dict.fromkeys(forces, _TYPES[BITE_FORCE])

@@ -34,7 +34,7 @@ _LONGEST = 1.0  # arrow, of a force at its reference
 _RADIUS, _LINE = 0.15, 0.025  # of an arc, and how thick it is
 _SHAFT = 0.03  # of an arrow
 _TEXT = 0.05
-_SHORTEST = 0.03  # part of full length; what is shorter would be a speck
+_SHORTEST = 0.1  # part of full length; what is shorter would be a speck
 
 _FULL_TURN = 1.8 * math.pi  # rad, of an arc at the limit
 _LEVELS, _POINTS = 90, 24  # drawn lengths of an arc, and points of the longest

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large efforts and forces are drawn: by the limits of motors and the size of the mechanism.
 
-Chewing takes some hundredths of what motors can do. That both are seen, lengths grow with the
-square root: a quarter of the limit is drawn half as long as the limit.
+Chewing takes some hundredths of what motors and sockets can do. That both are seen, lengths grow
+with the cube root: an eighth of the limit is drawn half as long as the limit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Reference:
 
 def drawn_length(share: float) -> float:
     """Length as a part of the full one; what is beyond a limit gets no longer."""
-    return math.sqrt(min(share, 1.0))
+    return math.cbrt(min(share, 1.0))
 
 
 @dataclasses.dataclass(frozen=True)
