@@ -33,7 +33,7 @@ from masticator_dynamics.ros.servo_drives_node import ServoDrivesSettings  # noq
 from nodes.drives_harness import CRANKS, DrivesPeer, write_drives  # noqa: E402
 from nodes.harness import NodeProcess  # noqa: E402
 
-pytestmark = pytest.mark.clock
+pytestmark = pytest.mark.waiting
 
 
 def settings(duration, largest_error):
