@@ -409,9 +409,9 @@ LONG['identify'] = LONG['excite']
 
 
 def often(column: str, name: str) -> bool:
-    if (name, column) in REFUSED or column in ALWAYS:
-        return True
-    return name in LONG.get(column, (*SMALL, *OFTEN))
+    if column in LONG:
+        return name in LONG[column]
+    return column in ALWAYS or (name, column) in REFUSED or name in (*SMALL, *OFTEN)
 
 
 def cells() -> Iterator[Any]:
