@@ -9,14 +9,13 @@ import math
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 import zipfile
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from processes import PROGRAM, Process, wait_for
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.commands.terminal import Stages
@@ -533,20 +532,20 @@ def test_a_second_experiment_in_a_folder_is_refused(chewed, tmp_path, capsys) ->
 def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) -> None:
     """SIGKILL to the command's process: its workers also end, and no results are lost."""
     protocol, folder = written(tmp_path, PROTOCOL), tmp_path / 'killed'
-    command = [sys.executable, '-m', 'masticator_dynamics', 'experiment', str(protocol)]
-    asked = [*command, '--output', str(folder), '--processes', '2']
-    process = subprocess.Popen(asked, start_new_session=True)
-    try:
-        wait_until(lambda: any(folder.glob('mouthfuls/*/*.mcap')) or process.poll() is not None)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        wait_until(lambda: not group_lives(process.pid))
-    finally:
-        if group_lives(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
+    asked = ['experiment', str(protocol), '--output', str(folder), '--processes']
+    with Process(*PROGRAM, *asked, 2, start_new_session=True) as process:
+        try:
+            mouthful = 'mouthfuls/*/*.mcap'
+            wait_for(lambda: any(folder.glob(mouthful)) or not process.runs(), 'a mouthful', 300)
+            process.process.kill()
+            assert process.process.wait() == -signal.SIGKILL
+            wait_for(lambda: not group_lives(process.pid), 'the end of its workers', 300)
+        finally:
+            if group_lives(process.pid):
+                os.killpg(process.pid, signal.SIGKILL)
     kept = {file: file.read_bytes() for file in folder.glob('mouthfuls/*/*.mcap')}
     assert 0 < len(kept) < 4 and not (folder / 'report.html').exists()
-    assert main([*asked[3:-2], '--processes', '1']) == 0
+    assert main([*asked, '1']) == 0
     assert all(file.read_bytes() == content for file, content in kept.items())
     for name in TABLES:
         assert (folder / f'{name}.csv').read_bytes() == (
@@ -561,11 +560,3 @@ def group_lives(group):
     except ProcessLookupError:
         return False
     return True
-
-
-def wait_until(done, patience=300.0):
-    """Wait for a condition, checked every millisecond."""
-    end = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < end, 'waited in vain'
-        time.sleep(1e-3)
