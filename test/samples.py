@@ -102,6 +102,12 @@ def swept(cases: Iterable[Any], often: Iterable[Any] = EVERYDAY) -> list[Any]:
     return [c if c in often else pytest.param(c, marks=pytest.mark.sweep) for c in cases]
 
 
+def swept_rows(cases: Iterable[Any], often: Iterable[Any]) -> list[Any]:
+    """The same for tests with several parameters."""
+    often = [*often]
+    return [c if c in often else pytest.param(*c, marks=pytest.mark.sweep) for c in cases]
+
+
 def file_of(name: str) -> pathlib.Path:
     """Description file of a sampled mechanism, or of an archetype."""
     if name.startswith('archetype '):

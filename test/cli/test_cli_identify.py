@@ -166,6 +166,7 @@ def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone, by_table) -> 
     assert numbers[0] == numbers[1] and errors[0] == errors[1]
 
 
+@pytest.mark.sweep
 def test_efforts_that_no_numbers_explain_are_not_used(run, tmp_path, alone) -> None:
     """They have nothing to do with the motion: a sentence by motor, and the report alone."""
     time, position, told, *_ = alone

@@ -284,6 +284,7 @@ def small_parts(monkeypatch) -> None:
     monkeypatch.setattr(studies, '_LARGEST', 8)
 
 
+@pytest.mark.sweep
 def test_results_do_not_depend_on_who_judges_and_a_killed_worker_costs_nothing(
     tmp_path, small_parts
 ) -> None:
