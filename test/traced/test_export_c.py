@@ -45,6 +45,7 @@ EVERY = [
     for optimised in ('-O0', '-O2')
     for kind in (GOALS if name == 'masticator' else GOALS[:3])
 ]
+TRIED = EVERY if ALL else samples.swept_rows(CASES, USUAL)
 
 
 def written(name: str, folder: pathlib.Path, goal: str = 'torque', friction: bool = False) -> str:
