@@ -17,12 +17,13 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.robot.recording.nodes import at_rate, free_port, on_simulated_bus
 from masticator_dynamics.ros import launching, ros2_control
+from masticator_dynamics.ros.exported_mechanisms import exported_as, installed_sources
 from masticator_dynamics.ros.middleware import who_may_command
 
 ARGUMENTS = (
     *launching.shared('mechanism'),
     ('hardware', 'topic', 'topic: node servo_drives; mock: none at all; canopen: ros2_canopen'),
-    *launching.shared('controller', 'controllers'),
+    *launching.shared('controller', 'feedforward', 'controllers'),
     ('active', '', 'Activate the controller at once; empty: not on a robot, which is homed first'),
     ('drives', 'drives.yaml', 'Drives of the robot: a path, or a file in config/; topic only'),
     *launching.shared('on_exit'),
@@ -51,6 +52,7 @@ PLUGINS = {
     'canopen': 'canopen_ros2_control',
     'trajectory': 'joint_trajectory_controller',
     'effort': 'effort_controllers',
+    'controller': 'masticator_control',
 }
 COMPILING = 900.0  # s for the twin to be there: its first start compiles
 
@@ -79,6 +81,7 @@ def start_nodes(value: launching.Values) -> list:
         value['drives'] = drives_file(value['drives'], rate, simulate)
     if value['controller'] == 'effort' and not (value['friction'] or value['params_file']):
         value['friction'] = 'true'  # no position loop makes up for what efforts leave out
+    value['exported'] = exported(description, value)
     started = [
         LogInfo(msg=f'may command this robot: {who_may_command(os.environ)} (docs/robot.md)'),
         launching.robot_state_publisher(description, value),
@@ -92,8 +95,26 @@ def start_nodes(value: launching.Values) -> list:
         started.append(launching.rviz(description, value, ['dynamics']))
     if launching.is_true(value['plots']):
         started += launching.plots(description, value)
-    plugins = (PLUGINS[hardware], PLUGINS[value['controller']], 'joint_state_broadcaster')
+    kinds = (value['feedforward'], 'trajectory') if value['exported'] else (value['controller'],)
+    plugins = (PLUGINS[hardware], *(PLUGINS[kind] for kind in kinds), 'joint_state_broadcaster')
     return [*started, *plugins]
+
+
+def exported(description, value: launching.Values) -> str:
+    """The mechanism that the feedforward controller loads; empty where node dynamics does it."""
+    if value['feedforward'] == 'node':
+        return ''
+    if value['limits'] and launching.is_true(value['limits']):
+        raise InputError('limits needs feedforward node: the controller clamps efforts only')
+    if not launching.installed('masticator_control'):
+        raise InputError('feedforward controller needs the package masticator_control')
+    return exported_as(
+        description,
+        installed_sources(),
+        drives=value['drives'] if value['hardware'] == 'topic' else '',
+        goal=value['goal'] or 'torque',
+        friction=bool(value['friction']) and launching.is_true(value['friction']),
+    )
 
 
 def feedforward(value: launching.Values) -> list[tuple[str, str]]:
@@ -101,7 +122,9 @@ def feedforward(value: launching.Values) -> list[tuple[str, str]]:
 
     None with canopen, which takes no efforts.
     """
-    return [] if value['hardware'] == 'canopen' else [FEEDFORWARD[value['controller']]]
+    if value['hardware'] == 'canopen':
+        return []
+    return [FEEDFORWARD['trajectory' if value['exported'] else value['controller']]]
 
 
 def control(description, value: launching.Values, simulate: bool) -> list:
@@ -116,15 +139,17 @@ def control(description, value: launching.Values, simulate: bool) -> list:
         hardware=value['hardware'],
         controller=value['controller'],
         rate=float(value['rate']),
+        exported=value['exported'],
     )
     # No name: it would be given to every controller in the process.
     file = str(launching.temporary_file(parameters, '.yaml'))
     manager = launching.program(value, 'controller_manager', 'ros2_control_node', [file])
     unattended = simulate or value['hardware'] == 'mock'
     active = launching.is_true(value['active']) if value['active'] else unattended
-    controller = ros2_control.CONTROLLERS[value['controller']]
+    names = ros2_control.controllers_of(value['controller'], value['exported'])
     states = launching.wait_for_joint_states(value, description.actuated, [MEASURED])
-    own = spawner(value, controller, *([] if active else ['--inactive']))
+    together = ['--activate-as-group'] if active and len(names) > 1 else []
+    own = spawner(value, *names, *(together if active else ['--inactive']))
     return [
         *launching.needs(manager, 'the controller manager'),
         spawner(value, 'joint_state_broadcaster'),
@@ -132,9 +157,9 @@ def control(description, value: launching.Values, simulate: bool) -> list:
     ]
 
 
-def spawner(value: launching.Values, controller: str, *options: str) -> Node:
-    """Load a controller into the manager of this namespace, and end."""
-    arguments = [controller, '--controller-manager', 'controller_manager', *options]
+def spawner(value: launching.Values, *given: str) -> Node:
+    """Load controllers into the manager of this namespace, and end; options may follow names."""
+    arguments = [*given, '--controller-manager', 'controller_manager']
     return launching.program(value, 'controller_manager', 'spawner', arguments=arguments)
 
 
@@ -150,7 +175,8 @@ def drives_file(file: str, rate: float, simulate: bool) -> str:
 def drives(value: launching.Values, simulate: bool) -> list:
     """Node servo_drives on the robot's bus, or with the twin on a bus of this machine."""
     # A trajectory's efforts know nothing of the bite force; on top of them comes what it adds.
-    given = {'drives': value['drives'], 'add_bite_effort': value['controller'] == 'trajectory'}
+    added = value['controller'] == 'trajectory' and not value['exported']
+    given = {'drives': value['drives'], 'add_bite_effort': added}
     if simulate:  # nobody can get hurt
         given |= {'auto_enable': True, 'wait_for_drives': COMPILING}
     started = servo_drives(value, given)

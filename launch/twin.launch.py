@@ -6,7 +6,7 @@ from masticator_dynamics.ros import launching
 
 # Handed on to robot.launch.py as they are.
 ARGUMENTS = (
-    *launching.shared('mechanism', 'controller', 'controllers'),
+    *launching.shared('mechanism', 'controller', 'feedforward', 'controllers'),
     ('drives', 'drives.yaml', 'Drives as on the robot, moved to a bus of this machine'),
     *launching.shared('food', 'on_exit'),
     ('rate', '250', 'Of controllers, dynamics and drives, Hz'),

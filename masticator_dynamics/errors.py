@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 
-def meant(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str:
-    """``"; is 'known' meant?"`` for a name that does not exist; empty if none is similar enough."""
+def meant(wrong: str, candidates: Iterable[str], similarity: float = 0.6) -> str:
+    """``"; is 'candidate' meant?"`` for a name that does not exist; empty if none is similar."""
     import difflib  # here: only a misspelt name needs it
 
-    names = list(known)
+    names = list(candidates)
     near = [name for name in names if name.casefold() == wrong.casefold()]
     near = near or difflib.get_close_matches(wrong, names, 1, similarity)
     return f'; is {near[0]!r} meant?' if near else ''
@@ -136,5 +136,5 @@ class SimulationError(MasticatorError):
 
 def in_words(error: Exception) -> str:
     """What an error says; with its class unless it is raised on purpose, or by the system."""
-    known = isinstance(error, MasticatorError | OSError)
-    return str(error) if known else f'{type(error).__name__}: {error}'
+    expected = isinstance(error, MasticatorError | OSError)
+    return str(error) if expected else f'{type(error).__name__}: {error}'

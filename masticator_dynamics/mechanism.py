@@ -188,8 +188,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         SingularityError
             When the loops do not determine the velocities at ``y``.
         """
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        motion = SolvedMotion(self, given, self.solver.motions(given), self.slices)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, None)
+        motion = SolvedMotion(self, inputs, self.solver.motions(inputs), self.slices)
         self._tell_of_ranges(motion.q)
         return motion
 
@@ -208,8 +208,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         ReachError, SingularityError, InputError
             As for a single call, naming the first row that fails.
         """
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
-        motion = Motion(self, given, self.solver.motions(given), self.slices)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
+        motion = Motion(self, inputs, self.solver.motions(inputs), self.slices)
         self._tell_of_ranges(motion.q)
         return motion
 
@@ -228,8 +228,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         InputError
             For a wrong shape.
         """
-        given = pack_rows(self._freedoms, Y, None, None, None)
-        return Attempts(self, given, self.solver.attempt(given))
+        inputs = pack_rows(self._freedoms, Y, None, None, None)
+        return Attempts(self, inputs, self.solver.attempt(inputs))
 
     def inverse_dynamics(
         self,
@@ -278,13 +278,13 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             When they lose control only at this pose.
         """
         check_motion(self, motion)
-        given = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        inputs = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches, motion.q)
+            inputs = self._with_links(inputs, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
         # A solved motion is on home's branch; other motions may be on another branch.
         solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.fallback
-        return self._effort(given, options, solve, motion.q)
+        return self._effort(inputs, options, solve, motion.q)
 
     def feedforward(
         self,
@@ -336,22 +336,22 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     ) -> Effort:
         """:meth:`feedforward` of what the generated function does not take."""
         options = EffortOptions(**keywords)
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches)
+            inputs = self._with_links(inputs, link_wrenches)
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
-            if code.covers(given):
-                found = code(given)
-                if found[kernels.VALID] == 0.0 and not options.friction:
-                    found = self.solver.from_home(code, given)
-                if found[kernels.VALID] == 0.0:
-                    return self._effort(given, options, self.solver.fallback)
-                effort = result(self, given, found)
-                if found[kernels.VALID] == OUTSIDE_RANGES:
+            if code.covers(inputs):
+                outputs = code(inputs)
+                if outputs[kernels.VALID] == 0.0 and not options.friction:
+                    outputs = self.solver.from_home(code, inputs)
+                if outputs[kernels.VALID] == 0.0:
+                    return self._effort(inputs, options, self.solver.fallback)
+                effort = result(self, inputs, outputs)
+                if outputs[kernels.VALID] == OUTSIDE_RANGES:
                     self._tell_of_ranges(effort.q)
                 return effort
-        return self._effort(given, options, self.solver.rows)
+        return self._effort(inputs, options, self.solver.rows)
 
     def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
         """Machine code for the efforts of a goal, and the class of its results; created once."""
@@ -405,20 +405,20 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             As for a single call, naming the first row that fails.
         """
         options = EffortOptions(goal, friction, limits, nearest)
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
-            given = self._with_links(given, link_wrenches)
+            inputs = self._with_links(inputs, link_wrenches)
         if options.unlimited and self.kernels.available:
             code, result = self._quick_kind(options)
-            if code.covers(given):
-                found, handed_over = self.solver.quick_rows(code, self._kind(options), given)
-                effort = result(self, given, found, handed_over)
-                if (found[:, kernels.VALID] == OUTSIDE_RANGES).any():
+            if code.covers(inputs):
+                outputs, handed_over = self.solver.quick_rows(code, self._kind(options), inputs)
+                effort = result(self, inputs, outputs, handed_over)
+                if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
                     self._tell_of_ranges(effort.q)
                 elif handed_over:
                     self._tell_of_ranges(handed_over[1][:, self.slices['q']])
                 return effort
-        return self._effort(given, options, self.solver.rows)
+        return self._effort(inputs, options, self.solver.rows)
 
     def feedforward_derivatives(
         self,
@@ -446,8 +446,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        given = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
-        return effort_derivatives(self, given, goal, friction)
+        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        return effort_derivatives(self, inputs, goal, friction)
 
     def feedforward_derivatives_batch(
         self,
@@ -462,8 +462,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        given = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
-        return effort_derivatives(self, given, goal, friction)
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        return effort_derivatives(self, inputs, goal, friction)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:
         """Load all code that efforts for a goal may need, compiling what is not in the cache.
@@ -473,12 +473,12 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         options = EffortOptions(goal, friction)
         kind = self._kind(options)
         for loads in (0, 6 * len(self.tree_joints)):
-            given = np.zeros(self.kernels.inputs + loads)
-            given[: self._freedoms] = self.home.y
-            self.solver.attempt(given[None])
-            self.solver.fallback(kind, given)
+            inputs = np.zeros(self.kernels.inputs + loads)
+            inputs[: self._freedoms] = self.home.y
+            self.solver.attempt(inputs[None])
+            self.solver.fallback(kind, inputs)
             if self.kernels.available and not friction:
-                self.solver.from_home(self._quick_kind(options)[0], given)
+                self.solver.from_home(self._quick_kind(options)[0], inputs)
 
     # Ranges and conditioning
 
@@ -517,14 +517,14 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     # Helpers
 
     def _with_links(
-        self, given: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
+        self, inputs: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
     ) -> FloatArray:
         """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
         from masticator_dynamics.engine.evaluation.frames import wrenches_on_bodies
 
         if q is None:
-            q = self.solver.motions(given)[..., self.slices['q']]
-        return np.concatenate([given, wrenches_on_bodies(self, q, wrenches)], axis=-1)
+            q = self.solver.motions(inputs)[..., self.slices['q']]
+        return np.concatenate([inputs, wrenches_on_bodies(self, q, wrenches)], axis=-1)
 
     def _kind(self, options: EffortOptions) -> RowKind:
         """Kind of rows that hold the efforts for these options."""
@@ -537,14 +537,14 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
     def _effort(
         self,
-        given: FloatArray,
+        inputs: FloatArray,
         options: EffortOptions,
         solve: Callable[..., FloatArray],
         q: FloatArray | None = None,
     ) -> Effort:
         """Efforts from the rows that a method of the solver returns, within limits if requested."""
         kind = self._kind(options)
-        rows = solve(kind, given, q=q)
+        rows = solve(kind, inputs, q=q)
         if options.limits is not False:
             from masticator_dynamics.engine.evaluation.failures import in_row
             from masticator_dynamics.limits.load_limits import limits_for
@@ -552,13 +552,13 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
             chosen = self.solver.distribution(options.goal, options.friction)
             limits, table = limits_for(self, options.limits), rows.reshape(-1, kind.width)
-            given_rows = given.reshape(-1, given.shape[-1])
+            input_rows = inputs.reshape(-1, inputs.shape[-1])
             try:
-                keep_limits(self, chosen, given_rows, table, limits, options.nearest)
+                keep_limits(self, chosen, input_rows, table, limits, options.nearest)
             except LimitError as error:
-                raise in_row(error, error.row, given.ndim > 1) from None
+                raise in_row(error, error.row, inputs.ndim > 1) from None
         self._tell_of_ranges(rows[..., self.slices['q']])
-        return Effort(self, given, rows, kind.slices)
+        return Effort(self, inputs, rows, kind.slices)
 
     def _tell_of_ranges(self, q: FloatArray) -> None:
         """Warn, once, if coordinates or motors are outside their ranges."""
@@ -567,9 +567,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
             self._told_of_ranges = warn_outside(self, q)
 
-    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+    def in_ranges(self, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""
         from masticator_dynamics.limits.ranges import within
 
-        check_motion(self, found)
-        return within(self, found)
+        check_motion(self, motion)
+        return within(self, motion)

@@ -89,10 +89,10 @@ def _handed_out(
                         waiting, return_when=concurrent.futures.FIRST_COMPLETED
                     )
                     for future in done:
-                        found = future.result()
+                        result = future.result()
                         number, _ = waiting.pop(future)
                         lost = 0
-                        yield number, found
+                        yield number, result
             except BrokenProcessPool:
                 lost += 1
                 if lost > _MOST_LOST:

@@ -13,6 +13,7 @@ import numpy as np
 from linkages import Part, frame
 from machines import FOOT, ROCKER, ROD, SKEW, TIP
 
+MECHANISMS = pathlib.Path(__file__).parent / 'mechanisms'
 CRANK = {'independent': ['crank_joint'], 'actuated': ['crank_joint'], 'platform': 'rocker'}
 BY_ROCKER = CRANK | {'independent': ['rocker_joint'], 'actuated': ['rocker_joint']}
 BY_ROD = CRANK | {name: ['crank_joint', 'rod_joint'] for name in ('independent', 'actuated')}
@@ -106,6 +107,7 @@ CLOSURES: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     'slider': _cut('slider', machines.block_parts, ('rail', 'shoe'), **CRANK),
     'distance': distance,
     'coupling': coupling,
+    'rack': lambda _: MECHANISMS / 'travelling_pinion.yaml',
 }
 CONTACTS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     'plane': lambda folder: _written(

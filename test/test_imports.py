@@ -23,7 +23,7 @@ FLOORS = (
     'limits interchange',
     'mechanism',
     'motion analysis drives',
-    'flexible identification',
+    'flexible identification control',
     'ros',
     'robot',
     'design',

@@ -395,7 +395,7 @@ _NO_RODS = Refusal(
 )
 REFUSED: dict[tuple[str, str], Refusal] = {
     **{(name, 'export-mjcf'): _NO_EQUALITY for name in (
-        'universal', 'cylindrical', 'slider', 'coupling', 'scara')},
+        'universal', 'cylindrical', 'slider', 'coupling', 'rack', 'scara')},
     **{(name, 'export-mjcf'): _ONLY_PLANES for name in ('plane', 'surface')},
     **{('cable_planar', column): _NO_RODS for column in (
         'coupling', 'load-inertia', 'excite', 'identify')},

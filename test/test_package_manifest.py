@@ -15,23 +15,27 @@ import pytest
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-OWN = {'masticator_dynamics', 'masticator_interfaces'}
-MANIFESTS = ('package.xml', 'masticator_interfaces/package.xml')
+OWN = {'masticator_dynamics', 'masticator_interfaces', 'masticator_control'}
+MANIFESTS = tuple(
+    f'{folder}package.xml' for folder in ('', 'masticator_interfaces/', 'masticator_control/')
+)
 
 # Debian packages of Ubuntu 24.04, in every installation of rosdep.
 UBUNTU = {
-    'python3-can', 'python3-click', 'python3-hypothesis', 'python3-jsonschema',
+    'eigen', 'python3-can', 'python3-click', 'python3-hypothesis', 'python3-jsonschema',
     'python3-matplotlib', 'python3-msgpack', 'python3-numba', 'python3-numpy',
     'python3-platformdirs', 'python3-pydantic', 'python3-pytest', 'python3-pytest-timeout',
     'python3-scipy', 'python3-yaml',
 }  # fmt: skip
 # Released into ROS 2 Jazzy.
 JAZZY = {
-    'ament_cmake', 'builtin_interfaces', 'control_msgs', 'controller_manager',
-    'controller_manager_msgs', 'diagnostic_msgs', 'effort_controllers', 'geometry_msgs',
-    'hardware_interface', 'joint_state_broadcaster', 'joint_state_publisher_gui',
+    'ament_cmake', 'ament_index_cpp', 'builtin_interfaces', 'control_msgs', 'controller_interface',
+    'controller_manager', 'controller_manager_msgs', 'diagnostic_msgs', 'diagnostic_updater',
+    'effort_controllers', 'generate_parameter_library', 'geometry_msgs', 'hardware_interface',
+    'inverse_dynamics_solver', 'joint_state_broadcaster', 'joint_state_publisher_gui',
     'joint_state_topic_hardware_interface', 'joint_trajectory_controller', 'launch', 'launch_ros',
-    'lifecycle_msgs', 'pinocchio', 'rclpy', 'robot_state_publisher', 'ros2controlcli',
+    'lifecycle_msgs', 'pinocchio', 'pluginlib', 'rclcpp', 'rclcpp_lifecycle', 'rclpy',
+    'realtime_tools', 'robot_state_publisher', 'ros2controlcli',
     'ros2launch', 'rosbag2', 'rosidl_default_generators', 'rosidl_default_runtime',
     'rqt_plot', 'rviz2', 'sensor_msgs', 'std_msgs', 'std_srvs', 'trajectory_msgs',
     'visualization_msgs', 'xacro',

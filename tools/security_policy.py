@@ -93,8 +93,10 @@ _OF_OTHERS = {
     # ros2_control's manager with its controllers.
     'controller_manager': Access(
         ('servo_drives/state', 'joint_trajectory_controller/joint_trajectory',
-         'effort_forward_controller/commands'),
-        ('servo_drives/command', 'joint_state_broadcaster/joint_states'),
+         'effort_forward_controller/commands', 'feedforward_controller/reference', 'bite_force',
+         'external_wrench'),
+        ('servo_drives/command', 'joint_state_broadcaster/joint_states',
+         'feedforward_controller/state', '/diagnostics'),
     ),
     # Only watches: RViz, rqt, a recorder. Cannot request anything.
     'viewer': Access(('*',)),

@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.grid import Axis, make_grid
-from masticator_dynamics.analysis.load_inertia.sampling import load_inertia_where_possible
+from masticator_dynamics.analysis.load_inertia.sampling import load_inertia
 
 robot = Mechanism.load('trimule')
 grid = make_grid(robot, [Axis('x', -0.3, 0.3, 31), Axis('y', -0.3, 0.3, 31)])
 poses = grid.poses()
-inertia = load_inertia_where_possible(robot, poses)[:, 0].reshape(31, 31)
+inertia = load_inertia(robot, poses, where_possible=True)[:, 0].reshape(31, 31)
 
 plt.contourf(1e3 * grid.values[0], 1e3 * grid.values[1], inertia.T, levels=15)
 plt.colorbar(label=f'inertia at {robot.actuated[0]}, kg m²')

@@ -43,20 +43,12 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """Poses over some coordinates.
+    """Poses over some coordinates."""
 
-    Attributes
-    ----------
-    columns : tuple of int
-        Which independent coordinates are on the grid, in its order.
-    values : tuple of array
-        Their values, increasing, rad or m.
-    base : array, shape (n_y,)
-        The fixed coordinates' values; for those on the grid, the value that slices go through.
-    """
-
-    columns: tuple[int, ...]
-    values: tuple[FloatArray, ...]
+    columns: tuple[int, ...]  # which independent coordinates are on the grid, in its order
+    values: tuple[FloatArray, ...]  # their values, increasing, rad or m
+    # (n_y,), the fixed coordinates' values; for those on the grid, the value that slices go
+    # through.
     base: FloatArray
 
     @property
@@ -132,8 +124,8 @@ def make_grid(
     named = [*(axis.coordinate for axis in axes), *fixed]
     for name in named:
         if name not in mechanism.independent:
-            known = ', '.join(mechanism.independent)
-            raise InputError(f'no independent coordinate {name!r}; there are: {known}')
+            coordinates = ', '.join(mechanism.independent)
+            raise InputError(f'no independent coordinate {name!r}; there are: {coordinates}')
         if named.count(name) > 1:
             raise InputError(f'coordinate {name!r} is given twice')
     axes = axes or [Axis(name) for name in mechanism.independent if name not in fixed]
@@ -182,24 +174,12 @@ def _completed(mechanism: Mechanism, axis: Axis, steps: int) -> tuple[float, flo
 
 @dataclasses.dataclass(frozen=True)
 class PoseNet:
-    """Poses that lie on a net over one or two coordinates, so that maps can be drawn.
+    """Poses that lie on a net over one or two coordinates, so that maps can be drawn."""
 
-    Attributes
-    ----------
-    grid : Grid
-        The coordinates, and where the others are.
-    poses : array, shape (N, n_y)
-        Row by row of the net.
-    shape : tuple of int
-        Rows and columns.
-    round : bool
-        Whether the last column is next to the first: rings of a disc.
-    """
-
-    grid: Grid
-    poses: FloatArray
-    shape: tuple[int, ...]
-    round: bool = False
+    grid: Grid  # the coordinates, and where the others are
+    poses: FloatArray  # (N, n_y), row by row of the net
+    shape: tuple[int, ...]  # rows and columns
+    round: bool = False  # whether the last column is next to the first: rings of a disc
 
     @classmethod
     def over(cls, grid: Grid) -> PoseNet:

@@ -123,7 +123,13 @@ class SingularityMeasures:
         self.home_lengths = np.where(at_home > 0.0, at_home, 1.0)[:, None]
 
     def loops(self, motions: Motion | Effort) -> LoopConditioning:
-        """Conditioning of the loops for a batch of motions."""
+        """Conditioning of the loops for a batch of motions.
+
+        Of a block's Jacobian K by its own joints, the angle between column k_j and the span of the
+        others, by row j of the inverse::
+
+            sine_j = 1 / (|k_j| |(K^-1)_j|)
+        """
         q = motions.q
         sines, condition = [np.empty((len(q), 0))], np.ones(len(q))
         for block in self._blocks:

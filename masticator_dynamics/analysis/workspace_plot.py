@@ -178,8 +178,8 @@ class _Map:
 
     def contour(self, panel: Axes, values: FloatArray, level: float, colour: str) -> None:
         """Draw one level, if it occurs."""
-        found = values[np.isfinite(values)]
-        if found.size and found.min() < level < found.max():
+        finite = values[np.isfinite(values)]
+        if finite.size and finite.min() < level < finite.max():
             panel.contour(*self._across, values.reshape(self._shape).T, [level], colors=colour)
 
 

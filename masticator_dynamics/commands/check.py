@@ -15,11 +15,10 @@ import numpy as np
 from masticator_dynamics.analysis.singularity import SingularityMeasures
 from masticator_dynamics.commands.options import mechanism_argument
 from masticator_dynamics.commands.terminal import Row, section, warn
-from masticator_dynamics.description.data import Closure, Contact
+from masticator_dynamics.description.data import Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.closure_equations import gap
 from masticator_dynamics.engine.constraint import unit_names
 from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.parameters import frictional, of_joints, quantities
@@ -111,25 +110,15 @@ def _constraints(mechanism: Mechanism) -> Iterator[Row]:
     structure, description = mechanism.structure, mechanism.description
     home = np.array([description.home.get(name, 0.0) for name in mechanism.tree_joints])
     poses = structure.tree.poses(home)
-    parts = {closure.name: _between(closure) for closure in description.closures} | {
+    parts = {closure.name: closure.kind.between(closure) for closure in description.closures} | {
         contact.name: f'{contact.frame} on {_surface(contact)}' for contact in description.contacts
     }
     for constraint in structure.described:
         kind = 'contact' if constraint.contact else 'closure'
-        size = gap(poses, constraint)
-        shown = f'{size * 1e3:.1e} mm'
-        if constraint.kind in ('turn', 'coupling'):
-            shown = f'{size:.1e} rad' if constraint.kind == 'turn' else f'{size:.1e}'
+        size = constraint.largest_gap(poses)
+        turns = constraint.unit_name(structure.tree) == 'rad'
+        shown = f'{size:.1e} rad' if turns else f'{size * 1e3:.1e} mm'
         yield kind, constraint.name, shown, parts[constraint.name]
-
-
-def _between(closure: Closure) -> str:
-    """What a closure connects."""
-    if closure.type == 'coupling':
-        return f'{closure.joint} of {", ".join(closure.of)}'
-    if closure.type == 'point':
-        return ' = '.join(closure.frames)
-    return f'{closure.type} {closure.frames[0]}, {closure.frames[1]}'
 
 
 def _surface(contact: Contact) -> str:
@@ -145,11 +134,11 @@ def _redundant(mechanism: Mechanism) -> Iterator[Row]:
     structure = mechanism.structure
     left_out = {redundancy.name: redundancy for redundancy in structure.redundant}
     for name in (*mechanism.closures, *mechanism.contacts):
-        found = left_out.get(name)
-        if found is not None:
-            kept = f'{found.equations - found.independent} of {found.equations}'
+        redundant = left_out.get(name)
+        if redundant is not None:
+            equations = f'{redundant.equations - redundant.independent} of {redundant.equations}'
             unit = unit_names(structure.tree, structure.described, name)
-            yield name, kept, f'open by {found.gap:.1e} {unit} nearby'
+            yield name, equations, f'open by {redundant.gap:.1e} {unit} nearby'
         elif name in structure.shared:
             yield name, '0', 'shares its force with others'
 
@@ -247,20 +236,20 @@ def second_opinion(mechanism: Mechanism) -> None:
     """Print what Pinocchio says; exit 1 where it differs."""
     opinion = SecondOpinion(mechanism.description, mechanism.tree_joints)
     efforts = [mechanism.feedforward(*state) for state in random_states(mechanism)]
-    found = [opinion.of(effort, mechanism.driving) for effort in efforts]
+    disagreements = [opinion.of(effort, mechanism.driving) for effort in efforts]
     rows: list[Row] = [('', 'gap', 'velocity', 'acceleration', 'effort', 'verdict')]
     rows += [
-        (str(k), *(f'{x:.1e}' for x in one), ', '.join(_exceeded(one)) or 'agrees')
-        for k, one in enumerate(found, 1)
+        (str(k), *(f'{x:.1e}' for x in errors), ', '.join(_exceeded(errors)) or 'agrees')
+        for k, errors in enumerate(disagreements, 1)
     ]
     rows.append(('allowed', *(f'{x:.0e}' for x in LARGEST), ''))
-    click.echo('\n' + section(f'Pinocchio, {len(found)} random states', rows))
+    click.echo('\n' + section(f'Pinocchio, {len(disagreements)} random states', rows))
     click.echo(_HEADINGS)
-    agreed = sum(not _exceeded(one) for one in found)
-    click.echo(f'Pinocchio agrees in {agreed} of {len(found)} states.')
-    for effort, one in zip(efforts, found, strict=True):
-        if _exceeded(one):
-            amounts = ', '.join(f'{name} by {getattr(one, name):.2g}' for name in _exceeded(one))
+    agreed = sum(not _exceeded(errors) for errors in disagreements)
+    click.echo(f'Pinocchio agrees in {agreed} of {len(disagreements)} states.')
+    for effort, errors in zip(efforts, disagreements, strict=True):
+        if _exceeded(errors):
+            amounts = ', '.join(f'{n} by {getattr(errors, n):.2g}' for n in _exceeded(errors))
             where = f'{amounts} at {pose_text(mechanism, effort.y)}'
             click.echo(f'{mechanism.name}: Pinocchio differs in {where}', err=True)
             raise click.exceptions.Exit(1)
@@ -282,7 +271,7 @@ def random_states(mechanism: Mechanism) -> Iterator[tuple[FloatArray, ...]]:
         yield y, y_dot, y_ddot, rng.normal(size=6)
 
 
-def _exceeded(found: Disagreement) -> list[str]:
+def _exceeded(disagreement: Disagreement) -> list[str]:
     """Names of what is beyond rounding."""
-    pairs = zip(found._fields, found, LARGEST, strict=True)
+    pairs = zip(disagreement._fields, disagreement, LARGEST, strict=True)
     return [name for name, x, most in pairs if not x <= most]

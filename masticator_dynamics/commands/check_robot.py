@@ -70,12 +70,12 @@ def versions() -> Iterator[CheckResult]:
         yield CheckResult('ROS 2', distribution or 'rclpy without an installation')
     for package, module in (('python-can', 'can'), ('canopen', 'canopen'), ('msgpack', 'msgpack')):
         try:
-            found = importlib.metadata.version(package)
+            version = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             missing = ModuleNotFoundError(name=module)
             yield CheckResult(package, 'not installed', remedy(missing))
         else:
-            yield CheckResult(package, found)
+            yield CheckResult(package, version)
 
 
 def clocks() -> Iterator[CheckResult]:
@@ -205,11 +205,11 @@ def _discovered() -> list[str]:
     try:
         node = rclpy.create_node('_check_robot', context=context)
         time.sleep(_LISTEN)
-        found = node.get_node_names_and_namespaces()
+        nodes = node.get_node_names_and_namespaces()
         node.destroy_node()
     finally:
         rclpy.shutdown(context=context)
-    full = [f'{namespace.rstrip("/")}/{name}' for name, namespace in found]
+    full = [f'{namespace.rstrip("/")}/{name}' for name, namespace in nodes]
     return [name for name in full if not name.rpartition('/')[2].startswith('_')]
 
 

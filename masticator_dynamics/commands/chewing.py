@@ -68,18 +68,18 @@ def demo(
     """
     from masticator_dynamics.robot.demo import run_closed_loop, run_demo
 
-    given: dict[str, Any] = {
+    loop_options: dict[str, Any] = {
         name: value for name, value in (('rate', rate), ('food', food)) if value is not None
     }
     if not closed_loop:
-        if given:
-            raise InputError(f'--{next(iter(given))} needs --closed-loop')
+        if loop_options:
+            raise InputError(f'--{next(iter(loop_options))} needs --closed-loop')
         return run_demo(output, incisor, mechanism)
     if mechanism != 'masticator':
         raise InputError(f'--closed-loop chews with masticator, not with {mechanism}')
     from masticator_dynamics.robot.recording.nodes import ClosedLoop
 
-    return run_closed_loop(output, incisor, loop=ClosedLoop(**given))
+    return run_closed_loop(output, incisor, loop=ClosedLoop(**loop_options))
 
 
 @click.command()
@@ -151,9 +151,9 @@ def _on_the_robot(asked: Experiment, progress: Progress) -> None:
     model = Mechanism.load('masticator')
     with (
         stopped_at_the_end([]),  # SIGTERM ends like Ctrl-C: safely
-        Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as found,
+        Robot(model, asked.protocol.stop, lambda line: click.echo(line, err=True)) as robot,
     ):
-        asked.run(progress, robot=found.chew)
+        asked.run(progress, robot=robot.chew)
 
 
 _MOST_STROKES = 3600  # of a second each
@@ -219,10 +219,10 @@ def study_feedforward(
     with results_in(output, [*names, 'gains.csv'] if tune else names, incisor) as work:
         if tune:
             with share_done(0.0, 1.0, 'gains') as progress:
-                found = tuning.tune(setting, progress=progress)
-            write_table(str(work / 'gains.csv'), *found.table())
-            click.echo(found.text() + '\n')
-            chosen = found.best.gains
+                tuned = tuning.tune(setting, progress=progress)
+            write_table(str(work / 'gains.csv'), *tuned.table())
+            click.echo(tuned.text() + '\n')
+            chosen = tuned.best.gains
         with share_done(0.0, 1.0, 'runs') as progress:
             more = [] if own_numbers is None else list(cases(setting, own_numbers))
             result = study.study_feedforward(setting, chosen, progress=progress, more=more)

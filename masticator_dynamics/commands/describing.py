@@ -80,27 +80,27 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', DescriptionWarning)  # about a home that will be replaced
         description = load_description(file)
-    found = closed_pose(description, guess, held)
-    if not found.closed:
-        raise ClosureError(_why(description, found, held))
-    text = yaml.safe_dump({'home': _home(found)}, sort_keys=False, allow_unicode=True)
-    for joint, amount in found.outside.items():
+    pose = closed_pose(description, guess, held)
+    if not pose.closed:
+        raise ClosureError(_why(description, pose, held))
+    text = yaml.safe_dump({'home': _home(pose)}, sort_keys=False, allow_unicode=True)
+    for joint, amount in pose.outside.items():
         warn(f'{joint} is {amount:.6g} outside its range')
-    for doubt in _doubts(description, found):
+    for doubt in _doubts(description, pose):
         warn(doubt)
-    if moved := _moved(description, found, {**description.home, **guess, **held}):
+    if moved := _moved(description, pose, {**description.home, **guess, **held}):
         warn(f'free joints moved: {", ".join(moved)}; --hold JOINT=VALUE keeps one where it was')
-    click.echo(_branches(found.branches), err=True)
+    click.echo(_branches(pose.branches), err=True)
     if write:
         write_home(description.file, text)
-        click.echo(f'wrote home of {len(_home(found))} joints to {description.file}', err=True)
+        click.echo(f'wrote home of {len(_home(pose))} joints to {description.file}', err=True)
     else:
         click.echo(text, nl=False)
 
 
-def _home(found: ClosedPose) -> dict[str, float]:
+def _home(pose: ClosedPose) -> dict[str, float]:
     """Joints that are not at 0, apart from rounding."""
-    return {joint: value for joint, value in found.home.items() if abs(value) > _ZERO}
+    return {joint: value for joint, value in pose.home.items() if abs(value) > _ZERO}
 
 
 def _branches(others: int) -> str:
@@ -111,17 +111,17 @@ def _branches(others: int) -> str:
 
 
 def _moved(
-    description: MechanismDescription, found: ClosedPose, start: Mapping[str, float]
+    description: MechanismDescription, pose: ClosedPose, start: Mapping[str, float]
 ) -> list[str]:
     """Independent joints that are not where the search began, 0 unless told."""
-    pairs = [(name, start.get(name, 0.0), found.home[name]) for name in description.independent]
+    pairs = [(name, start.get(name, 0.0), pose.home[name]) for name in description.independent]
     return [f'{name} from {a:.4g} to {b:.4g}' for name, a, b in pairs if abs(a - b) > _MOVED]
 
 
-def _doubts(description: MechanismDescription, found: ClosedPose) -> Iterator[str]:
+def _doubts(description: MechanismDescription, pose: ClosedPose) -> Iterator[str]:
     """Why the pose found may be a bad home."""
     try:
-        mechanism = Mechanism(dataclasses.replace(description, home=found.home))
+        mechanism = Mechanism(dataclasses.replace(description, home=pose.home))
         home = mechanism.home
     except MasticatorError as error:
         yield f'with this home the mechanism does not load: {error}'
@@ -138,13 +138,13 @@ def _doubts(description: MechanismDescription, found: ClosedPose) -> Iterator[st
             )
 
 
-def _why(description: MechanismDescription, found: ClosedPose, held: Collection[str]) -> str:
+def _why(description: MechanismDescription, pose: ClosedPose, held: Collection[str]) -> str:
     """Which closures remain open, and by how much."""
-    open_by = {name: size for name, size in found.gaps.items() if size > 1e-6}
-    units = found.units
+    open_by = {name: size for name, size in pose.gaps.items() if size > 1e-6}
+    units = pose.units
     parts = ', '.join(f'{name} by {size:.6g} {units[name]}' for name, size in open_by.items())
     return (
-        f'{description.file}: no closed pose from {found.starts} starts; at the nearest, open stay '
+        f'{description.file}: no closed pose from {pose.starts} starts; at the nearest, open stay '
         f'{parts}; try --from with positions nearer to a closed one, '
         + (f'hold less than {", ".join(held)}, ' if held else '')
         + 'or look at the frames of these'

@@ -44,6 +44,6 @@ def design(
     asked = Study(study, output)
     if asked.content.search is not None:
         needed('pymoo')
-    found = asked.run(Stages(), processes, scheduler)
-    for line in write_results(asked, found):
+    result = asked.run(Stages(), processes, scheduler)
+    for line in write_results(asked, result):
         click.echo(line)

@@ -69,19 +69,19 @@ def _summary(file: str, drives: Drives) -> Iterator[Row]:
 def _units(drives: Drives, limits: DriveJointLimits, efforts_in: Sequence[str]) -> Iterator[Row]:
     yield 'joint', 'node id', 'EDS', 'one count', 'one per mille', 'gains'
     scaling = Scaling([drive.motor for drive in drives.drives.values()])
-    none, one = np.zeros(len(limits.names)), np.ones(len(limits.names))
-    counts = np.abs(scaling.position_from_counts(one) - scaling.position_from_counts(none))
-    efforts = np.abs(scaling.effort_from_per_mille(one, none))
+    none, ones = np.zeros(len(limits.names)), np.ones(len(limits.names))
+    counts = np.abs(scaling.position_from_counts(ones) - scaling.position_from_counts(none))
+    efforts = np.abs(scaling.effort_from_per_mille(ones, none))
     for (name, drive), unit, effort, count, per_mille in zip(
         drives.drives.items(), limits.units, efforts_in, counts, efforts, strict=True
     ):
         gains = drive.gains
-        kept = "the drive's own"
+        gains_text = "the drive's own"
         if gains:
-            kept = f'{gains.position:g} {effort}/{unit}, {gains.velocity:g} {effort} s/{unit}'
+            gains_text = f'{gains.position:g} {effort}/{unit}, {gains.velocity:g} {effort} s/{unit}'
         yield (
             name, str(drive.node_id), drive.eds,
-            f'{count:.3g} {unit}', f'{per_mille:.3g} {effort}', kept,
+            f'{count:.3g} {unit}', f'{per_mille:.3g} {effort}', gains_text,
         )  # fmt: skip
 
 

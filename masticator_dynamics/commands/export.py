@@ -35,9 +35,12 @@ from masticator_dynamics.mechanism import Mechanism
     is_flag=True,
     help='Write what a controller needs, too: pose from measured joints, mass matrix, limits.',
 )
+@click.option('--name', default='', help="Of files and functions; by default the mechanism's.")
+@click.option('--drives', default='', help='Drives file whose rotors the efforts accelerate, too.')
 def export_c(
-    mechanism: str, folder: str, goal: str, friction: bool, derivatives: bool, controller: bool
-) -> None:
+    mechanism: str, folder: str, goal: str, friction: bool, derivatives: bool, controller: bool,
+    name: str, drives: str,
+) -> None:  # fmt: skip
     """Write the inverse dynamics of a mechanism as C, for controllers without Python.
 
     FOLDER gets a header, a source file that needs math.h alone, and an example. The function
@@ -46,9 +49,17 @@ def export_c(
     if not folder:
         raise InputError('--output: is empty')
     loaded = Mechanism.load(mechanism)
+    if drives:
+        # Only here: the command needs neither pydantic's models of drives nor their package.
+        from masticator_dynamics.drives.configuration import load_drives
+        from masticator_dynamics.drives.scaling import with_rotors
+
+        loaded = Mechanism(with_rotors(loaded.description, load_drives(drives)), loaded.driving)
     check_goals(loaded.description, {goal: 1.0}, len(loaded.driving), friction)
     efforts = loaded.effort_range if controller else None
-    files = c_files(loaded.description, loaded.structure, goal, friction, derivatives, efforts)
+    files = c_files(
+        loaded.description, loaded.structure, goal, friction, derivatives, efforts, name
+    )
     path = pathlib.Path(folder)
     with results_in(path) as work:
         for name, text in files.items():

@@ -101,10 +101,10 @@ def flexible(
     from masticator_dynamics.flexible.flexible_run import run_flexible
 
     runs = {}
-    for one in dict.fromkeys((mode, *(against or ()))):
-        with share_done(path.start, path.end, f'drive mode {one}') as progress:
-            runs[one] = run_flexible(
-                description, path, one,
+    for drive_mode in dict.fromkeys((mode, *(against or ()))):
+        with share_done(path.start, path.end, f'drive mode {drive_mode}') as progress:
+            runs[drive_mode] = run_flexible(
+                description, path, drive_mode,
                 samples=samples, method=method, rtol=rtol, progress=progress,
             )  # fmt: skip
     write_table(output_file, *runs[mode].table())

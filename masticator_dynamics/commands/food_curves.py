@@ -22,29 +22,29 @@ def by_quantity(
     context: click.Context, parameter: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """``force=NAME,time=NAME`` as a mapping (a callback for click); names may have commas."""
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     for value in values:
         parts = _ONE.split(value)
         if parts[0].strip() or len(parts) < 3:
             raise click.BadParameter(f'{value!r} is not QUANTITY=…, of {", ".join(SI)}')
         for quantity, text in zip(parts[1::2], parts[2::2], strict=True):
-            if quantity in found:
+            if quantity in units:
                 raise click.BadParameter(f'{quantity} is there twice')
-            found[quantity] = text.strip()
-    return found
+            units[quantity] = text.strip()
+    return units
 
 
 def units_by_quantity(
     context: click.Context, parameter: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Units that are known, as :func:`by_quantity`."""
-    found = by_quantity(context, parameter, values)
-    for quantity, unit in found.items():
+    units = by_quantity(context, parameter, values)
+    for quantity, unit in units.items():
         if unit.casefold() not in UNITS[quantity]:
             raise click.BadParameter(
                 f'{unit!r} is no unit of {quantity}; there are {", ".join(UNITS[quantity])}'
             )
-    return found
+    return units
 
 
 def size_of(
@@ -121,31 +121,32 @@ def fit_food(
     check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
     read = read_curve(curve, columns, units)
     try:
-        found = fit(read.displacement, read.force, thickness=thickness, softening=softening)
+        fitted = fit(read.displacement, read.force, thickness=thickness, softening=softening)
     except InputError as error:
         raise InputError(f'{curve}: {error}') from error
-    values = {k: v for k, v in dict(found.food).items() if k not in ('name', 'side', 'bites')}
-    kept = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
-    yielded = f'yields at {found.food.yield_force:.4g} N' if found.yields else 'does not yield'
-    told = f'{yielded}, {"breaks" if found.breaks else "does not break"}'
+    values = {k: v for k, v in dict(fitted.food).items() if k not in ('name', 'side', 'bites')}
+    rounded = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
+    yielded = f'yields at {fitted.food.yield_force:.4g} N' if fitted.yields else 'does not yield'
+    failure = f'{yielded}, {"breaks" if fitted.breaks else "does not break"}'
     notes = [
-        f'Fitted to {curve}, {told}; the law differs from the curve by {found.residual:.1%} of its '
-        'peak (root mean square).',
-        *found.notes,
+        f'Fitted to {curve}, {failure}; the law differs from the curve by '
+        f'{fitted.residual:.1%} of its peak (root mean square).',
+        *fitted.notes,
     ]
     note = ''.join(f'# {" ".join(text.split())}\n' for text in notes)
-    write_text(output_file, note + yaml.safe_dump(kept, sort_keys=False))
+    write_text(output_file, note + yaml.safe_dump(rounded, sort_keys=False))
     if plot is not None:
         picture = io.BytesIO()
-        figure = fit_figure(found, read.displacement, read.force)
+        figure = fit_figure(fitted, read.displacement, read.force)
         figure.savefig(picture, format=kind, dpi=160)
         write_bytes(plot, picture.getvalue())
     click.echo(read.reading, err=True)
     click.echo(
-        f'{found.food.stiffness / 1e3:.4g} N/mm, {told}, residual {found.residual:.1%} of the peak',
+        f'{fitted.food.stiffness / 1e3:.4g} N/mm, {failure}, '
+        f'residual {fitted.residual:.1%} of the peak',
         err=True,
     )
-    for text in found.notes:
+    for text in fitted.notes:
         click.echo(f'{curve}: {text}', err=True)
 
 

@@ -127,63 +127,63 @@ def identify(
         other = checked(loaded, read_log(held_out, loaded, topic, names))
     cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
-        found = identified(description, log, other, beliefs, cutoff, bar.update, motors)
-    told = [*doubts(found)]
+        result = identified(description, log, other, beliefs, cutoff, bar.update, motors)
+    suspicions = [*doubts(result)]
     original = load_description(mechanism)
-    texts = _texts(found, original, files, log_file, held_out, drives_file, told)
-    if told and not accept:
+    texts = _texts(result, original, files, log_file, held_out, drives_file, suspicions)
+    if suspicions and not accept:
         texts = {files[2]: texts[files[2]]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
             write_text(str(folder / name), text)
-    for line in [*_findings(found, log), *_figures(found)]:
+    for line in [*_findings(result, log), *_figures(result)]:
         click.echo(line)
-    for sentence in told:
+    for sentence in suspicions:
         click.echo(sentence, err=True)
-    if told and not accept:
+    if suspicions and not accept:
         where = output.parent / files[2]
         click.echo(f'only {where} is written; --accept writes the description, too', err=True)
-    click.echo(_summary(found))
-    if told and not accept:
+    click.echo(_summary(result))
+    if suspicions and not accept:
         raise click.exceptions.Exit(1)
 
 
-def _findings(found: Identified, log: RobotLog) -> Iterator[str]:
+def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
     """What else a person should know."""
-    yield from _scales(found)
-    if log.wrench is not None and found.measured.wrench is None:
+    yield from _scales(result)
+    if log.wrench is not None and result.measured.wrench is None:
         yield 'the force sensor shows noise alone: taken as no force'
-    if found.kept:
-        yield f'not determined, as in the file: {", ".join(found.kept)}'
-    if len(found.mechanism.actuated) == len(found.mechanism.independent):
+    if result.kept:
+        yield f'not determined, as in the file: {", ".join(result.kept)}'
+    if len(result.mechanism.actuated) == len(result.mechanism.independent):
         yield 'no redundant motors: encoders and torque constants cannot be checked'
 
 
-def _figures(found: Identified) -> Iterator[str]:
+def _figures(result: Identified) -> Iterator[str]:
     """Errors of each motor's efforts."""
-    names, held = found.mechanism.actuated, found.held_out
+    names, held = result.mechanism.actuated, result.held_out
     width = max(map(len, names))
     yield f'{"":{width}}  with the file  least squares    now   (% of efforts, held out)'
-    columns = (100.0 * held.error_by_motor(x) for x in (0.0, found.plain, found.x))
+    columns = (100.0 * held.error_by_motor(x) for x in (0.0, result.plain, result.x))
     for name, before, plain, now in zip(names, *columns, strict=True):
         yield f'{name:{width}}  {before:13.2f}  {plain:13.2f}  {now:5.2f}'
 
 
-def _summary(found: Identified) -> str:
-    before, after = found.errors
+def _summary(result: Identified) -> str:
+    before, after = result.errors
     return (
-        f'{len(found.learnt.amounts)} combinations of {len(found.deviations)} parameters learnt; '
+        f'{len(result.learnt.amounts)} combinations of {len(result.deviations)} parameters learnt; '
         f'error of efforts, held out: {100.0 * before:.2f} % with the file, '
-        f'{100.0 * after:.2f} % now, {100.0 * found.held_out.error(found.plain):.2f} % by least '
+        f'{100.0 * after:.2f} % now, {100.0 * result.held_out.error(result.plain):.2f} % by least '
         'squares'
     )
 
 
-def _scales(found: Identified) -> Iterator[str]:
+def _scales(result: Identified) -> Iterator[str]:
     """By how much motors and a force sensor err."""
-    for name, scale in found.values.items():
+    for name, scale in result.values.items():
         joint, _, kind = name.rpartition('.')
-        sure = f'(standard deviation {found.deviations[name]:.2g})'
+        sure = f'(standard deviation {result.deviations[name]:.2g})'
         if kind == 'effort_scale':
             yield f'{joint} gives {scale:.4g} times the efforts that are measured {sure}'
         elif name == 'sensor.scale':
@@ -205,33 +205,33 @@ def _files(output: pathlib.Path, drives_file: pathlib.Path | None) -> list[str]:
 
 
 def _texts(
-    found: Identified,
+    result: Identified,
     original: MechanismDescription,
     files: list[str],
     log_file: str,
     held_out: str | None,
     drives_file: pathlib.Path | None,
-    told: list[str],
+    doubts: list[str],
 ) -> dict[str, str]:
     """All files, which were tried before."""
-    before, after = found.errors
-    if not (after < before or told):
+    before, after = result.errors
+    if not (after < before or doubts):
         raise InputError(
             f'numbers found are no better than those of the file ({100.0 * after:.2f} % against '
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
         )
     comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
-    values, stem = found.values, pathlib.Path(files[0]).stem
-    mechanism = found.mechanism
+    values, stem = result.values, pathlib.Path(files[0]).stem
+    mechanism = result.mechanism
     if drives_file is not None:
         values = without_drive_friction(mechanism, original, values)
         mechanism = Mechanism(with_motor_friction(original))
     texts = description_files(mechanism, values, stem, comment)
     if drives_file is not None:
-        texts[files[3]] = drives_text(drives_file, found.values, comment)
+        texts[files[3]] = drives_text(drives_file, result.values, comment)
     check_loads(texts, stem)
     judged = held_out or f'the end of {log_file}'
-    return {**texts, files[2]: report(found, log_file, judged, told)}
+    return {**texts, files[2]: report(result, log_file, judged, doubts)}
 
 
 @click.command('excite')
@@ -277,21 +277,21 @@ def excite(
     loaded = Mechanism.load(mechanism)
     teeth = [link for link in TEETH if link in loaded.frames]
     with progress_bar('excite', steps(loaded, tries)) as bar:
-        found = exciting_motion(
+        motion = exciting_motion(
             loaded, duration, highest, rate, tries, seed, bar.update, internal, teeth, conditioning
         )
     # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
-    values = np.swapaxes(found.rows, 1, 2).reshape(len(found.time), -1)
-    names, values = motion_columns(loaded), np.column_stack([found.time, values])
+    values = np.swapaxes(motion.rows, 1, 2).reshape(len(motion.time), -1)
+    names, values = motion_columns(loaded), np.column_stack([motion.time, values])
     if internal:
         names = [*names, *(f'internal_{joint}' for joint in loaded.actuated)]
-        values = np.column_stack([values, found.internal])
+        values = np.column_stack([values, motion.internal])
     write_table(output_file, names, values)
-    before, after = found.condition
+    before, after = motion.condition
     click.echo(
-        f'{len(found.time)} rows; condition of the equations {before:.3g} at first, {after:.3g} '
-        f'now; directions that such a recording tells: {found.learnt[0]} at first, '
-        f'{found.learnt[1]} now; singularities are never nearer than {found.conditioning:.2g} of '
+        f'{len(motion.time)} rows; condition of the equations {before:.3g} at first, {after:.3g} '
+        f'now; directions that such a recording tells: {motion.learnt[0]} at first, '
+        f'{motion.learnt[1]} now; singularities are never nearer than {motion.conditioning:.2g} of '
         "home's distance",
         err=True,
     )
@@ -357,16 +357,16 @@ def calibrate(
     readings = actuated_positions(table, loaded)
     noise = None if resolution is None else np.full(readings.shape[1], resolution / np.sqrt(12.0))
     try:
-        found = found_by(
+        calibration = found_by(
             loaded, readings, noise, parameters or (), tolerance=tolerance,
             fixture=_fixture(loaded, fixture_file, fixture_error),
         )  # fmt: skip
-        refuse_worse(loaded, readings, found)
+        refuse_worse(loaded, readings, calibration)
     except InputError as error:
         raise InputError(f'{joints_file}: {error}') from error
-    for line in calibration_lines(loaded, found, tolerance):
+    for line in calibration_lines(loaded, calibration, tolerance):
         click.echo(line, err=output_file == '-')
-    write_text(output_file, yaml.safe_dump({'parameters': found.parameters}, sort_keys=False))
+    write_text(output_file, yaml.safe_dump({'parameters': calibration.parameters}, sort_keys=False))
 
 
 def _fixture(mechanism: Mechanism, file: str | None, error: float) -> Fixture | None:
@@ -377,7 +377,7 @@ def _fixture(mechanism: Mechanism, file: str | None, error: float) -> Fixture | 
     return Fixture(actuated_positions(table, mechanism), y, np.full(y.shape[1], error))
 
 
-def calibration_lines(mechanism: Mechanism, found: Calibration, tolerance: float) -> list[str]:
+def calibration_lines(mechanism: Mechanism, result: Calibration, tolerance: float) -> list[str]:
     """What was found, line by line."""
     encoders, freedoms = len(mechanism.actuated), len(mechanism.independent)
     lines = []
@@ -386,23 +386,23 @@ def calibration_lines(mechanism: Mechanism, found: Calibration, tolerance: float
             f'{encoders} encoders for {freedoms} degrees of freedom: any readings agree, so they '
             'tell nothing by themselves'
         )
-    for k, name in enumerate(found.names):
-        unit, half = found.units[k], _CONFIDENT * found.sd[k]
+    for k, name in enumerate(result.names):
+        unit, half = result.units[k], _CONFIDENT * result.sd[k]
         angle = f' ({np.degrees(half):.2g} degrees)' if unit == 'rad' else ''
-        text = f'{found.values[k]:.6g} {unit}'.strip()
-        text += f' within {half:.2g} {unit}'.rstrip() + angle if found.learnt[k] else ', not seen'
+        text = f'{result.values[k]:.6g} {unit}'.strip()
+        text += f' within {half:.2g} {unit}'.rstrip() + angle if result.learnt[k] else ', not seen'
         lines.append(f'{name}: {text}')
-    if any(found.learnt):
+    if any(result.learnt):
         lines.append(f'(95 %, other dimensions known to {tolerance * 1e3:g} mm each)')
-    lines += [f'not seen: {u.text}; {u.remedy} would show it' for u in found.unseen]
-    if np.isfinite(found.residual_after):
+    lines += [f'not seen: {u.text}; {u.remedy} would show it' for u in result.unseen]
+    if np.isfinite(result.residual_after):
         lines.append(
-            f'redundant encoders disagreed by {found.residual_before:.3g} and now by '
-            f'{found.residual_after:.3g} (root mean square, rad or m, held-out poses)'
+            f'redundant encoders disagreed by {result.residual_before:.3g} and now by '
+            f'{result.residual_after:.3g} (root mean square, rad or m, held-out poses)'
         )
-    if found.misfit > SUSPICIOUS:
+    if result.misfit > SUSPICIOUS:
         lines.append(
-            f'errors are {found.misfit:.2g} times what the encoders and the tolerance explain: '
+            f'errors are {result.misfit:.2g} times what the encoders and the tolerance explain: '
             'something else is off, a dimension, play, or an encoder'
         )
     return lines

@@ -14,14 +14,9 @@ import click
 import numpy as np
 
 from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
-from masticator_dynamics.analysis.load_inertia import build
+from masticator_dynamics.analysis.load_inertia import build, sampling
 from masticator_dynamics.analysis.load_inertia.estimator import FITTED, FittedEstimator
 from masticator_dynamics.analysis.load_inertia.plot import LoadInertiaPlot
-from masticator_dynamics.analysis.load_inertia.sampling import (
-    element_indices,
-    load_inertia_where_possible,
-)
-from masticator_dynamics.analysis.load_inertia.sampling import load_inertia as along
 from masticator_dynamics.analysis.load_inertia.storage import as_text
 from masticator_dynamics.commands.options import (
     Option,
@@ -93,7 +88,9 @@ def load_inertia(
         return
     net = _net(loaded, axes, fixed, disc)
     parts = chunks(len(net.poses), CHUNK, 'load inertia')
-    values = np.vstack([load_inertia_where_possible(loaded, net.poses[part]) for part in parts])
+    values = np.vstack(
+        [sampling.load_inertia(loaded, net.poses[part], where_possible=True) for part in parts]
+    )
     reached = np.flatnonzero(np.isfinite(values).all(axis=1))
     if output_file is not None:
         columns = [*loaded.independent, *_columns(loaded)]
@@ -112,7 +109,7 @@ def _along_motion(mechanism: Mechanism, motion_file: str, output_file: str) -> N
     rows = []
     for part in chunks(len(motion.time), CHUNK, 'load inertia'):
         with errors_located(motion.table, part.start):
-            rows.append(along(mechanism, motion.y[part]))
+            rows.append(sampling.load_inertia(mechanism, motion.y[part]))
     values = np.column_stack([motion.time, np.vstack(rows)])
     write_table(output_file, ['time', *_columns(mechanism)], values)
 
@@ -177,10 +174,10 @@ def build_estimator(mechanism: str, kind: str, output_file: str, **options: Any)
     """
     check_writable(output_file, mechanism)
     loaded = Mechanism.load(mechanism)
-    found = build.build_estimator(loaded, kind, build.BuildOptions(**options), _stage)
-    text = as_text(found)
+    estimator = build.build_estimator(loaded, kind, build.BuildOptions(**options), _stage)
+    text = as_text(estimator)
     write_text(output_file, text)
-    click.echo(_report(found, len(text.encode())), err=output_file == STANDARD_STREAM)
+    click.echo(_report(estimator, len(text.encode())), err=output_file == STANDARD_STREAM)
 
 
 @contextlib.contextmanager
@@ -189,24 +186,24 @@ def _stage(label: str, steps: int) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def _report(found: FittedEstimator, size: int) -> str:
+def _report(estimator: FittedEstimator, size: int) -> str:
     """Errors per element, in SI units."""
-    error = found.error
+    error, region = estimator.error, estimator.region
     lines = [
-        f'{found.mechanism}: {found.kind} estimator, {size / 1024:.1f} KiB',
-        f'region: {len(found.region.offsets)} planes around '
+        f'{estimator.mechanism}: {estimator.kind} estimator, {size / 1024:.1f} KiB',
+        f'region: {len(region.offsets)} planes around '
         + ', '.join(
             f'{name} {center - half:.4g} to {center + half:.4g}'
             for name, center, half in zip(
-                found.independent, found.region.center, found.region.half_width, strict=True
+                estimator.independent, region.center, region.half_width, strict=True
             )
         ),
-        f'  the loops close at {found.built["percent_closed"]} % of its poses',
+        f'  the loops close at {estimator.built["percent_closed"]} % of its poses',
         f'error against the model at {error.poses} poses that were not fitted (kg m^2, kg)',
         f'  {"":<24}{"largest":>11}{"mean":>11}{"mean |M|":>11}',
     ]
-    names = found.actuated
-    for k, (i, j) in enumerate(zip(*element_indices(len(names)), strict=True)):
+    names = estimator.actuated
+    for k, (i, j) in enumerate(zip(*sampling.element_indices(len(names)), strict=True)):
         label = names[i] if i == j else f'{names[i]}, {names[j]}'
         figures = error.maximum[k], error.mean[k], error.inertia[k]
         lines.append(f'  {label:<24}' + ''.join(f'{figure:>11.3g}' for figure in figures))

@@ -191,18 +191,18 @@ def named_values(
     def callback(
         context: click.Context, parameter: click.Parameter, values: Sequence[str]
     ) -> dict[str, Value]:
-        found: dict[str, Value] = {}
+        by_name: dict[str, Value] = {}
         for value in values:
             name, equals, text = value.partition('=')
-            if name in found:
+            if name in by_name:
                 raise click.BadParameter(f'{name!r} is there twice')
             try:
                 if not (name and equals):
                     raise ValueError
-                found[name] = read(text)
+                by_name[name] = read(text)
             except ValueError:
                 raise click.BadParameter(f'{value!r} is not {form}') from None
-        return found
+        return by_name
 
     return callback
 

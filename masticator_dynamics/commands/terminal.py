@@ -90,8 +90,8 @@ class Stages:
         if not (terminal or self._lines):
             return
         new, spent = done - self._before, time.monotonic() - self._start
-        left = f', {spent / new * (total - done):.0f} s left' if new else ''
-        text = f'{stage}: {done} of {total}{left}'
+        remaining = f', {spent / new * (total - done):.0f} s left' if new else ''
+        text = f'{stage}: {done} of {total}{remaining}'
         click.echo(
             f'\r{text}    ' if terminal else text, nl=done == total or not terminal, err=True
         )

@@ -84,9 +84,9 @@ def track_incisor(
     except MasticatorError as error:
         raise type(error)(f'{table.source}: {error}') from error
     off = int(np.argmax(answer.deviation))
-    kept = ''
+    criterion_text = ''
     if answer.deviation[off] > 0.0:
-        kept = (
+        criterion_text = (
             f'; ranges keep it up to {answer.deviation[off] * 1e3:.2g} mm off the recording, most '
             f'at t = {time[off]:.6g} s'
         )
@@ -95,7 +95,7 @@ def track_incisor(
     click.echo(
         f'masticator: {len(time)} samples; tracking error of {frame}: '
         f'max {answer.error_max * 1e3:.4g} mm, rms {answer.error_rms * 1e3:.4g} mm; '
-        f'socket margin {answer.socket_margin * 1e3:.4g} mm{kept}',
+        f'socket margin {answer.socket_margin * 1e3:.4g} mm{criterion_text}',
         err=True,
     )
 

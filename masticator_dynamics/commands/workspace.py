@@ -62,8 +62,8 @@ class WorkspaceSummary:
             'Conditioning of usable poses': self._conditioning(),
             'Nearest to a singularity, of all that close': self._nearest(),
         }
-        found = ((title, list(rows)) for title, rows in sections.items())
-        return '\n\n'.join(section(title, rows) for title, rows in found if rows)
+        titled_rows = ((title, list(rows)) for title, rows in sections.items())
+        return '\n\n'.join(section(title, rows) for title, rows in titled_rows if rows)
 
     def _asked(self) -> Iterator[Row]:
         grid, survey = self._grid, self._workspace

@@ -1,35 +1,23 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the keys of closures and contacts by type, and whether the names in them exist.
-
-What a type means, as equations, is in ``engine/closure_equations.py``.
-"""
+"""Checks the keys of closures and contacts by type, and whether the names in them exist."""
 
 from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.checks import Refusal, require_known
+from masticator_dynamics.description.closures import KINDS
 from masticator_dynamics.errors import DescriptionError
 
-Refusal = Callable[[str, str], None]
-_FRAMES = (('frames',), ())
-# Keys that a type requires, and keys that it allows, other than those of every closure.
-CLOSURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    'point': _FRAMES,
-    'weld': _FRAMES,
-    'hinge': _FRAMES,
-    'universal': _FRAMES,
-    'cylindrical': _FRAMES,
-    'slider': _FRAMES,
-    'distance': (('frames', 'length'), ()),
-    'coupling': (('joint', 'of'), ('offset',)),
-}
+# Keys that a type requires, and keys that it allows, other than those of all.
+CLOSURES = {name: (kind.needed, kind.optional) for name, kind in KINDS.items()}
 CONTACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     'plane': (('normal', 'offset'), ()),
     'surface': (('height',), ()),
@@ -82,32 +70,7 @@ def check_closures(
     """
     carriers = tree.carriers()
     for index, closure in enumerate(closures):
-        place = f'closures[{index}]'
-        if closure.type == 'coupling':
-            _check_coupling(closure, place, moving, refuse)
-            continue
-        key = f'{place}.frames'
-        if len(closure.frames) != 2:
-            refuse(key, f'two links are needed (got {list(closure.frames)})')
-        for frame in closure.frames:
-            require_known(frame, tree.links, key, 'link', refuse)
-        if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
-            refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
-
-
-def _check_coupling(
-    closure: data.Closure, place: str, moving: Iterable[str], refuse: Refusal
-) -> None:
-    joint = closure.joint or ''
-    require_known(joint, moving, f'{place}.joint', 'moving joint', refuse)
-    if not closure.of:
-        refuse(f'{place}.of', 'names no joint')
-    for other, coefficients in closure.of.items():
-        require_known(other, moving, f'{place}.of.{other}', 'moving joint', refuse)
-        if other == joint:
-            refuse(f'{place}.of.{other}', 'a joint cannot be coupled to itself')
-        if not any(coefficients):
-            refuse(f'{place}.of.{other}', 'a coefficient other than 0 is needed')
+        closure.kind.check(closure, f'closures[{index}]', carriers, moving, refuse)
 
 
 def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
@@ -173,22 +136,3 @@ def _check_height(height: data.Height, key: str, refuse: Refusal) -> None:
 def ends(values: tuple[float, ...]) -> tuple[float, float]:
     """The ends of a polynomial's range along an axis, infinite where none are given."""
     return (values[0], values[-1]) if values else (-math.inf, math.inf)
-
-
-def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
-    """Refuse a name of nothing.
-
-    Parameters
-    ----------
-    name : str
-    known : iterable of str
-        The names there are.
-    key : str
-        Where the name stands in the description.
-    kind : str
-        What the names are names of, in words.
-    refuse : callable
-        Raises the error.
-    """
-    if name not in known:
-        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')

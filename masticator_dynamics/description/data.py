@@ -5,49 +5,15 @@
 import dataclasses
 import math
 import pathlib
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
+from masticator_dynamics.description.checks import Finite, NotNegative, Positive
+from masticator_dynamics.description.closures import Closure as Closure
 from masticator_dynamics.description.urdf import Tree
 
-
-class Bound(NamedTuple):
-    """Bounds of a finite number; None: unbounded."""
-
-    ge: float | None = None
-    gt: float | None = None
-
-
-Finite = Annotated[float, Bound()]
-NotNegative = Annotated[float, Bound(ge=0.0)]
-Positive = Annotated[float, Bound(gt=0.0)]
 Vector3 = tuple[Finite, Finite, Finite]
 Interval = tuple[Finite, Finite]
 OpenInterval = tuple[Finite | None, Finite | None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Closure:
-    """What closes a loop: how two links stand to one another, or a coupling of joints.
-
-    ``point``: origins coincide. ``weld``: origins and axes do. ``hinge``: origins and Z.
-    ``universal``: origins coincide, and Z of the two are at right angles. ``cylindrical``: the
-    second origin stays on Z of the first, and Z of the two are parallel. ``slider``: the second
-    origin stays on Z of the first, and all axes are parallel. ``distance``: a rod between two
-    balls. ``coupling``: a joint's position is a sum of polynomials of other joints'.
-    """
-
-    name: str
-    type: Literal[
-        'point', 'weld', 'hinge', 'universal', 'cylindrical', 'slider', 'distance', 'coupling'
-    ] = 'point'
-    frames: Annotated[tuple[str, ...], 'two URDF links on the two sides; none for a coupling'] = ()
-    length: Annotated[Positive | None, 'm, of a distance'] = None
-    joint: Annotated[str | None, 'that a coupling moves'] = None
-    of: Annotated[
-        dict[str, tuple[Finite, ...]],
-        'of a coupling: joint: coefficients of its 1st, 2nd, ... power',
-    ] = dataclasses.field(default_factory=dict)
-    offset: Annotated[Finite, 'of a coupling, rad or m'] = 0.0
 
 
 @dataclasses.dataclass(frozen=True)

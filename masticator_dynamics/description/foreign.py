@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from masticator_dynamics.description.joints import FLOATING, KINDS
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 
@@ -159,7 +160,7 @@ def _beyond_a_turn(origin: ElementTree.Element) -> bool:
 def _without_bounds(part: ElementTree.Element) -> bool:
     """Whether a joint has a limit but no range, though it could; the range is then open."""
     limit = part.find('limit')
-    if limit is None or part.get('type') not in ('revolute', 'prismatic'):
+    if limit is None or not KINDS.get(str(part.get('type')), FLOATING).ranged:
         return False
     if 'lower' in limit.attrib or 'upper' in limit.attrib:
         return False

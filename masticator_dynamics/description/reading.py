@@ -18,19 +18,17 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
+from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
 from masticator_dynamics.description.closure_checks import (
-    Refusal,
     check_closures,
     check_contacts,
     check_keys,
-    require_known,
 )
+from masticator_dynamics.description.closures import COUPLING
 from masticator_dynamics.description.data import (
     Actuator,
-    Bound,
     Closure,
     Contact,
-    Finite,
     FlexibleLink,
     JointPhysics,
     Vector3,
@@ -205,7 +203,7 @@ def _with_mimics(
     """Closures with a coupling for each ``<mimic>`` of the URDF, and a home that satisfies them."""
     couplings = tuple(
         data.Closure(
-            name=f'{m.joint}_mimic', type='coupling', joint=m.joint,
+            name=f'{m.joint}_mimic', type=COUPLING.name, joint=m.joint,
             of={m.other: (m.multiplier,)}, offset=m.offset,
         )
         for m in tree.mimics
@@ -226,7 +224,7 @@ def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, dat
             'friction': joint.friction if given.friction is None else given.friction,
         }
         counts = given.stiffness, given.armature, *losses.values()
-        if joint.type in urdf.MOVING_TYPES and any(counts):
+        if joint.moves and any(counts):
             yield joint.name, dataclasses.replace(given, **losses)
 
 
@@ -234,7 +232,7 @@ def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:
     """Joints that home places outside their range."""
     for joint in tree.joints:
         value = home.get(joint.name, 0.0)
-        if joint.type in urdf.MOVING_TYPES and not joint.lower <= value <= joint.upper:
+        if joint.moves and not joint.lower <= value <= joint.upper:
             yield (
                 f'joint {joint.name}: home {value:.6g} {joint.unit} is outside its range '
                 f'[{joint.lower:.6g}, {joint.upper:.6g}]'
@@ -252,7 +250,7 @@ def _check_names(
     def refuse(key: str, reason: str) -> None:
         raise DescriptionError(file, key, reason)
 
-    moving = {j.name: j for j in tree.joints if j.type in urdf.MOVING_TYPES}
+    moving = {j.name: j for j in tree.joints if j.moves}
     if content.xacro_arguments and not content.urdf.endswith('.xacro'):
         refuse('xacro_arguments', f'{content.urdf} is not a .xacro file and takes none')
     if content.base != tree.root:

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.description.joints import FIXED, KINDS
+from masticator_dynamics.description.joints import MOVING_TYPES as MOVING_TYPES
+from masticator_dynamics.description.joints import Joint as Joint
 from masticator_dynamics.description.likely_units import not_in_metres
 from masticator_dynamics.description.urdf_element import UrdfElement, named_elements
 from masticator_dynamics.errors import DescriptionError
@@ -23,7 +26,6 @@ UNLIMITED = 1e9  # a limit of this size or more, in any unit, counts as none
 _NO_MOMENT = 1e-9  # kg m^2; of a moment below this, a thousand-millionth is rounding
 FARTHEST = 1e6  # m; at larger distances, rounding opens loops by more than they may be
 _NAMESPACE = re.compile(r"""(<robot\b[^>]*?)\s+xmlns\s*=\s*(?:"[^"]*"|'[^']*')""")
-MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,35 +35,6 @@ class Inertia:
     mass: float
     center_of_mass: Array
     about_center: Array
-
-
-@dataclasses.dataclass(frozen=True)
-class Joint:
-    """A URDF joint; ``position`` and ``rotation`` place the joint frame in the parent link."""
-
-    name: str
-    type: str
-    parent: str
-    child: str
-    position: Array
-    rotation: Array
-    axis: Array
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    effort: float = math.inf
-    damping: float = 0.0  # N m s/rad or N s/m
-    friction: float = 0.0  # dry, N m or N
-
-    @property
-    def unit(self) -> str:
-        """Unit of the joint's position."""
-        return 'm' if self.slides else 'rad'
-
-    @property
-    def slides(self) -> bool:
-        """Whether it shifts its child link along its axis; other moving joints turn it."""
-        return self.type == 'prismatic'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,8 +65,7 @@ class Tree:
         """For each link, the first link of its rigid body, across fixed joints."""
         carriers = {self.root: self.root}
         for joint in self.joints:
-            fixed = joint.type == 'fixed'
-            carriers[joint.child] = carriers[joint.parent] if fixed else joint.child
+            carriers[joint.child] = joint.child if joint.moves else carriers[joint.parent]
         return carriers
 
 
@@ -155,7 +127,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     roots = [name for name in links if name not in above]
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
-    moving = {joint.name for joint in joints if joint.type in MOVING_TYPES}
+    moving = {joint.name for joint in joints if joint.moves}
     mimics = (mimic for element in elements for mimic in _mimics(element, moving))
     tree = Tree(roots[0], _outwards(roots[0], joints, file), links, (), tuple(mimics))
     doubts = (
@@ -199,7 +171,7 @@ def _forgotten_masses(tree: Tree, shaped: Iterable[str]) -> Iterator[str]:
 
 def _empty_limits(tree: Tree) -> Iterator[str]:
     """Joints all of whose limits are 0."""
-    joints = [j for j in tree.joints if j.type in MOVING_TYPES]
+    joints = [j for j in tree.joints if j.moves]
     named = [j.name for j in joints if not any((j.lower, j.upper, j.velocity, j.effort))]
     if named:
         yield (
@@ -215,7 +187,7 @@ def _other_units(tree: Tree) -> Iterator[str]:
         low, high = joint.lower, joint.upper
         far, whole = max(-low, high), not (low % 1.0 or high % 1.0)
         # 100 is what some write for no limit.
-        if joint.type == 'revolute' and 10.0 < far <= 360.0 and whole and far != 100.0:
+        if joint.turns and 10.0 < far <= 360.0 and whole and far != 100.0:
             yield f'<limit> of joint {joint.name} is {low:g} to {high:g} rad: not in degrees?'
     yield from not_in_metres(
         {joint.name: float(np.linalg.norm(joint.position)) for joint in tree.joints},
@@ -278,9 +250,9 @@ def _ring(above: dict[str, Joint]) -> list[Joint]:
 
 def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
     name, kind = element.name, element.text('type')
-    if kind not in (*MOVING_TYPES, 'fixed'):
-        allowed = ', '.join((*MOVING_TYPES, 'fixed'))
-        raise element.error(f'type {kind!r} is not one of {allowed}')
+    known = [name for name in (*MOVING_TYPES, FIXED.name) if not KINDS[name].urdf]
+    if kind not in known:
+        raise element.error(f'type {kind!r} is not one of {", ".join(known)}')
     for tag in ('parent', 'child'):
         if element.part(tag).element is None:
             raise element.error(f'has no <{tag}>')
@@ -290,7 +262,7 @@ def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
             raise element.error(f'link {link!r} does not exist')
     axis = element.part('axis').vector('xyz', '1 0 0')
     length = float(np.linalg.norm(axis))
-    if kind != 'fixed' and not 1e-9 < length < np.inf:
+    if kind != FIXED.name and not 1e-9 < length < np.inf:
         raise element.error(f'axis {axis.tolist()} has no direction')
     position, rotation = _placement(element)
     if not (np.isfinite(position).all() and np.isfinite(rotation).all()):
@@ -298,7 +270,7 @@ def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
     _check_distance(position, element, 'origin')
     return Joint(
         name, kind, parent, child, position, rotation, axis / length if length else axis,
-        *_limits(element, kind in ('revolute', 'prismatic')), *_losses(element),
+        *_limits(element, KINDS[kind].ranged), *_losses(element),
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from masticator_dynamics.description.urdf import Array, Inertia, Joint, Tree
+from masticator_dynamics.description.joints import PRISMATIC
+from masticator_dynamics.description.urdf import UNLIMITED, Array, Inertia, Joint, Tree
 
 
 def numbers(values: Iterable[float]) -> str:
@@ -58,6 +59,32 @@ def with_tree(text: str, old: Tree, new: Tree) -> str:
             felt = body.mass or body.about_center.any()
             data = part.with_child(data, 'inertial', inertial(body) if felt else None)
     return data.decode()
+
+
+def urdf_parts(joint: Joint) -> dict[str, float]:
+    """Joints that stand for one where nothing both turns and slides: motion of each per its."""
+    return {joint.name: 1.0} | ({f'{joint.name}_advance': joint.shift} if joint.screws else {})
+
+
+def plain_urdf(text: str, tree: Tree) -> str:
+    """The text for other programs: what turns and slides is a turn, and a slide that mimics it."""
+    if not any(joint.screws for joint in tree.joints):
+        return text
+    robot = ElementTree.fromstring(text)
+    for joint in [joint for joint in tree.joints if joint.screws]:
+        turn, slide = urdf_parts(joint)
+        element = robot.find(f"joint[@name='{turn}']")
+        assert element is not None
+        element.find('child').set('link', slide)  # type: ignore[union-attr]
+        ElementTree.SubElement(robot, 'link', name=slide)
+        element = ElementTree.SubElement(robot, 'joint', name=slide, type=PRISMATIC.name)
+        ElementTree.SubElement(element, 'parent', link=slide)
+        ElementTree.SubElement(element, 'child', link=joint.child)
+        ElementTree.SubElement(element, 'axis', xyz=numbers(joint.axis))
+        free = {'lower': -UNLIMITED, 'upper': UNLIMITED, 'effort': 0.0, 'velocity': UNLIMITED}
+        ElementTree.SubElement(element, 'limit', {k: repr(v) for k, v in free.items()})
+        ElementTree.SubElement(element, 'mimic', joint=turn, multiplier=numbers([joint.shift]))
+    return ElementTree.tostring(robot, encoding='unicode')
 
 
 def laid_out(text: str) -> str:

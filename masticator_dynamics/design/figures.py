@@ -26,23 +26,13 @@ WorstValue = tuple[FloatArray, Any]  # figure (G,), and state (G,) in which it i
 
 @dataclasses.dataclass(frozen=True)
 class FigureKind:
-    """A figure that can be asked for.
+    """A figure that can be asked for."""
 
-    Attributes
-    ----------
-    quantity : str
-        Of the engine; empty for those that need none.
-    reduced : str
-        'largest' size, 'most' or 'least' value, 'share' of states that count, or of the joint with
-        the largest the 'rms' over states or the 'span'.
-    over : str
-        What it has values of: 'actuated', 'contacts', 'force_joints' or nothing.
-    unit : str
-    """
-
-    quantity: str
+    quantity: str  # of the engine; empty for those that need none
+    # 'largest' size, 'most' or 'least' value, 'share' of states that count, or of the joint with
+    # the largest the 'rms' over states or the 'span'.
     reduced: str
-    over: str
+    over: str  # what it has values of: 'actuated', 'contacts', 'force_joints' or nothing
     unit: str
 
 
@@ -79,31 +69,16 @@ def measured_by(name: str, figures: Mapping[str, Figure]) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """A figure of a study, resolved.
-
-    Attributes
-    ----------
-    name : str
-    kind : FigureKind
-    states : array of int
-        In which it is taken.
-    columns : list of int
-        Of the quantity, if it has several.
-    formula : Formula or None
-        Of joint positions.
-    scale : array
-        What the quantity is multiplied by: lengths of contacts' normals, for example.
-    lengths : array, shape (n_u, 1)
-        Of a Jacobian's rows at home.
-    """
+    """A figure of a study, resolved."""
 
     name: str
     kind: FigureKind
-    states: Any
-    columns: list[int]
-    formula: Formula | None = None
+    states: Any  # array of int: in which it is taken
+    columns: list[int]  # of the quantity, if it has several
+    formula: Formula | None = None  # of joint positions
+    # Array: what the quantity is multiplied by: lengths of contacts' normals, for example.
     scale: Any = 1.0
-    lengths: Any = 1.0
+    lengths: Any = 1.0  # (n_u, 1), of a Jacobian's rows at home
 
     def __call__(self, quantities: Quantities, valid: Any, joints: Mapping[str, int]) -> WorstValue:
         """The figure of G geometries, and the state in which it is worst; NaN where none closes.

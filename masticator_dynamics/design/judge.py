@@ -44,23 +44,11 @@ class DesignStatus(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Judge:
-    """What is needed to judge geometries; can be sent to other processes.
+    """What is needed to judge geometries; can be sent to other processes."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        As it is.
-    space : Space
-    motors : tuple of tuple of str
-        Choices of motors; those of the mechanism if there is one.
-    states : States
-    figures : tuple of Chosen
-    experiments : tuple of TwinFigure
-    """
-
-    mechanism: Mechanism
+    mechanism: Mechanism  # as it is
     space: Space
-    motors: tuple[tuple[str, ...], ...]
+    motors: tuple[tuple[str, ...], ...]  # choices of motors; those of the mechanism if there is one
     states: States
     figures: tuple[Chosen, ...]
     experiments: tuple[TwinFigure, ...] = ()

@@ -121,27 +121,15 @@ MOTORS = 'actuators'  # name of the variable that chooses them
 
 @dataclasses.dataclass(frozen=True)
 class DesignAxis:
-    """A variable: a range, or levels.
-
-    Attributes
-    ----------
-    name : str
-    low, high : float
-        SI.
-    levels : tuple of float
-        The only values; empty for a range. Choices of motors are numbered from 0.
-    steps : int
-        Of a range on a grid.
-    given : float or None
-        Of the mechanism as it is.
-    """
+    """A variable: a range, or levels."""
 
     name: str
-    low: float
-    high: float
+    low: float  # SI
+    high: float  # SI
+    # The only values; empty for a range. Choices of motors are numbered from 0.
     levels: tuple[float, ...] = ()
-    steps: int = 5
-    given: float | None = None
+    steps: int = 5  # of a range on a grid
+    given: float | None = None  # of the mechanism as it is
 
     @classmethod
     def of(
@@ -190,29 +178,14 @@ class DesignAxis:
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """All variables, and the parameters that follow.
-
-    Attributes
-    ----------
-    axes : tuple of DesignAxis
-    formulas : dict of str to Formula
-        Of parameters, and of numbers in between, in order.
-    names : tuple of str
-        Parameters of the mechanism that change.
-    given : dict of str to float
-        Parameters of the mechanism as it is.
-    arguments : dict of str to Formula
-        Of the xacro file.
-    expanded : XacroNumbers or None
-        Reads the file with other arguments.
-    """
+    """All variables, and the parameters that follow."""
 
     axes: tuple[DesignAxis, ...]
-    formulas: dict[str, Formula]
-    names: tuple[str, ...]
-    given: dict[str, float]
-    arguments: dict[str, Formula]
-    expanded: XacroNumbers | None
+    formulas: dict[str, Formula]  # of parameters, and of numbers in between, in order
+    names: tuple[str, ...]  # parameters of the mechanism that change
+    given: dict[str, float]  # parameters of the mechanism as it is
+    arguments: dict[str, Formula]  # of the xacro file
+    expanded: XacroNumbers | None  # reads the file with other arguments
 
     @classmethod
     def of(cls, study: StudyFile, mechanism: Mechanism) -> Space:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pathlib
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,34 +26,29 @@ from masticator_dynamics.motion.path import MotionPath
 
 _STEPS = 5  # of a coordinate of a box
 _SOURCES = ('chewing', 'file', 'incisor', 'box')
-Rows = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-@dataclasses.dataclass(frozen=True)
-class States:
-    """N states, motion after motion.
+class StateRows(NamedTuple):
+    """States of one motion, row by row; as in :class:`States`."""
 
-    Attributes
-    ----------
-    motions : dict of str to slice
-        Where each motion is.
-    boxes : tuple of str
-        Motions that are boxes: there, geometries may fail to close.
-    time : array, shape (N,)
-        s; NaN in boxes.
-    y, y_dot, y_ddot : array, shape (N, n_y)
-        rad, m and their time derivatives.
-    wrench : array, shape (N, 6)
-        On the platform, about its origin, N and N m, base axes.
-    """
-
-    motions: dict[str, slice]
-    boxes: tuple[str, ...]
     time: FloatArray
     y: FloatArray
     y_dot: FloatArray
     y_ddot: FloatArray
     wrench: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class States:
+    """N states, motion after motion."""
+
+    motions: dict[str, slice]  # where each motion is
+    boxes: tuple[str, ...]  # motions that are boxes: there, geometries may fail to close
+    time: FloatArray  # (N,), s; NaN in boxes
+    y: FloatArray  # (N, n_y), rad or m
+    y_dot: FloatArray  # (N, n_y), rad/s or m/s
+    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
+    wrench: FloatArray  # (N, 6), on the platform, about its origin, N and N m, base axes
 
     def __len__(self) -> int:
         """Count the states."""
@@ -98,22 +94,22 @@ def states_of(
     if not motions:
         raise InputError('motions: none are given; geometries are judged over chewing, file, '
                          'incisor or box')  # fmt: skip
-    parts: list[Rows] = []
+    parts: list[StateRows] = []
     slices: dict[str, slice] = {}
     for name, motion in motions.items():
         try:
             rows = _rows(motion, mechanism, folder)
         except MasticatorError as error:
             raise InputError(f'motions.{name}: {error}') from error
-        first = sum(len(part[0]) for part in parts)
-        slices[name] = slice(first, first + len(rows[0]))
+        first = sum(len(part.y) for part in parts)
+        slices[name] = slice(first, first + len(rows.y))
         parts.append(rows)
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     boxes = tuple(name for name, motion in motions.items() if motion.box is not None)
     return States(slices, boxes, *joined)
 
 
-def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> Rows:
+def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> StateRows:
     sources = [key for key in _SOURCES if getattr(motion, key) is not None]
     if len(sources) != 1:
         raise InputError(f'one of {", ".join(_SOURCES)} is needed, and only one')
@@ -128,49 +124,49 @@ def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> Ro
     else:
         assert motion.chewing is not None
         rows = _chewing(motion.chewing, mechanism, motion.states)
-    return (*rows[:4], rows[4] + (motion.wrench or np.zeros(6)))
+    return rows._replace(wrench=rows.wrench + (motion.wrench or np.zeros(6)))
 
 
-def _path(path: MotionPath, states: int) -> Rows:
+def _path(path: MotionPath, states: int) -> StateRows:
     time = np.linspace(path.start, path.end, states)
     y, y_dot, y_ddot = path.sample(time)
-    return time, y, y_dot, y_ddot, np.zeros((states, 6))
+    return StateRows(time, y, y_dot, y_ddot, np.zeros((states, 6)))
 
 
-def _chewing(chewing: Chewing, mechanism: Mechanism, states: int) -> Rows:
+def _chewing(chewing: Chewing, mechanism: Mechanism, states: int) -> StateRows:
     if mechanism.independent != COORDINATES:
         raise InputError(f'chewing moves {", ".join(COORDINATES)}; {mechanism.name} has others')
     path = chewing_stroke(
         side=chewing.side, strokes=chewing.strokes, period=chewing.period, opening=chewing.opening
     )
-    time, y, y_dot, y_ddot, wrench = _path(path, states)
+    rows = _path(path, states)
     if chewing.bite:
         bite = bite_force(
             side=chewing.side, strokes=chewing.strokes, period=chewing.period,
             first=chewing.bite, last=chewing.bite,
         )  # fmt: skip
-        q = mechanism.solve_batch(y).q
+        q = mechanism.solve_batch(rows.y).q
         tooth, _ = frame_poses(mechanism, q, bite.frame)
         platform, _ = frame_poses(mechanism, q, mechanism.description.platform)
-        force = bite.sample(time)
+        force = bite.sample(rows.time)
         wrench = np.hstack([force, np.cross(tooth - platform, force)])
-    return time, y, y_dot, y_ddot, wrench
+        return rows._replace(wrench=wrench)
+    return rows
 
 
-def _file(file: str, mechanism: Mechanism, states: int) -> Rows:
+def _file(file: str, mechanism: Mechanism, states: int) -> StateRows:
     """States of a motion file: all of its rows if they are not more, or as many evenly spaced."""
     motion = read_motion(file, mechanism)
     if motion.link_wrenches:
         raise InputError(f'{file}: wrenches on links are not read; give fx ... tz on the platform')
-    time, count = motion.time, len(motion.time)
-    rows = np.unique(np.linspace(0, count - 1, min(states, count)).round().astype(int))
+    count = len(motion.time)
+    chosen = np.unique(np.linspace(0, count - 1, min(states, count)).round().astype(int))
     wrench = np.zeros((count, 6)) if motion.wrench is None else motion.wrench
-    return (
-        time[rows], motion.y[rows], motion.y_dot[rows], motion.y_ddot[rows], wrench[rows],
-    )  # fmt: skip
+    columns = motion.time, motion.y, motion.y_dot, motion.y_ddot, wrench
+    return StateRows(*(column[chosen] for column in columns))
 
 
-def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> Rows:
+def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> StateRows:
     home = mechanism.home.y
     values = [np.array([x]) for x in home]
     joint_units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
@@ -189,5 +185,5 @@ def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> Rows:
             raise InputError(f'box.{name}: {steps} steps')
         values[mechanism.independent.index(name)] = np.linspace(low, high, steps)
     y = np.array(list(itertools.product(*values)))
-    none = np.zeros_like(y)
-    return np.full(len(y), np.nan), y, none, none, np.zeros((len(y), 6))
+    rest = np.zeros_like(y)
+    return StateRows(np.full(len(y), np.nan), y, rest, rest, np.zeros((len(y), 6)))

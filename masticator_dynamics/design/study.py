@@ -131,31 +131,16 @@ Progress = Callable[[str, int, int], None]
 
 @dataclasses.dataclass(frozen=True)
 class StudyResult:
-    """What a study has found.
+    """What a study has found."""
 
-    Attributes
-    ----------
-    columns : tuple of str
-        Of all tables.
-    given : array
-        Row of the mechanism as it is.
-    shown : array
-        Rows of some samples, evenly chosen.
-    counts : dict of str to int
-        Samples by what became of them; ``feasible``: judged, and within the constraints.
-    front : array
-        Rows of geometries that no other one excels in all objectives, by the first objective.
-    best : array, or None
-        The row of the front that comes closest to the best of each objective.
-    sensitivity : Sensitivity or None
-    """
-
-    columns: tuple[str, ...]
-    given: FloatArray
-    shown: FloatArray
+    columns: tuple[str, ...]  # of all tables
+    given: FloatArray  # row of the mechanism as it is
+    shown: FloatArray  # rows of some samples, evenly chosen
+    # Samples by what became of them; ``feasible``: judged, and within the constraints.
     counts: dict[str, int]
+    # Rows of geometries that no other one excels in all objectives, by the first objective.
     front: FloatArray
-    best: FloatArray | None
+    best: FloatArray | None  # the row of the front that comes closest to the best of each objective
     sensitivity: Sensitivity | None
 
     def column(self, table: FloatArray, name: str) -> FloatArray:

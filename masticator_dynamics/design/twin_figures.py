@@ -21,19 +21,10 @@ from masticator_dynamics.robot.twin.study import StudySetting
 
 @dataclasses.dataclass(frozen=True)
 class TwinFigure:
-    """The mean of a figure over the mouthfuls of a protocol.
-
-    Attributes
-    ----------
-    name : str
-    value : str
-        Column of the laboratory's ``mouthfuls.csv``.
-    mouthfuls : tuple of Mouthful
-    stop : Stop
-    """
+    """The mean of a figure over the mouthfuls of a protocol."""
 
     name: str
-    value: str
+    value: str  # column of the laboratory's ``mouthfuls.csv``
     mouthfuls: tuple[Mouthful, ...]
     stop: Stop
 

@@ -159,7 +159,7 @@ def tells_temperature(dictionary: canopen.ObjectDictionary) -> bool:
 def pdo_layout(entries: dict[Object, int]) -> struct.Struct:
     """Layout of a PDO into which these objects are mapped."""
     formats = (ODVariable.STRUCT_TYPES[data_type].format for data_type in entries.values())
-    return struct.Struct('<' + ''.join(one.lstrip('<') for one in formats))
+    return struct.Struct('<' + ''.join(code.lstrip('<') for code in formats))
 
 
 MODES = {
@@ -190,9 +190,9 @@ def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) ->
         raise DriveError(channel.title, f'is no CiA 402 drive but a device of CiA {profile}')
     for entry, expected in ((objects.VENDOR_ID, vendor), (objects.PRODUCT_CODE, product)):
         if vendor and expected and channel.has(entry) and channel.read(entry) != expected:
-            found = int(channel.read(entry))
+            value = int(channel.read(entry))
             raise DriveError(
-                channel.title, f'{entry} is 0x{found:08X}, its EDS is for 0x{expected:08X}'
+                channel.title, f'{entry} is 0x{value:08X}, its EDS is for 0x{expected:08X}'
             )
     needed = MODES[mode]
     if not int(channel.read(objects.SUPPORTED_MODES)) >> (needed - 1) & 1:
@@ -283,12 +283,12 @@ def cycle_time(rate: float) -> tuple[int, int] | None:
 
 def _check_rated_torque(channel: SdoChannel, drive: Drive) -> None:
     motor = drive.motor
-    found = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
+    rated_torque = channel.read(objects.RATED_TORQUE) * motor.rated_torque_unit
     # Rounding in the drive leaves an error of up to half a unit.
-    if abs(found - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
+    if abs(rated_torque - motor.rated_torque) > 0.501 * motor.rated_torque_unit:
         raise DriveError(
             channel.title,
-            f'{objects.RATED_TORQUE} is {found:g} N m, the drives file says '
+            f'{objects.RATED_TORQUE} is {rated_torque:g} N m, the drives file says '
             f'{motor.rated_torque:g} N m',
         )
 

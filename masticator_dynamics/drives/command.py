@@ -21,26 +21,15 @@ class NotFiniteError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What all joints are to do, in actuated order, (n,).
+    """What all joints are to do, in actuated order, (n,)."""
 
-    Attributes
-    ----------
-    position, velocity, effort : float arrays, optional
-        Of the joints, rad, rad/s, N m.
-    time : float
-        When it arrived, s of ``time.monotonic()``.
-    stamp : float
-        On its sender's clock, s; only differences between stamps count. ``time`` without a stamp.
-    age : float
-        Time from its stamp to its arrival, s; 0 without a stamp.
-    """
-
-    position: FloatArray | None
-    velocity: FloatArray | None
-    effort: FloatArray | None
-    time: float
+    position: FloatArray | None  # of the joints, rad
+    velocity: FloatArray | None  # rad/s
+    effort: FloatArray | None  # N m
+    time: float  # when it arrived, s of ``time.monotonic()``
+    # On its sender's clock, s; only differences between stamps count. ``time`` without a stamp.
     stamp: float
-    age: float = 0.0
+    age: float = 0.0  # time from its stamp to its arrival, s; 0 without a stamp
 
 
 class CommandReader:
@@ -112,23 +101,23 @@ class CommandReader:
     def _match(self, names: Sequence[str]) -> None:
         if len(names) > _MOST * len(self._joints):  # not worth checking each
             raise InputError(f'command is for {len(names)} joints, needed are {len(self._joints)}')
-        given = tuple(names)
-        if given == self._names:
+        joints = tuple(names)
+        if joints == self._names:
             return
-        twice = [name for name in given if given.count(name) > 1]
-        missing = [name for name in self._joints if name not in given]
-        unknown = [name for name in given if name not in self._joints]
+        twice = [name for name in joints if joints.count(name) > 1]
+        missing = [name for name in self._joints if name not in joints]
+        unknown = [name for name in joints if name not in self._joints]
         if twice:
-            raise InputError(f'{twice[0]} is named {given.count(twice[0])} times')
+            raise InputError(f'{twice[0]} is named {joints.count(twice[0])} times')
         if missing:
             raise InputError(
-                f'command is for {len(given)} joints, needed are {len(self._joints)}; '
+                f'command is for {len(joints)} joints, needed are {len(self._joints)}; '
                 f'missing: {", ".join(missing)}'
             )
         if unknown:
             raise InputError(f'unknown joints: {", ".join(unknown)}')
-        order = [given.index(name) for name in self._joints]
-        self._names = given
+        order = [joints.index(name) for name in self._joints]
+        self._names = joints
         self._order = None if order == list(range(len(order))) else order
 
     def _row(self, what: str, values: Sequence[float] | FloatArray) -> FloatArray | None:
@@ -155,19 +144,12 @@ def _unless_all_nan(row: FloatArray | None) -> FloatArray | None:
 
 @dataclasses.dataclass(frozen=True)
 class Trend:
-    """The newest row (n,) and its rates over the latest two steps, per s.
+    """The newest row (n,) and its rates over the latest two steps, per s."""
 
-    Attributes
-    ----------
-    stamp : float
-        s.
-    values, rate, rate_before : float arrays (n,)
-    """
-
-    stamp: float
-    values: FloatArray
-    rate: FloatArray
-    rate_before: FloatArray
+    stamp: float  # s
+    values: FloatArray  # (n,)
+    rate: FloatArray  # (n,)
+    rate_before: FloatArray  # (n,)
 
     @classmethod
     def begin(cls, stamp: float, values: FloatArray) -> Trend:

@@ -215,10 +215,10 @@ def changed(settings: Settings, /, **fields: Any) -> Settings:
     pydantic.ValidationError
         For invalid fields.
     """
-    found = dict(settings) | fields
-    if 'schema_' in found:
-        found['schema'] = found.pop('schema_')
-    return type(settings)(**found)
+    values = dict(settings) | fields
+    if 'schema_' in values:
+        values['schema'] = values.pop('schema_')
+    return type(settings)(**values)
 
 
 def bus_load(drives: Drives) -> tuple[float, float]:
@@ -253,10 +253,10 @@ def load_drives(path: str | pathlib.Path) -> Drives:
 
 def find_file(path: str | pathlib.Path, beside: pathlib.Path | None = None) -> pathlib.Path:
     """Find a file as given, next to another, or among those shipped; else return it as given."""
-    given = pathlib.Path(path)
-    shipped = share_directory() / 'config' / given
-    candidates = [given, *([beside.parent / given] if beside else []), shipped]
-    return next((file for file in candidates if os.path.isfile(file)), given)  # of any name
+    named_file = pathlib.Path(path)
+    shipped = share_directory() / 'config' / named_file
+    candidates = [named_file, *([beside.parent / named_file] if beside else []), shipped]
+    return next((file for file in candidates if os.path.isfile(file)), named_file)  # of any name
 
 
 def _check(path: str | pathlib.Path, drives: Drives) -> None:

@@ -15,18 +15,11 @@ class DesiredMotion:
 
     Motors and gears need it: a torque that overcomes friction has the sign of the intended
     velocity, which an effort does not tell.
-
-    Attributes
-    ----------
-    time : float
-        When it was desired, s of ``time.monotonic()``.
-    position, velocity : float arrays
-        rad and rad/s, or m and m/s.
     """
 
-    time: float
-    position: FloatArray
-    velocity: FloatArray
+    time: float  # when it was desired, s of ``time.monotonic()``
+    position: FloatArray  # rad or m
+    velocity: FloatArray  # rad/s or m/s
 
     def distance(self, measured: FloatArray, now: float) -> FloatArray:
         """Desired minus measured positions (n,) at a time near its own, s."""

@@ -95,28 +95,17 @@ class Feedback:
 
 @dataclasses.dataclass(frozen=True)
 class Setpoint:
-    """What all drives are to do in the next cycle.
-
-    Attributes
-    ----------
-    goal : DriveGoal
-    position, effort : float arrays (n,)
-        At the joints, rad and N m; used while the goal is ENABLED.
-    velocity : float array (n,), optional
-        Of the motion that the efforts are for, rad/s: motors overcome their own friction and gear
-        losses at this velocity. None leaves those to the position loop. Never the measured
-        velocity, which would make a motor that holds a load oscillate.
-    actions : tuple of (int, Action)
-        Frames for drives, by drive index.
-    silent : bool
-        Neither SYNC nor heartbeat is sent, so that the drives' own monitoring acts.
-    """
+    """What all drives are to do in the next cycle."""
 
     goal: DriveGoal
-    position: FloatArray
-    effort: FloatArray
+    position: FloatArray  # (n,), at the joints, rad; used while the goal is ENABLED
+    effort: FloatArray  # (n,), at the joints, N m; used while the goal is ENABLED
+    # (n,), of the motion that the efforts are for, rad/s: motors overcome their own friction and
+    # gear losses at this velocity. None leaves those to the position loop. Never the measured
+    # velocity, which would make a motor that holds a load oscillate.
     velocity: FloatArray | None = None
-    actions: tuple[tuple[int, Action], ...] = ()
+    actions: tuple[tuple[int, Action], ...] = ()  # frames for drives, by drive index
+    # Neither SYNC nor heartbeat is sent, so that the drives' own monitoring acts.
     silent: bool = False
 
 

@@ -23,24 +23,12 @@ _SHOWN = 3  # consequences reported along with the cause
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A reason to stop all drives.
+    """A reason to stop all drives."""
 
-    Attributes
-    ----------
-    drive : str
-        The drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one.
-    kind : str
-        What it is, in a word or two; a kind is reported once for each drive.
-    text : str
-        The cause, with figures.
-    goal : DriveGoal
-        The reaction: TORQUE_FREE or STOPPED.
-    """
-
-    drive: str
-    kind: str
-    text: str
-    goal: DriveGoal
+    drive: str  # the drive concerned; ``bus``, ``commands`` or ``loops`` if it is not a single one
+    kind: str  # what it is, in a word or two; a kind is reported once for each drive
+    text: str  # the cause, with figures
+    goal: DriveGoal  # the reaction: TORQUE_FREE or STOPPED
 
     def __str__(self) -> str:
         """E.g. ``crank_3: no heartbeat for 0.151 s (timeout 0.15 s)``."""
@@ -174,7 +162,7 @@ class DriveFaults:
     def __init__(self, drives: Drives):
         self._names, self._timeout = tuple(drives.drives), drives.heartbeat.timeout
 
-    def found(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
+    def findings(self, feedback: Feedback, grace: bool, acknowledging: bool) -> list[Finding]:
         """Lost, silent, restarted and faulty drives, EMCY, a broken bus: all torque-free.
 
         Frames of another master: quick stop.
@@ -194,16 +182,17 @@ class DriveFaults:
             silent = silent & np.isfinite(feedback.heartbeat_age)
         if acknowledging:
             faulty = faulty & False
-        found = []
+        findings = []
         if feedback.other_master:
-            found.append(Finding(_BUS, 'second master', feedback.other_master, DriveGoal.STOPPED))
+            other = feedback.other_master
+            findings.append(Finding(_BUS, 'second master', other, DriveGoal.STOPPED))
         happened = feedback.bus_error or feedback.emergencies or feedback.restarted
         if happened or (silent | missing | faulty).any():
-            found += [
+            findings += [
                 Finding(drive, kind, text, DriveGoal.TORQUE_FREE)
                 for drive, kind, text in self._in_words(feedback, silent, missing, faulty)
             ]
-        return found
+        return findings
 
     def _in_words(
         self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
@@ -253,10 +242,10 @@ class WatchDeadlines:
 
     def overdue(self, now: float) -> list[Finding]:
         """Threads that have not looked in time; called in every cycle."""
-        found = []
+        findings = []
         for name, limit in tuple(self._limits.items()):
             silence = now - self._last.setdefault(name, now)
             if silence > limit:
                 text = f'has not looked for {silence:.3g} s (limit {limit:.3g} s)'
-                found.append(Finding(name, 'watch', text, DriveGoal.STOPPED))
-        return found
+                findings.append(Finding(name, 'watch', text, DriveGoal.STOPPED))
+        return findings

@@ -88,82 +88,83 @@ class Escalation:
     def silent(self) -> bool:
         """Whether SYNC and heartbeat must not be sent."""
         pursued = self._pursued.values()
-        return any(one.measure is Measure.SILENCE and not one.quiet for one in pursued)
+        return any(pursuit.measure is Measure.SILENCE and not pursuit.quiet for pursuit in pursued)
 
     @property
     def under_way(self) -> bool:
         """Whether measures beyond PDO are being taken, of which some are left."""
-        return any(Measure.PDO < one.measure < _LAST for one in self._pursued.values())
+        return any(Measure.PDO < pursuit.measure < _LAST for pursuit in self._pursued.values())
 
     def look(self, feedback: Feedback, goal: DriveGoal) -> list[Finding]:
         """Compare status words with a goal; return what must be reported."""
         if goal is not self._goal:
             self._goal = goal
             if goal is DriveGoal.RESET:  # what has failed is tried again, what has not goes on
-                for k in [k for k, one in self._pursued.items() if one.measure is _LAST]:
+                for k in [k for k, pursuit in self._pursued.items() if pursuit.measure is _LAST]:
                     del self._pursued[k]
         gives = powered(feedback)
         if goal is DriveGoal.ENABLED:
             self._pursued.clear()
         if goal is DriveGoal.ENABLED or not (self._pursued or gives.any()):
             return []
-        found = []
+        findings = []
         for k, (on, slows) in enumerate(zip(gives, slowing_down(feedback), strict=True)):
             if not on:
                 self._rests(k)
                 continue
-            one = self._pursued.setdefault(k, _Pursued())
-            one.quiet = 0
+            pursuit = self._pursued.setdefault(k, _Pursued())
+            pursuit.quiet = 0
             if slows and goal is DriveGoal.STOPPED:
-                found += self._slows(k, one, feedback)
+                findings += self._slows(k, pursuit, feedback)
             else:
-                found += self._disobeys(k, one, feedback)
-        return found
+                findings += self._disobeys(k, pursuit, feedback)
+        return findings
 
     def actions(self, now: float) -> tuple[tuple[int, Action], ...]:
         """Frames for drives that have not obeyed, by drive index."""
-        found = []
-        for k, one in self._pursued.items():
-            if one.measure is Measure.PDO or one.quiet or now - one.acted < _ACTION:
+        actions = []
+        for k, pursuit in self._pursued.items():
+            if pursuit.measure is Measure.PDO or pursuit.quiet or now - pursuit.acted < _ACTION:
                 continue
-            action = Action.ASK_STATUS if one.actions % 2 else Action.CONTROL_WORD
-            if one.measure is Measure.NMT:  # a stopped node could not be queried
-                action = _BY_NMT[min(one.actions, len(_BY_NMT) - 1)]
-            one.actions, one.acted = one.actions + 1, now
-            found.append((k, action))
-        return tuple(found)
+            action = Action.ASK_STATUS if pursuit.actions % 2 else Action.CONTROL_WORD
+            if pursuit.measure is Measure.NMT:  # a stopped node could not be queried
+                action = _BY_NMT[min(pursuit.actions, len(_BY_NMT) - 1)]
+            pursuit.actions, pursuit.acted = pursuit.actions + 1, now
+            actions.append((k, action))
+        return tuple(actions)
 
     def _rests(self, k: int) -> None:
         """Let off a drive that stays without torque: another master may enable it repeatedly."""
-        one = self._pursued.get(k)
-        if one is not None:
-            one.quiet += 1
-            if one.quiet == _STEP_CYCLES:
+        pursuit = self._pursued.get(k)
+        if pursuit is not None:
+            pursuit.quiet += 1
+            if pursuit.quiet == _STEP_CYCLES:
                 del self._pursued[k]
 
-    def _slows(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
+    def _slows(self, k: int, pursuit: _Pursued, feedback: Feedback) -> list[Finding]:
         """Count a drive in quick stop as obeying, for as long as its ramp may last."""
-        one.measure, one.since = Measure.PDO, math.nan
-        if math.isnan(one.slows_since):
-            one.slows_since = feedback.time
-        if feedback.time - one.slows_since <= self._slowest:
+        pursuit.measure, pursuit.since = Measure.PDO, math.nan
+        if math.isnan(pursuit.slows_since):
+            pursuit.slows_since = feedback.time
+        if feedback.time - pursuit.slows_since <= self._slowest:
             return []
         text = f'still gives torque {self._slowest:.3g} s after its quick stop began'
         return [Finding(self._names[k], 'quick stop', text, DriveGoal.TORQUE_FREE)]
 
-    def _disobeys(self, k: int, one: _Pursued, feedback: Feedback) -> list[Finding]:
+    def _disobeys(self, k: int, pursuit: _Pursued, feedback: Feedback) -> list[Finding]:
         """Wait until the measure should have taken effect, then take the next."""
-        if math.isnan(one.since):
-            one.since, one.cycles = feedback.time, 0
-        one.cycles += 1
-        wait = self._silence if one.measure is Measure.SILENCE else self._step
+        if math.isnan(pursuit.since):
+            pursuit.since, pursuit.cycles = feedback.time, 0
+        pursuit.cycles += 1
+        wait = self._silence if pursuit.measure is Measure.SILENCE else self._step
         # Cycles count, too: a stall of the master is not the drive's fault.
-        early = feedback.time - one.since < wait or one.cycles < _STEP_CYCLES
-        if early or one.measure is Measure.NONE_LEFT:
+        early = feedback.time - pursuit.since < wait or pursuit.cycles < _STEP_CYCLES
+        if early or pursuit.measure is Measure.NONE_LEFT:
             return []
-        one.measure = Measure(one.measure + 1)
-        one.since, one.cycles, one.actions, one.acted = feedback.time, 0, 0, -math.inf
-        kind, text = self._words(k, one.measure, wait, feedback)
+        pursuit.measure = Measure(pursuit.measure + 1)
+        pursuit.since, pursuit.cycles = feedback.time, 0
+        pursuit.actions, pursuit.acted = 0, -math.inf
+        kind, text = self._words(k, pursuit.measure, wait, feedback)
         return [Finding(self._names[k], kind, text, DriveGoal.TORQUE_FREE)]
 
     def _words(self, k: int, measure: Measure, wait: float, feedback: Feedback) -> tuple[str, str]:

@@ -235,23 +235,23 @@ class Following:
             self._go_on(feedback.time)
             return []
         before, now, sent = self._followed, feedback.time, feedback.position
-        reason, found = self._out_of_date(command), list[Finding]()
+        reason, findings = self._out_of_date(command), list[Finding]()
         if not reason:
             followed = self._next(command, now)
             if self._positions:
                 passed = followed.passed(now, self._longest_age)
                 sent = followed.position(self._drives.lead + passed)
-                reason, found = self._check(sent, before, followed, feedback)
+                reason, findings = self._check(sent, before, followed, feedback)
         if reason:
             self._refuse(reason)
             self._go_on(now)
-            return found
+            return findings
         self.accepted += 1
         self.joins, self._held = self._begins(now), False
         self.sent, self._followed = sent, followed
         self.velocity = None if command.effort is None else self._velocity(followed, now)
         self._wanted = self._led_effort(followed, now)
-        return found
+        return findings
 
     def motion(self, now: float) -> DesiredMotion | None:
         """The desired motion, unless it is not known, or too old to count."""
@@ -309,9 +309,9 @@ class Following:
             elapsed = min(elapsed, self._longest_step)
             # This process may have stood still since SYNC, too.
             self._gap = max(feedback.time, command.time) - before.command.time
-        found = self._limits.command(sent, command.position, command.velocity, origin, elapsed)
-        found = self._with_gap(found)
-        return (str(found[0]) if found else ''), found
+        findings = self._limits.command(sent, command.position, command.velocity, origin, elapsed)
+        findings = self._with_gap(findings)
+        return (str(findings[0]) if findings else ''), findings
 
     def _go_on(self, now: float) -> None:
         """Continue the latest motion a little when no command has come since the last cycle.
@@ -387,7 +387,7 @@ class Following:
         if self._gap <= self._longest_age:
             return findings
         after = f'the first command after none for {self._gap:.2g} s'
-        return [dataclasses.replace(one, text=f'{one.text}: {after}') for one in findings]
+        return [dataclasses.replace(f, text=f'{f.text}: {after}') for f in findings]
 
     def _out_of_date(self, command: Command) -> str:
         timeout, before = self._drives.command_timeout, self._followed

@@ -77,7 +77,7 @@ class DriveJointLimits:
             Naming the drive, and what its joint and its motor would do.
         """
         motors = [drive.motor for drive in drives.drives.values()]
-        scaling, one = Scaling(motors), np.ones(len(motors))
+        scaling, per_mille = Scaling(motors), np.ones(len(motors))
         ratio = np.array([motor.gear_ratio for motor in motors])
         turns = ratio * self.velocity * 60.0 / (2.0 * np.pi)  # of the motor, per minute
         turns *= np.array(self.units) == 'rad'
@@ -87,7 +87,7 @@ class DriveJointLimits:
                 f'motor {turns[k]:.3g} times a minute at the limit of {self.velocity[k]:g} '
                 f'{self.units[k]}/s; no motor turns more than {_FASTEST:g} times'
             )  # fmt: skip
-        step = np.abs(scaling.effort_from_per_mille(one, 0.0 * one))
+        step = np.abs(scaling.effort_from_per_mille(per_mille, 0.0 * per_mille))
         for k in _where(_COARSEST * step > self.effort):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.motor', f'one per mille of the rated torque is '
@@ -139,23 +139,23 @@ class DriveJointLimits:
             behind = np.abs(expected - feedback.position) > self.following_error
         if not (dropped | ignoring | fast | outside | behind).any():
             return []
-        found = []
+        findings = []
         for k in _where(dropped):
             text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
-            found.append(Finding(self.names[k], 'dropped out', text, DriveGoal.TORQUE_FREE))
+            findings.append(Finding(self.names[k], 'dropped out', text, DriveGoal.TORQUE_FREE))
         for k in _where(ignoring):
             text = 'ignores its target (status word bit 12 is 0)'
-            found.append(Finding(self.names[k], 'target ignored', text, DriveGoal.TORQUE_FREE))
+            findings.append(Finding(self.names[k], 'target ignored', text, DriveGoal.TORQUE_FREE))
         for k in _where(behind):
             assert expected is not None
             text = (
                 f'following error {expected[k] - feedback.position[k]:.3g} {self.units[k]} is '
                 f'beyond {self.following_error[k]:g} {self.units[k]}'
             )
-            found.append(Finding(self.names[k], 'following error', text, DriveGoal.TORQUE_FREE))
+            findings.append(Finding(self.names[k], 'following error', text, DriveGoal.TORQUE_FREE))
         for k in _where(fast):
-            found.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
-        return [*found, *self.out_of_range(feedback)]
+            findings.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
+        return [*findings, *self.out_of_range(feedback)]
 
     def out_of_range(self, feedback: Feedback) -> list[Finding]:
         """Joints measured outside their ranges: quick stop."""
@@ -201,7 +201,7 @@ class DriveJointLimits:
             return []
         already = (position < self.lower) | (position > self.upper)
         shown = np.where(already, position, sent)  # as commanded, if that itself is outside
-        found = [
+        findings = [
             self._outside(k, 'commanded position', shown[k], self.lower[k], self.upper[k])
             for k in _where(outside | already)
         ]
@@ -209,14 +209,14 @@ class DriveJointLimits:
             rate = implied[k]
             if velocity is not None and abs(velocity[k]) > self.velocity[k]:
                 rate = velocity[k]
-            found.append(self._too_fast(k, 'commanded velocity', rate))
+            findings.append(self._too_fast(k, 'commanded velocity', rate))
         for k in _where(leaping & ~fast):
             text = (
                 f'commanded step of {step[k]:.3g} {self.units[k]} is beyond the '
                 f'following error of {self.following_error[k]:g}'
             )
-            found.append(Finding(self.names[k], 'commanded step', text, DriveGoal.STOPPED))
-        return found
+            findings.append(Finding(self.names[k], 'commanded step', text, DriveGoal.STOPPED))
+        return findings
 
     def far(self, sent: FloatArray, measured: FloatArray) -> str:
         """Why a first command is too far from where the drives are; empty if it is not."""
@@ -259,8 +259,8 @@ class DriveJointLimits:
         """
         clamped = np.clip(wanted, -self.effort, self.effort)
         step = self.effort_rate * elapsed
-        given = np.clip(clamped, before - step, before + step)
-        return given, clamped != wanted, given != clamped
+        stepped = np.clip(clamped, before - step, before + step)
+        return stepped, clamped != wanted, stepped != clamped
 
     def _too_fast(self, k: int, what: str, value: float) -> Finding:
         text = f'{what} {value:.3g} {self.units[k]}/s is beyond {self.velocity[k]:g}'

@@ -215,10 +215,10 @@ class DriveNetwork:
         if not entries:  # it is being set up
             return ''
         entry = objects.MODE_DISPLAY if number is None else entries[number % len(entries)]
-        found = channel.difference(entry)
-        if found and index not in self.booted:  # which has forgotten everything by itself
-            self._alterations.note(index, found)
-        return found
+        difference = channel.difference(entry)
+        if difference and index not in self.booted:  # which has forgotten everything by itself
+            self._alterations.note(index, difference)
+        return difference
 
     def verify(self) -> None:
         """Read back all that was set up, from all drives in parallel; blocks.
@@ -266,9 +266,9 @@ class DriveNetwork:
         time.sleep(_EARLIER)
         self.others.found()
         time.sleep(max(_LISTEN, _LISTEN_PERIODS * self.drives.heartbeat.period))
-        found = self.others.found()
-        if found:
-            raise DriveError(bus_title(self.drives.bus), f'{found}; stop it first')
+        other_master = self.others.found()
+        if other_master:
+            raise DriveError(bus_title(self.drives.bus), f'{other_master}; stop it first')
         for name in self.altered():  # while nobody looked: the first cycle is to know
             reason = self._alterations.reason(self.names.index(name))
             self.others.report(f'{name}: {reason}; ~/reset sets it up')

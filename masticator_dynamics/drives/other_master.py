@@ -102,7 +102,7 @@ class SdoAnswers:
             ]
             if not fitting:
                 return Answer.NOBODYS
-            request = max(fitting, key=lambda one: one.ours)
+            request = max(fitting, key=lambda transfer: transfer.ours)
             self._waiting.remove(request)
         return Answer.OURS if request.ours else Answer.OTHERS
 
@@ -211,9 +211,9 @@ class OtherMaster:
 
     def found(self) -> str:
         """What came from other nodes since the last time, in words; empty when nothing did."""
-        found, self._found = self._found, set()
+        identifiers, self._found = self._found, set()
         texts, self._texts = self._texts, {}
-        words = dict.fromkeys(self._words[identifier] for identifier in sorted(found))
+        words = dict.fromkeys(self._words[identifier] for identifier in sorted(identifiers))
         masters = [f'another master is on the bus: it sends {" and ".join(words)}'] if words else []
         return '; '.join((*masters, *texts))
 

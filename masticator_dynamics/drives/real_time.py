@@ -214,8 +214,8 @@ class Window:
         """Of the finite ones p50, p99 and max, s; zero if there are none."""
         values = self()
         values = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
-        found = np.percentile(values, (50.0, 99.0, 100.0)).tolist()
-        return dict(zip(('p50', 'p99', 'max'), found, strict=True))
+        percentiles = np.percentile(values, (50.0, 99.0, 100.0)).tolist()
+        return dict(zip(('p50', 'p99', 'max'), percentiles, strict=True))
 
 
 class Longest:

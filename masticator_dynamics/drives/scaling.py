@@ -77,8 +77,9 @@ class Scaling:
 
         Friction takes its part at the motor, before the gear does; joint velocities in rad/s.
         """
-        left = self.per_mille_from_effort(effort, velocity) - self.per_mille_of_friction(velocity)
-        return self.effort_from_per_mille(left, velocity)
+        friction = self.per_mille_of_friction(velocity)
+        remainder = self.per_mille_from_effort(effort, velocity) - friction
+        return self.effort_from_per_mille(remainder, velocity)
 
     def felt(self, effort: FloatArray, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Efforts and friction that are felt at the joints, for efforts that drives tell.

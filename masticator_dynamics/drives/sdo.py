@@ -90,8 +90,8 @@ class SdoChannel:
 
     def begin_set_up(self) -> None:
         """Expect nothing from now on, but keep what defined zero and scale."""
-        known = {e: self._decode(e, d) for e, d in self.expected.items() if e in ZERO_AND_SCALE}
-        self.found, self.changed = self.found | known, ''
+        scales = {e: self._decode(e, d) for e, d in self.expected.items() if e in ZERO_AND_SCALE}
+        self.found, self.changed = self.found | scales, ''
         self.expected.clear()
 
     def keep_zero_and_scale(self) -> None:
@@ -131,8 +131,8 @@ class SdoChannel:
         changing = expected is None or expected is not self.expected.get(entry)
         if expected is None or changing or data == expected:
             return ''
-        found, wanted = self._decode(entry, data), self._decode(entry, expected)
-        return f'{entry} is {found}, it was set to {wanted}'
+        value, wanted = self._decode(entry, data), self._decode(entry, expected)
+        return f'{entry} is {value}, it was set to {wanted}'
 
     def write(self, entry: Object, value: int | float) -> None:
         """Set an object and read it back; it is expected to keep the value from now on.
@@ -154,8 +154,8 @@ class SdoChannel:
         self._transfer(f'write {value} to', entry, data)
         back = self._transfer('read back', entry, None)
         if back != data:
-            found = self._decode(entry, back)
-            raise DriveError(self.title, f'{entry}: wrote {value}, read back {found}')
+            read_back = self._decode(entry, back)
+            raise DriveError(self.title, f'{entry}: wrote {value}, read back {read_back}')
         self.expected[entry] = data
 
     def write_where_present(self, entry: Object, value: int | float) -> None:

@@ -40,43 +40,23 @@ _POSES = 32
 
 @dataclasses.dataclass(frozen=True)
 class Suspect:
-    """A drive that would explain the gap: how far off it is (rad or m), and the gap without it.
-
-    Attributes
-    ----------
-    drive : str
-    error : float
-        Its measured position minus that of the closed mechanism that fits the others.
-    residual : float
-        Largest gap of the loops with all other drives as measured, m.
-    """
+    """A drive that would explain the gap: how far off it is (rad or m), and the gap without it."""
 
     drive: str
-    error: float
-    residual: float
+    error: float  # its measured position minus that of the closed mechanism that fits the others
+    residual: float  # largest gap of the loops with all other drives as measured, m
 
 
 @dataclasses.dataclass(frozen=True)
 class ReferenceCheck:
-    """Outcome of a check.
+    """Outcome of a check."""
 
-    Attributes
-    ----------
-    closed : bool
-        Whether the loops close within the tolerance.
-    residual : float
-        Largest gap of the loops, m; infinite if no closed configuration is near.
-    suspects : tuple of Suspect
-        When open: the drive that is off, or several if the angles cannot tell which of them it is;
-        empty if no single drive explains the gap.
-    text : str
-        A sentence.
-    """
-
-    closed: bool
-    residual: float
+    closed: bool  # whether the loops close within the tolerance
+    residual: float  # largest gap of the loops, m; infinite if no closed configuration is near
+    # When open: the drive that is off, or several if the angles cannot tell which of them it is;
+    # empty if no single drive explains the gap.
     suspects: tuple[Suspect, ...]
-    text: str
+    text: str  # a sentence
 
 
 def check_reference(
@@ -136,13 +116,13 @@ def _residual(mechanism: Mechanism, position: FloatArray) -> float:
 
 def _suspects(mechanism: Mechanism, position: FloatArray, tolerance: float) -> tuple[Suspect, ...]:
     """Drives without which the others agree within the tolerance, the likeliest first."""
-    found = []
+    suspects = []
     for index in range(len(position)):
         used = np.arange(len(position)) != index
         suspect = _left_out(mechanism, position, used, index)
         if suspect is not None and suspect.residual <= tolerance:
-            found.append(suspect)
-    return tuple(sorted(found, key=lambda suspect: suspect.residual))
+            suspects.append(suspect)
+    return tuple(sorted(suspects, key=lambda suspect: suspect.residual))
 
 
 def _likeliest(suspects: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
@@ -234,9 +214,9 @@ class CommandedClosure:
             return self.latest
         step, self.latest = self._fit.linear(self._row, position)
         if np.abs(position - self._row[self._position]).max() > _LINEAR:
-            given, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
+            positions, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
             if not row.item(0):  # else the loops cannot close there, and the linear answer counts
-                self._given, self._row = given, row
+                self._given, self._row = positions, row
                 self.latest = self._fit.linear(row, position)[1]
         return self.latest
 
@@ -245,8 +225,8 @@ class CommandedClosure:
         remainders, error = self._fit.remainders(self._row), self.latest
         squares = np.maximum((remainders * remainders).sum(axis=0), _LEAST**2)
         amounts = error @ remainders / squares
-        left = np.linalg.norm(error[:, None] - remainders * amounts, axis=0)
-        k = int(np.argmin(left))
+        gaps_without = np.linalg.norm(error[:, None] - remainders * amounts, axis=0)
+        k = int(np.argmin(gaps_without))
         return k, float(amounts[k])
 
 
@@ -307,19 +287,19 @@ class SetpointGate:
         self._joining = max(self._joining, joins)
         period = self._limits.period
         elapsed = min(max(elapsed, _SHORTEST * period), _LONGEST * period)
-        found = self._check_efforts(setpoint, elapsed)
+        findings = self._check_efforts(setpoint, elapsed)
         rate = self._rate
         if self._positions:
             rate = (setpoint.position - self._position) / elapsed
-            found += self._check_positions(setpoint.position, rate, elapsed)
-            if not found:
+            findings += self._check_positions(setpoint.position, rate, elapsed)
+            if not findings:
                 error = self._closure.error(setpoint.position)
                 if commanded and np.abs(error).max() > self._tolerance:
-                    found = [opening(self._limits, self._closure, self._tolerance)]
-        if not found:
+                    findings = [opening(self._limits, self._closure, self._tolerance)]
+        if not findings:
             self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort
             self._elapsed, self._joining = elapsed, max(self._joining - 1, 0)
-        return found
+        return findings
 
     def _check_positions(
         self, position: FloatArray, rate: FloatArray, elapsed: float
@@ -357,23 +337,23 @@ class SetpointGate:
         slow = small | True if velocity is None else np.abs(velocity) <= limits.velocity * _ROUNDING
         if (small & gradual & slow).all():
             return []
-        found = [
+        findings = [
             *self._each('setpoint effort', ~small, effort, '', limits.effort),
             *self._each('setpoint effort rate', small & ~gradual, rate, '/s', limits.effort_rate),
         ]
         if velocity is not None:
-            found += self._each('setpoint velocity', ~slow, velocity, '/s', limits.velocity)
-        return found
+            findings += self._each('setpoint velocity', ~slow, velocity, '/s', limits.velocity)
+        return findings
 
     def _each(
         self, what: str, which: BoolArray, values: FloatArray, per: str, limits: FloatArray
     ) -> list[Finding]:
-        found = []
+        findings = []
         for k in np.flatnonzero(which).tolist():
             unit = _EFFORT[self._limits.units[k]] if 'effort' in what else self._limits.units[k]
             text = f'{what} {values[k]:.4g} {unit}{per} is beyond {limits[k]:.4g}'
-            found.append(Finding(self._limits.names[k], what, text, DriveGoal.STOPPED))
-        return found
+            findings.append(Finding(self._limits.names[k], what, text, DriveGoal.STOPPED))
+        return findings
 
 
 def opening(limits: DriveJointLimits, closure: CommandedClosure, tolerance: float) -> Finding:
@@ -389,9 +369,9 @@ def opening(limits: DriveJointLimits, closure: CommandedClosure, tolerance: floa
         For the message: by how much they may be off, m or rad.
     """
     k, amount = closure.off()
-    unit, left = limits.units[k], np.abs(closure.latest).max()
+    unit, gap = limits.units[k], np.abs(closure.latest).max()
     text = (
         f'commanded positions do not close the loops: it is off by {amount:.3g} {unit}, which '
-        f'would leave {left:.3g} {unit} (command_closure {tolerance:g})'
+        f'would leave {gap:.3g} {unit} (command_closure {tolerance:g})'
     )
     return Finding(limits.names[k], 'commanded closure', text, DriveGoal.STOPPED)

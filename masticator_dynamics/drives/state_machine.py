@@ -137,8 +137,8 @@ def homed(feedback: Feedback) -> BoolArray:
 
 def all_heard(feedback: Feedback) -> bool:
     """Whether the position of every drive is at most a few cycles old."""
-    known = np.isfinite(feedback.position) & (feedback.missed < LOST_AFTER)
-    return bool(known.all())
+    heard = np.isfinite(feedback.position) & (feedback.missed < LOST_AFTER)
+    return bool(heard.all())
 
 
 def in_words(status_word: int) -> str:

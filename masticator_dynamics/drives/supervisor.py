@@ -175,7 +175,7 @@ class Supervisor:
         """Latch what stops the drives."""
         grace = feedback.time - self._begun < self._drives.heartbeat.timeout
         acknowledging = self._phase is Phase.RESETTING
-        self._add(self._faults.found(feedback, grace, acknowledging))
+        self._add(self._faults.findings(feedback, grace, acknowledging))
         if feedback.other_master:  # what was read last may be another node's answer
             self._temperature = np.full(len(self.joints), np.nan)
         unwatched = self.deadlines.overdue(feedback.time)
@@ -256,10 +256,10 @@ class Supervisor:
         if self._phase is Phase.ENABLING:  # where they are
             self._gate.begin(setpoint.position)
         commanded = self._phase is Phase.FOLLOWING
-        found = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
-        if not found:
+        findings = self._gate.refuse(setpoint, elapsed, commanded, self._following.joins)
+        if not findings:
             return setpoint
-        self._add(self._following.take_back(found))
+        self._add(self._following.take_back(findings))
         return self._setpoint(feedback, elapsed)
 
     # Commands
@@ -329,9 +329,9 @@ class Supervisor:
         if offered is None or offered.position is None:
             return Outcome(False, 'no command has come that is too far to be followed')
         target, limits = offered.position, self.limits
-        found = limits.command(target, target, None, target, np.inf)
-        if found:
-            return Outcome(False, str(found[0]))
+        findings = limits.command(target, target, None, target, np.inf)
+        if findings:
+            return Outcome(False, str(findings[0]))
         closure, tolerance = CommandedClosure(self._mechanism), self._drives.command_closure
         try:
             closure.begin(target)
@@ -509,12 +509,12 @@ class Supervisor:
         silent = ~np.isfinite(feedback.heartbeat_age) | ~np.isfinite(feedback.position)
         if silent.any():
             return f'{self.joints[int(np.argmax(silent))]} is not answering'
-        found = [
+        findings = [
             *limits.out_of_range(feedback),
             *limits.overheated(self._temperature),
             *self.deadlines.overdue(feedback.time),
         ]
-        return str(found[0]) if found else self._homing.missing()
+        return str(findings[0]) if findings else self._homing.missing()
 
     def _why_not_reset(self) -> str:
         if self._ended:

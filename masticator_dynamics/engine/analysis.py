@@ -19,14 +19,7 @@ from masticator_dynamics.engine.closure_equations import (
     extent,
     without_sideways,
 )
-from masticator_dynamics.engine.constraint import (
-    Constraint,
-    jacobian,
-    moving_joints,
-    residual,
-    supporting_joints,
-    unit_names,
-)
+from masticator_dynamics.engine.constraint import Constraint, unit_names
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundant_equations import Independent, without_redundancy
 from masticator_dynamics.engine.structure import Block, Structure
@@ -129,8 +122,8 @@ def _blocks(
     owner = [c for c, constraint in enumerate(constraints) for _ in constraint.rows]
     incidence = np.zeros((2, len(owner), len(tree.joints)), dtype=bool)
     for row, c in enumerate(owner):
-        incidence[0, row, list(moving_joints(tree, constraints[c]))] = True
-        incidence[1, row, list(supporting_joints(tree, constraints[c]))] = True
+        incidence[0, row, list(constraints[c].moving_joints(tree))] = True
+        incidence[1, row, list(constraints[c].supporting_joints(tree))] = True
     # A joint that carries both sides opens no gap, but both must be placed to see theirs.
     incidence, supported = incidence[:, :, dependent]
     match = _perfect_matching(incidence)
@@ -199,8 +192,8 @@ def _refined_home(
         return q
     for _ in range(3):
         poses = tree.poses(q)
-        gap = np.concatenate([residual(poses, c) for c in constraints])
-        square = np.vstack([jacobian(poses, c) for c in constraints])[:, dependent]
+        gap = np.concatenate([c.gaps(poses) for c in constraints])
+        square = np.vstack([c.rates(poses) for c in constraints])[:, dependent]
         scale = np.linalg.norm(square, axis=0)
         conditioning = np.linalg.cond(square / np.where(scale > 0.0, scale, 1.0))
         if not conditioning < 1e8:

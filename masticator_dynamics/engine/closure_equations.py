@@ -11,31 +11,17 @@ from masticator_dynamics.description.closure_checks import ends
 from masticator_dynamics.description.data import Closure, Contact, Height
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import (
+    OF_CLOSURES,
     Constraint,
-    jacobian,
-    moving_joints,
-    points,
-    residual,
+    OnSurface,
+    RightAngle,
+    SamePoint,
 )
 from masticator_dynamics.engine.surface import Surface
 from masticator_dynamics.engine.tree import Placement, SpanningTree, TreePoses
 from masticator_dynamics.errors import DescriptionError
 
 _NULL = 1e-9  # relative; a direction in which a closure never moves
-
-
-# Axes of the first and second frame that stay at right angles.
-_PARALLEL = ((0, 1), (1, 2), (2, 0))  # all axes
-_PARALLEL_Z = ((2, 0), (2, 1))
-_TURNS = {
-    'weld': _PARALLEL, 'slider': _PARALLEL, 'hinge': _PARALLEL_Z, 'cylindrical': _PARALLEL_Z,
-    'universal': ((2, 2),), 'point': (),
-}  # fmt: skip
-# Axes of these that must not be opposed.
-_FACING = {
-    'weld': (0, 1, 2), 'slider': (0, 1, 2), 'hinge': (2,), 'cylindrical': (2,), 'universal': (),
-    'point': (), 'distance': (), 'coupling': (),
-}  # fmt: skip
 
 
 def all_constraints(description: MechanismDescription, tree: SpanningTree) -> list[Constraint]:
@@ -48,46 +34,23 @@ def all_constraints(description: MechanismDescription, tree: SpanningTree) -> li
 
 def _closure(closure: Closure, tree: SpanningTree) -> list[Constraint]:
     """The constraints that a closure consists of."""
-    if closure.type == 'coupling':
-        return [_coupling(closure, tree)]
+    kind = closure.kind
+    if kind in OF_CLOSURES:
+        return [OF_CLOSURES[kind].of(closure, tree)]
     a, b = (tree.frames[name] for name in closure.frames)
-    between = Constraint(
-        closure.name, a.body, b.body, a.position, b.position, np.eye(3), np.zeros(3)
-    )
-    if closure.type == 'distance':
-        return [
-            dataclasses.replace(
-                between, rows=np.zeros((1, 3)), offset=np.zeros(1), kind='distance',
-                length=closure.length or 0.0,
-            )
-        ]  # fmt: skip
-    if closure.type in ('cylindrical', 'slider'):  # along Z of the first frame it is free
-        across = a.rotation[:, :2].T
-        between = dataclasses.replace(between, rows=across, offset=np.zeros(2), carried=a.body >= 0)
-    pairs = _TURNS[closure.type]
-    if not pairs:
-        return [between]
-    first, second = zip(*pairs, strict=True)
-    turns = dataclasses.replace(
-        between, kind='turn', carried=a.body >= 0, offset=np.zeros(len(pairs)),
-        rows=a.rotation.T[list(first)], partners=b.rotation.T[list(second)],
+    carried = a.body >= 0
+    points = SamePoint.between(closure, tree, np.eye(3))
+    if kind.joined < 3:  # along the other axes of the first frame it is free
+        across = a.rotation[:, : kind.joined].T
+        points = SamePoint.between(closure, tree, across, carried=carried)
+    if not kind.turns:
+        return [points]
+    first, second = zip(*kind.turns, strict=True)
+    turns = RightAngle.between(
+        closure, tree, a.rotation.T[list(first)], partners=b.rotation.T[list(second)],
+        carried=carried,
     )  # fmt: skip
-    return [between, turns]
-
-
-def _coupling(closure: Closure, tree: SpanningTree) -> Constraint:
-    """A joint less its offset and the polynomials of others."""
-    names = [joint.name for joint in tree.joints]
-    own = (names.index(str(closure.joint)), (0.0, 1.0))
-    others = [
-        (names.index(joint), (0.0, *(-c for c in coefficients)))
-        for joint, coefficients in closure.of.items()
-    ]
-    nowhere = np.zeros(3)
-    return Constraint(
-        closure.name, -1, -1, nowhere, nowhere, np.zeros((1, 3)), np.array([-closure.offset]),
-        kind='coupling', terms=(own, *others),
-    )  # fmt: skip
+    return [points, turns]
 
 
 def _contact(contact: Contact, tree: SpanningTree) -> Constraint:
@@ -97,15 +60,14 @@ def _contact(contact: Contact, tree: SpanningTree) -> Constraint:
     if contact.carrier is not None:
         on = tree.frames[contact.carrier]
     normal = on.rotation @ contact.normal
-    touch = Constraint(
-        contact.name, on.body, frame.body, on.position, frame.position,
-        np.array([normal]), np.array([contact.offset]), carried=on.body >= 0, contact=True,
-    )  # fmt: skip
+    ends = contact.name, on.body, frame.body, on.position, frame.position
     if contact.height is None:
-        return touch
-    return dataclasses.replace(
-        touch, kind='surface', partners=on.rotation.T, offset=np.zeros(1),
-        rows=on.rotation.T[2:], surface=contact_surface(contact.height),
+        return SamePoint(
+            *ends, np.array([normal]), np.array([contact.offset]), on.body >= 0, contact=True
+        )
+    return OnSurface(
+        *ends, on.rotation.T[2:], np.zeros(1), on.body >= 0, True, on.rotation.T,
+        surface=contact_surface(contact.height),
     )  # fmt: skip
 
 
@@ -134,14 +96,11 @@ def without_sideways(
     """
     rng = np.random.default_rng(0)
     nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
-    return [
-        _without_sideways(c, nearby) if c.size == 3 and c.kind == 'point' else c
-        for c in constraints
-    ]
+    return [_without_sideways(c, nearby) if c.ball else c for c in constraints]
 
 
 def _without_sideways(full: Constraint, nearby: list[TreePoses]) -> Constraint:
-    rates = np.hstack([jacobian(poses, full) for poses in nearby])
+    rates = np.hstack([full.rates(poses) for poses in nearby])
     directions, strengths, _ = np.linalg.svd(rates)
     rows = directions[:, strengths > _NULL * max(strengths[0], 1e-300)].T
     if len(rows) == 3:
@@ -163,7 +122,7 @@ def extent(tree: SpanningTree, constraints: list[Constraint], home: FloatArray) 
     poses = tree.poses(home)
     corners = [*poses.origins]
     for constraint in constraints:
-        corners += points(poses, constraint)
+        corners += constraint.points(poses)
     return float(np.ptp(corners, axis=0).max()) or 1.0
 
 
@@ -197,7 +156,7 @@ def check_home(
     contacts = {contact.name: i for i, contact in enumerate(description.contacts)}
     for constraint in constraints:
         name = constraint.name
-        amount = gap(poses, constraint)
+        amount = constraint.largest_gap(poses)
         if name in contacts:
             contact = description.contacts[contacts[name]]
             key = f'contacts[{contacts[name]}] ({name})'
@@ -208,36 +167,23 @@ def check_home(
         else:
             closure = description.closures[closures[name]]
             key = f'closures[{closures[name]}] ({name})'
-            reason = _open(closure, constraint, amount)
+            size = f'{amount * 1e3:.6g} mm'
+            if constraint.unit_name(tree) == 'rad':
+                size = f'{amount:.6g} rad'
+            reason = closure.kind.opened(closure, size)
             opposed = opposed_axis(closure, tree, poses)
             if not amount > tolerance and opposed:
                 amount, reason = np.inf, f'{opposed} of its frames are opposed at home'
+            if unfit := constraint.unfit(poses):
+                amount, reason = np.inf, unfit
         if amount > tolerance:
             reason += _remedy(description, tree, constraint)
             raise DescriptionError(description.file, key, reason)
 
 
-def gap(poses: TreePoses, constraint: Constraint) -> float:
-    """Largest gap of a constraint, m or rad; of planes as distance, infinite outside a surface."""
-    gaps = np.abs(residual(poses, constraint))
-    if constraint.kind == 'point':  # planes as written are not normalised
-        gaps = gaps / np.linalg.norm(constraint.rows, axis=1)
-    largest = float(gaps.max(initial=0.0))
-    return np.inf if np.isnan(largest) else largest
-
-
-def _open(closure: Closure, constraint: Constraint, amount: float) -> str:
-    """How far a closure is open at home."""
-    if closure.type == 'coupling':
-        return f'joint {closure.joint!r} is {amount:.6g} off what its coupling says at home'
-    between = f'between {closure.frames[0]!r} and {closure.frames[1]!r}'
-    size = f'{amount:.6g} rad' if constraint.kind == 'turn' else f'{amount * 1e3:.6g} mm'
-    return f'the loop does not close at home: gap {size} {between}'
-
-
 def _remedy(description: MechanismDescription, tree: SpanningTree, constraint: Constraint) -> str:
     """What to do about an open loop whose home was never given."""
-    moving = [tree.joints[j].name for j in moving_joints(tree, constraint)]
+    moving = [tree.joints[j].name for j in constraint.moving_joints(tree)]
     if any(name in description.home for name in moving):
         return ''
     return (
@@ -257,7 +203,7 @@ def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
     poses : TreePoses
         Where to look.
     """
-    for axis in _FACING[closure.type]:
+    for axis in closure.kind.facing:
         one, two = (
             poses.rotations[frame.body] @ frame.rotation[:, axis]
             for frame in (tree.frames[name] for name in closure.frames)

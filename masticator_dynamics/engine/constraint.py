@@ -4,21 +4,24 @@
 
 The unit is one scalar equation. It is about the motion of body b relative to body a or, for
 couplings, about joint coordinates. A :class:`Constraint` is a few equations of one kind between the
-same two bodies; which constraints a closure consists of, by type, is in ``closure_equations.py``.
+same two bodies; which constraints a closure consists of is in ``closure_equations.py``. Each kind
+is a class here, and a function of recorded numbers in ``traced/gap_equations.py``.
 
 With p_a, p_b the two points and d = p_b - p_a in base axes:
 
-============ ================================================= ==================================
-kind         gap of row r                                      wrench of a unit multiplier on b
-============ ================================================= ==================================
-``point``    rows[r] . d + offset[r]                           force rows[r] at p_b
-``turn``     rows[r] . partners[r] + offset[r]                 torque partners[r] x rows[r]
-``distance`` (d . d / length - length) / 2                     force d / length at p_b
-``surface``  z - h(x, y), d = x partners[0] + y partners[1]    force along the gradient at p_b:
-             + z partners[2]                                   (-h_x, -h_y, 1) in these axes
-``coupling`` offset[0] + sum over ``terms`` of polynomials     none; efforts on the joints: the
-             of joint coordinates                              slopes of their polynomials
-============ ================================================= ==================================
+================= ============================================= ==================================
+kind              gap of row r                                  wrench of a unit multiplier on b
+================= ============================================= ==================================
+``SamePoint``     rows[r] . d + offset[r]                       force rows[r] at p_b
+``RightAngle``    rows[r] . partners[r] + offset[r]             torque partners[r] x rows[r]
+``Rod``           (d . d / length - length) / 2                 force d / length at p_b
+``OnSurface``     z - h(x, y), d = x partners[0]                force along the gradient at p_b:
+                  + y partners[1] + z partners[2]               (-h_x, -h_y, 1) in these axes
+``Rack``          ``SamePoint``, plus length times the angle    the same, and torque length
+                  between the bodies                            partners[1]
+``JointCoupling`` offset[0] + sum over ``terms`` of polynomials none; efforts on the joints: the
+                  of joint coordinates                          slopes of their polynomials
+================= ============================================= ==================================
 
 ``rows`` are constant in base axes or, where the constraint is ``carried``, in those of body a;
 ``partners`` are constant in the axes of body b, of surfaces in those of body a. The opposite wrench
@@ -28,16 +31,22 @@ joint velocity. Gaps of points are in m, of turns in rad (sines), of couplings i
 first joint; multipliers are in N, N m and in the unit of that joint's effort.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from masticator_dynamics.description.closures import COUPLING, DISTANCE, RACK, Closure, ClosureKind
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.surface import Surface, polynomial
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
+_PARALLEL = 1e-9  # of a cosine
 _NONE: FloatArray = np.zeros((0, 3))
+_Kind = TypeVar('_Kind', bound='Constraint')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,13 +60,16 @@ class Constraint:
     point_b: FloatArray
     rows: FloatArray  # (size, 3), base axes or those of body a; zeros where the kind has none
     offset: FloatArray  # (size,)
-    kind: str = 'point'
     carried: bool = False  # rows turn with body a
     contact: bool = False  # of a contact rather than a closure
     partners: FloatArray = dataclasses.field(default_factory=lambda: _NONE)  # (size or 3, 3)
     length: float = 0.0  # of a rod, m
     surface: Surface | None = None
     terms: tuple[tuple[int, tuple[float, ...]], ...] = ()  # joint, coefficients from constant on
+
+    turns: ClassVar[bool] = False  # it measures turns: its rows have a partner each
+    of_joints: ClassVar[bool] = False  # about joints and not about bodies
+    seen: ClassVar[bool] = False  # as a rod between its points
 
     @property
     def size(self) -> int:
@@ -67,126 +79,323 @@ class Constraint:
     @property
     def in_base(self) -> bool:
         """Whether it measures the difference of two points in constant directions."""
-        return self.kind == 'point' and not self.carried
+        return False
+
+    @property
+    def ball(self) -> bool:
+        """Whether it is all that keeps two points together."""
+        return False
 
     def unit(self, tree: SpanningTree, extent: float) -> float:
         """The unit of a gap: ``extent`` (m), or 1 rad."""
-        if self.kind == 'coupling':
-            return extent if tree.joints[self.terms[0][0]].slides else 1.0
-        return 1.0 if self.kind == 'turn' else extent
+        return extent if self.unit_name(tree) == 'm' else 1.0
 
     def unit_name(self, tree: SpanningTree) -> str:
         """Name of the unit of a gap: m or rad."""
-        if self.kind == 'coupling':
-            return tree.joints[self.terms[0][0]].unit
-        return 'rad' if self.kind == 'turn' else 'm'
+        return 'rad' if self.turns else 'm'
 
-    def moved(self, new: dict[int, int]) -> 'Constraint':
+    def moved(self, new: dict[int, int]) -> Constraint:
         """The same constraint with its bodies and joints renumbered."""
         return dataclasses.replace(
             self, body_a=new[self.body_a], body_b=new[self.body_b],
             terms=tuple((new[joint], coefficients) for joint, coefficients in self.terms),
         )  # fmt: skip
 
+    @classmethod
+    def between(
+        cls: type[_Kind], closure: Closure, tree: SpanningTree, rows: FloatArray, **fields: Any
+    ) -> _Kind:
+        """Equations about the two frames of a closure."""
+        a, b = (tree.frames[name] for name in closure.frames)
+        offset = np.zeros(len(rows))
+        return cls(closure.name, a.body, b.body, a.position, b.position, rows, offset, **fields)
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """What a closure of the kind says; only of kinds in :data:`OF_CLOSURES`."""
+        raise NotImplementedError
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Joints whose motion changes a gap: +1 with body b, -1 with body a; in couplings +1."""
+        side_a, side_b = tree.supports(self.body_a), tree.supports(self.body_b)
+        return {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
+
+    def supporting_joints(self, tree: SpanningTree) -> set[int]:
+        """Joints that carry either side; they come before the constraint, or with it."""
+        return tree.supports(self.body_a) | tree.supports(self.body_b)
+
+    def points(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
+        """Positions (3,) of the two points in the base, m."""
+        return (
+            poses.point(self.body_a, self.point_a),
+            poses.point(self.body_b, self.point_b),
+        )
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """Gaps (size,), m or rad."""
+        raise NotImplementedError
+
+    def largest_gap(self, poses: TreePoses) -> float:
+        """Largest gap, m or rad; of planes as distance, infinite outside a surface."""
+        largest = float((np.abs(self.gaps(poses)) / self._scale()).max(initial=0.0))
+        return np.inf if np.isnan(largest) else largest
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
+
+    def _scale(self) -> FloatArray | float:
+        return 1.0
+
+    def rates(self, poses: TreePoses) -> FloatArray:
+        """Rates (size, n) of the gaps per joint velocity."""
+        a, b = self.points(poses)
+        unit = self.wrenches(poses)
+        turning = poses.angular_jacobian(self.body_b) - poses.angular_jacobian(self.body_a)
+        moving = poses.point_jacobian(self.body_b, b)
+        moving -= poses.point_jacobian(self.body_a, a if self.in_base else b)
+        return unit[:, :3] @ moving + unit[:, 3:] @ turning
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Force and torque (size, 6) on body b of unit multipliers, base axes, torque about p_b.
+
+        The opposite acts on body a, about p_a for rows in base axes, else about p_b.
+        """
+        unit = np.zeros((self.size, 6))
+        unit[:, :3] = self.forces(poses)
+        return unit
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """Forces (size, 3) on body b at p_b of unit multipliers, base axes."""
+        raise NotImplementedError
+
+    def rows_in_base(self, poses: TreePoses) -> FloatArray:
+        """Current directions (size, 3) of the rows, base axes."""
+        return _turned(poses, self.body_a, self.rows) if self.carried else self.rows
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SamePoint(Constraint):
+    """A point of body b on planes: fixed ones, or planes carried by body a."""
+
+    @property
+    def in_base(self) -> bool:
+        """Whether its directions are constant in the base."""
+        return not self.carried
+
+    @property
+    def ball(self) -> bool:
+        """Whether no direction is free."""
+        return self.size == 3
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``rows . d + offset``, m."""
+        a, b = self.points(poses)
+        return self.rows_in_base(poses) @ (b - a) + self.offset
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
+
+    def _scale(self) -> FloatArray:
+        return np.linalg.norm(self.rows, axis=1)  # planes as written are not normalised
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """The rows."""
+        return self.rows_in_base(poses)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RightAngle(Constraint):
+    """Directions of body b at given angles to some of body a."""
+
+    turns = True
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Those that turn."""
+        moving = super().moving_joints(tree)
+        return {j: sign for j, sign in moving.items() if tree.joints[j].spin}
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``rows . partners + offset``, sines."""
+        partners = _turned(poses, self.body_b, self.partners)
+        return np.einsum('ij,ij->i', self.rows_in_base(poses), partners) + self.offset
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Torques ``partners x rows``."""
+        partners = _turned(poses, self.body_b, self.partners)
+        return np.hstack([np.zeros((self.size, 3)), np.cross(partners, self.rows_in_base(poses))])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rod(Constraint):
+    """A massless rod between two points."""
+
+    seen = True
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """The rod that a closure is."""
+        return cls.between(closure, tree, np.zeros((1, 3)), length=closure.length or 0.0)
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``(d . d / length - length) / 2``, m."""
+        a, b = self.points(poses)
+        return np.array([0.5 * ((b - a) @ (b - a) / self.length - self.length)])
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """``d / length``."""
+        a, b = self.points(poses)
+        return (b - a)[None] / self.length
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OnSurface(Constraint):
+    """A point of body b on a curved surface of body a: its height over a plane."""
+
+    def _place(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
+        a, b = self.points(poses)
+        axes = _turned(poses, self.body_a, self.partners)
+        return axes, axes @ (b - a)
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``z - h(x, y)``, m."""
+        assert self.surface is not None
+        _, (x, y, z) = self._place(poses)
+        return np.array([z - self.surface.height(x, y)[0]])
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """Along the gradient: ``(-h_x, -h_y, 1)`` in the axes of the surface."""
+        assert self.surface is not None
+        axes, (x, y, _) = self._place(poses)
+        _, slope_x, slope_y, *_ = self.surface.height(x, y)
+        return (axes[2] - slope_x * axes[0] - slope_y * axes[1])[None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JointCoupling(Constraint):
+    """A sum of polynomials of joint positions."""
+
+    of_joints = True
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """A joint less its offset and the polynomials of others."""
+        names = [joint.name for joint in tree.joints]
+        own = (names.index(str(closure.joint)), (0.0, 1.0))
+        others = [
+            (names.index(joint), (0.0, *(-c for c in coefficients)))
+            for joint, coefficients in closure.of.items()
+        ]
+        nowhere = np.zeros(3)
+        return cls(
+            closure.name, -1, -1, nowhere, nowhere, np.zeros((1, 3)), np.array([-closure.offset]),
+            terms=(own, *others),
+        )  # fmt: skip
+
+    def unit_name(self, tree: SpanningTree) -> str:
+        """That of its first joint."""
+        return tree.joints[self.terms[0][0]].unit
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Those that it couples."""
+        return {joint: 1.0 for joint, _ in self.terms}
+
+    def supporting_joints(self, tree: SpanningTree) -> set[int]:
+        """Those that it couples, and what carries them."""
+        return set().union(*(tree.supports(joint) for joint, _ in self.terms))
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """The polynomials' sum, in the unit of its first joint."""
+        return self.offset + sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+
+    def rates(self, poses: TreePoses) -> FloatArray:
+        """The polynomials' slopes."""
+        rates = np.zeros((1, len(poses.q)))
+        for joint, coefficients in self.terms:
+            rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
+        return rates
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """None."""
+        return np.zeros((1, 3))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rack(SamePoint):
+    """A pinion of body b rolls on a rack of body a; ``length`` is its radius.
+
+    ``partners`` are Y and Z of the rack, in body a, and X of the pinion, in body b. ``terms`` are
+    the pinion's angle by joint positions, from which it is known how often it has turned.
+    """
+
+    in_base = False
+    ball = False
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """The rack that a closure is."""
+        a, b = (tree.frames[name] for name in closure.frames)
+        x, y, z = a.rotation.T
+        rack = cls.between(
+            closure, tree, x[None], partners=np.array([y, z, b.rotation[:, 0]]),
+            length=closure.radius, carried=a.body >= 0,
+        )  # fmt: skip
+        rack = dataclasses.replace(rack, offset=np.array([-closure.offset]))
+        if any(
+            part.dtype == object for at in tree.placements for part in (at.position, at.rotation)
+        ):
+            return rack  # of recorded numbers, which decide nothing
+        poses = tree.poses(np.zeros(len(tree.joints)))
+        axis = poses.rotations[a.body] @ z
+        turning = [
+            (j, float(np.sign(side * (axis @ poses.axis(j)))))
+            for j, side in rack.moving_joints(tree).items()
+            if tree.joints[j].spin
+        ]
+        angle = rack._angle(poses)
+        terms = ((j, (0.0 if k else angle, sign)) for k, (j, sign) in enumerate(turning))
+        return dataclasses.replace(rack, terms=tuple(terms))
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Joints between rack and pinion that turn about other directions."""
+        z = _turned(poses, self.body_a, self.partners[1])
+        joints = poses.tree.joints
+        skew = [joints[j].name for j, _ in self.terms if abs(z @ poses.axis(j)) < 1.0 - _PARALLEL]
+        if skew:
+            return f'{", ".join(skew)} between rack and pinion do not turn about Z of the rack'
+        return '' if self.terms else 'no joint turns the pinion against the rack'
+
+    def _angle(self, poses: TreePoses) -> float:
+        """From X of the rack to X of the pinion, rad, as near as can be to what joints say."""
+        y = _turned(poses, self.body_a, self.partners[0])
+        x = _turned(poses, self.body_b, self.partners[2])
+        angle = np.arctan2(y @ x, self.rows_in_base(poses)[0] @ x)
+        about = sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+        return float(angle - 2.0 * np.pi * np.round((angle - about) / (2.0 * np.pi)))
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``x + radius * angle + offset``, m."""
+        return super().gaps(poses) + self.length * self._angle(poses)
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Along X at the pinion's centre, with the couple of a force at its radius."""
+        z = _turned(poses, self.body_a, self.partners[1])
+        return np.hstack([self.rows_in_base(poses), self.length * z[None]])
+
+
+# Of closures that are more than points and directions of two frames.
+OF_CLOSURES: dict[ClosureKind, type[Constraint]] = {
+    DISTANCE: Rod,
+    COUPLING: JointCoupling,
+    RACK: Rack,
+}
+
 
 def unit_names(tree: SpanningTree, constraints: Iterable[Constraint], name: str) -> str:
     """Unit of the gaps of a closure or contact; of both kinds if it has both: m or rad."""
     units = {c.unit_name(tree): None for c in constraints if c.name == name}
     return ' or '.join(sorted(units))
-
-
-def moving_joints(tree: SpanningTree, constraint: Constraint) -> dict[int, float]:
-    """Joints whose motion changes a gap: +1 with body b, -1 with body a; for couplings all +1."""
-    if constraint.kind == 'coupling':
-        return {joint: 1.0 for joint, _ in constraint.terms}
-    side_a, side_b = tree.supports(constraint.body_a), tree.supports(constraint.body_b)
-    moving = {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
-    if constraint.kind == 'turn':
-        return {j: sign for j, sign in moving.items() if not tree.joints[j].slides}
-    return moving
-
-
-def supporting_joints(tree: SpanningTree, constraint: Constraint) -> set[int]:
-    """Joints that carry either side of a constraint; they come before it, or with it."""
-    bodies = [joint for joint, _ in constraint.terms] or [constraint.body_a, constraint.body_b]
-    return set().union(*(tree.supports(body) for body in bodies))
-
-
-def points(poses: TreePoses, constraint: Constraint) -> tuple[FloatArray, FloatArray]:
-    """Positions (3,) of the two points in the base, m."""
-    return (
-        poses.point(constraint.body_a, constraint.point_a),
-        poses.point(constraint.body_b, constraint.point_b),
-    )
-
-
-def residual(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Gaps (size,) of a constraint, m or rad."""
-    if constraint.kind == 'coupling':
-        values = [polynomial(c, poses.q[j])[0] for j, c in constraint.terms]
-        return constraint.offset + sum(values)
-    a, b = points(poses, constraint)
-    if constraint.kind == 'distance':
-        return np.array([0.5 * ((b - a) @ (b - a) / constraint.length - constraint.length)])
-    if constraint.surface is not None:
-        x, y, z = _turned(poses, constraint.body_a, constraint.partners) @ (b - a)
-        return np.array([z - constraint.surface.height(x, y)[0]])
-    rows = rows_in_base(poses, constraint)
-    if constraint.kind == 'turn':
-        partners = _turned(poses, constraint.body_b, constraint.partners)
-        return np.einsum('ij,ij->i', rows, partners) + constraint.offset
-    return rows @ (b - a) + constraint.offset
-
-
-def rows_in_base(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Current directions (size, 3) of the rows, base axes."""
-    if not constraint.carried:
-        return constraint.rows
-    return _turned(poses, constraint.body_a, constraint.rows)
-
-
-def jacobian(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Rates (size, n) of a constraint's gaps per joint velocity."""
-    if constraint.kind == 'coupling':
-        rates = np.zeros((1, len(poses.q)))
-        for joint, coefficients in constraint.terms:
-            rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
-        return rates
-    a, b = points(poses, constraint)
-    at_a = a if constraint.in_base else b
-    if constraint.kind == 'turn':
-        turning = poses.angular_jacobian(constraint.body_b)
-        turning -= poses.angular_jacobian(constraint.body_a)
-        return wrenches(poses, constraint)[:, 3:] @ turning
-    moving = poses.point_jacobian(constraint.body_b, b)
-    moving -= poses.point_jacobian(constraint.body_a, at_a)
-    if constraint.kind == 'point':
-        return rows_in_base(poses, constraint) @ moving
-    return wrenches(poses, constraint)[:, :3] @ moving
-
-
-def wrenches(poses: TreePoses, constraint: Constraint) -> FloatArray:
-    """Force and torque (size, 6) on body b of unit multipliers, base axes, torque about p_b.
-
-    The opposite acts on body a, about p_a for rows in base axes, else about p_b.
-    """
-    unit = np.zeros((constraint.size, 6))
-    if constraint.kind == 'coupling':
-        return unit
-    a, b = points(poses, constraint)
-    if constraint.kind == 'distance':
-        unit[0, :3] = (b - a) / constraint.length
-    elif constraint.surface is not None:
-        axes = _turned(poses, constraint.body_a, constraint.partners)
-        x, y, _ = axes @ (b - a)
-        _, slope_x, slope_y, *_ = constraint.surface.height(x, y)
-        unit[0, :3] = axes[2] - slope_x * axes[0] - slope_y * axes[1]
-    elif constraint.kind == 'turn':
-        partners = _turned(poses, constraint.body_b, constraint.partners)
-        unit[:, 3:] = np.cross(partners, rows_in_base(poses, constraint))
-    else:
-        unit[:, :3] = rows_in_base(poses, constraint)
-    return unit
 
 
 def _turned(poses: TreePoses, body: int, rows: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.tree import SpanningTree
 
 LARGEST_STEP = 0.3  # rad, or of the mechanism's size for sliding joints
@@ -43,7 +43,7 @@ class Loops:
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps of all equations, as described: m or rad."""
         poses = self.tree.poses(q)
-        return _stacked([residual(poses, c) for c in self.constraints])
+        return _stacked([c.gaps(poses) for c in self.constraints])
 
     def units(self) -> FloatArray:
         """Units of the gaps, per equation: the extent (m), or 1 rad."""
@@ -52,7 +52,7 @@ class Loops:
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates (rows, n) of the gaps per joint velocity, both dimensionless."""
         poses = self.tree.poses(q)
-        rates = [np.zeros((0, len(q))), *(jacobian(poses, c) for c in self.constraints)]
+        rates = [np.zeros((0, len(q))), *(c.rates(poses) for c in self.constraints)]
         return np.vstack(rates) * self.joint_units / self.units()[:, None]
 
 

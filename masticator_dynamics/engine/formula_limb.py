@@ -46,14 +46,14 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
     """
     tree = structure.in_floats.tree
     constraint = structure.in_floats.constraints[block.constraints[0]]
-    plain = constraint.kind == 'point' and constraint.size == 3
-    if len(block.joints) != 3 or len(block.constraints) != 1 or not plain:
+    if len(block.joints) != 3 or len(block.constraints) != 1 or not constraint.ball:
         return None
     first, middle, last = block.joints
     chain = tree.placements[middle].body == first and tree.placements[last].body == middle
     side = {constraint.body_b: 1.0, constraint.body_a: -1.0}.get(last, 0.0)
-    turning = all(not tree.joints[j].slides for j in (middle, last))
-    if not (chain and side and turning and middle == first + 1 and last == first + 2):
+    turning = all(tree.joints[j].turns for j in (middle, last))
+    one_way = tree.joints[first].turns or tree.joints[first].slides
+    if not (chain and side and turning and one_way and middle == first + 1 and last == first + 2):
         return None
     tip = constraint.point_b if side > 0.0 else constraint.point_a
     length = float(np.linalg.norm(tip))

@@ -20,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.checks import Bound
+from masticator_dynamics.description.closures import KINDS as CLOSURES
 from masticator_dynamics.description.data import (
     Actuator,
-    Bound,
     Closure,
     Contact,
     JointPhysics,
 )
-from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint
+from masticator_dynamics.description.urdf import Inertia, Joint
 from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
@@ -57,6 +58,7 @@ KINDS: dict[str, ParameterKind] = {
     **dict.fromkeys(_NORMAL, ParameterKind('ratio')),
     'zero': ParameterKind('angle', 'length'),
     'reference': ParameterKind('angle', 'length'),
+    **{key: ParameterKind(of) for kind in CLOSURES.values() for key, of in kind.dimensions.items()},
     'offset': ParameterKind('angle', 'length'),
     'length': ParameterKind('length', bound=Bound(gt=0.0)),
     'rotor_inertia': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
@@ -79,6 +81,9 @@ def quantities(description: MechanismDescription, name: str) -> tuple[str, ...]:
     """What a parameter measures; several where a joint and a contact share its name."""
     owner, _, ending = name.rpartition('.')
     kind = KINDS[ending]
+    measures = [c.kind.dimensions.get(ending) for c in description.closures if c.name == owner]
+    if measures and measures[0]:
+        return (measures[0],)
     units = {joint.name: joint.unit for joint in description.tree.joints}
     owners = [owner] if owner in units else []
     owners += [str(c.joint) for c in description.closures if c.name == owner and c.joint]
@@ -181,16 +186,13 @@ def geometric(description: MechanismDescription) -> Values:
     for joint in description.tree.joints:
         numbers = [*joint.position, *angles(joint.rotation)]
         found |= {f'{joint.name}.{p}': float(x) for p, x in zip(PLACEMENT, numbers, strict=True)}
-        if joint.type in MOVING_TYPES:
+        if joint.moves:
             found[f'{joint.name}.zero'] = 0.0
     for name, own in description.joints.items():
         if own.stiffness:
             found[f'{name}.reference'] = own.reference
     for closure in description.closures:
-        if closure.type == 'distance':
-            found[f'{closure.name}.length'] = closure.length
-        if closure.type == 'coupling':
-            found[f'{closure.name}.offset'] = closure.offset
+        found |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
     for contact in description.contacts:
         if contact.height is None:
             parts = zip(_NORMAL, contact.normal, strict=True)
@@ -253,7 +255,7 @@ def changed(
         return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:
-        return dataclasses.replace(old, **of(old.name, 'length', 'offset'))
+        return dataclasses.replace(old, **of(old.name, *old.kind.dimensions))
 
     joints = tuple(_moved(joint, values, turn) for joint in description.tree.joints)
     named = {name.rpartition('.')[0] for name in values}
@@ -284,9 +286,9 @@ def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
         rotation = _about(2, *z) @ _about(1, *y) @ _about(0, *x)
     zero = values.get(f'{joint.name}.zero')
     if zero is not None:
-        if joint.slides:
-            position = position + rotation @ (joint.axis * zero)
-        else:
+        if joint.shift:
+            position = position + rotation @ (joint.axis * (joint.shift * zero))
+        if joint.spin:
             sine, cosine = turn(zero)
             x, y, z = joint.axis
             cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -55,8 +55,8 @@ def rebuilt(
     )  # fmt: skip
 
 
-def _key(constraint: Constraint) -> tuple[str, str, bool]:
-    return constraint.name, constraint.kind, constraint.contact
+def _key(constraint: Constraint) -> tuple[str, type[Constraint], bool]:
+    return constraint.name, type(constraint), constraint.contact
 
 
 def _with_moments(tree: SpanningTree, moments: Mapping[str, Moments]) -> SpanningTree:
@@ -90,12 +90,14 @@ def _changed(kept: Constraint, old: Constraint, new: Constraint) -> Constraint:
     ]
     if -1 in same:  # directions that were found, constant in the axes of a body
         return dataclasses.replace(new, rows=kept.rows, offset=kept.offset, carried=kept.carried)
-    partners = new.partners[same] if kept.kind == 'turn' else new.partners
-    return dataclasses.replace(new, rows=new.rows[same], offset=new.offset[same], partners=partners)
+    partners = new.partners[same] if kept.turns else new.partners
+    return dataclasses.replace(
+        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=kept.terms
+    )
 
 
 def _alike(kept: Constraint, old: Constraint, row: int, i: int, other: Any) -> bool:
     """Whether a row that was kept is the i-th of all."""
-    if kept.kind == 'turn' and not np.array_equal(kept.partners[row], old.partners[i]):
+    if kept.turns and not np.array_equal(kept.partners[row], old.partners[i]):
         return False
     return kept.carried == old.carried and np.array_equal(kept.rows[row], other)

@@ -142,7 +142,7 @@ def _strength(constraint: Constraint, rates: FloatArray) -> float:
     Of a closure that cannot open at all, such as the turn of a hinge in a planar loop, all rates
     are rounding: those of turns are compared to 1 rad/rad, whatever their own size.
     """
-    least = 1.0 if constraint.kind == 'turn' else NOISE
+    least = 1.0 if constraint.turns else NOISE
     return max(float(np.linalg.norm(rates, axis=1).max(initial=0.0)), least)
 
 
@@ -168,7 +168,7 @@ def _independent_rows(
         return constraint
     if rank == 0:
         return None
-    if constraint.kind == 'point' and constraint.size == 3:
+    if constraint.ball:
         return _turned_rows(constraint, beyond, poses, rank)
     return _picked_rows(constraint, beyond, rank)
 
@@ -217,10 +217,9 @@ def _picked_rows(constraint: Constraint, beyond: list[FloatArray], rank: int) ->
                 unit = part[picked[-1]] / length
                 part -= np.outer(part @ unit, unit)
     picked.sort()
-    turns = constraint.kind == 'turn'
     return dataclasses.replace(
         constraint, rows=constraint.rows[picked], offset=constraint.offset[picked],
-        partners=constraint.partners[picked] if turns else constraint.partners,
+        partners=constraint.partners[picked] if constraint.turns else constraint.partners,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import extent
-from masticator_dynamics.engine.constraint import Constraint, jacobian, residual
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 
@@ -67,12 +67,12 @@ class Structure:
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates of all constraints (rows, n) per joint velocity, in block order."""
         poses = self.tree.poses(q)
-        return np.vstack([jacobian(poses, c) for c, _ in self.ordered()])
+        return np.vstack([c.rates(poses) for c, _ in self.ordered()])
 
     def largest_gap(self, q: FloatArray) -> float:
         """Of all constraints, m."""
         poses = self.tree.poses(q)
-        return max((float(np.abs(residual(poses, c)).max()) for c in self.constraints), default=0.0)
+        return max((float(np.abs(c.gaps(poses)).max()) for c in self.constraints), default=0.0)
 
     def home_tangent(self, independent: list[int]) -> FloatArray:
         """Joint velocities (n, k) at home per velocity of each independent joint."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Inertia, Joint, Tree
+from masticator_dynamics.description.urdf import Inertia, Joint, Tree
 from masticator_dynamics.engine.arrays import FloatArray
 
 
@@ -72,9 +72,9 @@ class SpanningTree:
             parent = placement.body
             rotations[i] = rotations[parent] @ placement.rotation
             origins[i] = origins[parent] + rotations[parent] @ placement.position
-            if joint.slides:
-                origins[i] += q[i] * rotations[i, :, 2]
-            else:
+            if joint.shift:
+                origins[i] += joint.shift * q[i] * rotations[i, :, 2]
+            if joint.spin:
                 c, s = np.cos(q[i]), np.sin(q[i])
                 x, y = rotations[i, :, 0].copy(), rotations[i, :, 1].copy()
                 rotations[i, :, 0], rotations[i, :, 1] = c * x + s * y, c * y - s * x
@@ -102,7 +102,8 @@ class TreePoses:
         """Angular velocity (3, n) of a body per joint velocity, base axes."""
         jacobian = np.zeros((3, len(self.tree.joints)))
         joints = sorted(self.tree.supports(body))
-        jacobian[:, joints] = np.where(self._slides(joints), 0.0, self.rotations[joints, :, 2].T)
+        spin, _ = self._subspace(joints)
+        jacobian[:, joints] = spin * self.rotations[joints, :, 2].T
         return jacobian
 
     def point_jacobian(self, body: int, point: FloatArray) -> FloatArray:
@@ -110,11 +111,14 @@ class TreePoses:
         jacobian = np.zeros((3, len(self.tree.joints)))
         joints = sorted(self.tree.supports(body))
         axes, arms = self.rotations[joints, :, 2], point - self.origins[joints]
-        jacobian[:, joints] = np.where(self._slides(joints), axes.T, np.cross(axes, arms).T)
+        spin, shift = self._subspace(joints)
+        jacobian[:, joints] = shift * axes.T + spin * np.cross(axes, arms).T
         return jacobian
 
-    def _slides(self, joints: list[int]) -> list[bool]:
-        return [self.tree.joints[j].slides for j in joints]
+    def _subspace(self, joints: list[int]) -> FloatArray:
+        """Spin and shift (2, k) of joints."""
+        motions = [(self.tree.joints[j].spin, self.tree.joints[j].shift) for j in joints]
+        return np.reshape(motions, (-1, 2)).T
 
 
 def spanning_tree(tree: Tree) -> SpanningTree:
@@ -126,7 +130,7 @@ def spanning_tree(tree: Tree) -> SpanningTree:
         parent = frames[joint.parent]
         position = parent.position + parent.rotation @ joint.position
         rotation = parent.rotation @ joint.rotation
-        if joint.type not in MOVING_TYPES:
+        if not joint.moves:
             frames[joint.child] = Placement(parent.body, position, rotation)
             continue
         align = rotation_to(joint.axis)

@@ -33,50 +33,25 @@ _MCAP, _SQLITE, _ZSTD, _ROS1 = b'\x89MCAP', b'SQLite format 3\0', b'\x28\xb5\x2f
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """A message that was sent or received.
-
-    Attributes
-    ----------
-    topic : str
-    log_time : int
-        When the player sent it or its middleware received it, ns since 1970.
-    publish_time : int
-        When the publisher handed it to the middleware, ns since 1970.
-    sequence : int
-        The publisher's count, 0 where unknown.
-    content : bytes or Any
-        CDR as it was on the wire, or a message.
-    """
+    """A message that was sent or received."""
 
     topic: str
-    log_time: int
-    publish_time: int
-    sequence: int
-    content: Any
+    log_time: int  # when the player sent it or its middleware received it, ns since 1970
+    publish_time: int  # when the publisher handed it to the middleware, ns since 1970
+    sequence: int  # the publisher's count, 0 where unknown
+    content: Any  # bytes: CDR as it was on the wire, or a message
 
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """Content of a recording.
+    """Content of a recording."""
 
-    Attributes
-    ----------
-    source : str
-        Name in messages.
-    events : dict of list of Event
-        Decoded messages of every topic, in the order of their log time.
-    datatypes : dict of str
-        Types of all topics, those included whose messages were not decoded.
-    metadata : dict of dict
-        Of MCAP files, by name.
-    cut : str
-        A sentence on how much is there if it is truncated or damaged, or a file of it is missing.
-    """
-
-    source: str
+    source: str  # name in messages
+    # Decoded messages of every topic, in the order of their log time.
     events: dict[str, list[Event]]
-    datatypes: dict[str, str]
-    metadata: dict[str, dict[str, str]]
+    datatypes: dict[str, str]  # types of all topics, those included whose messages were not decoded
+    metadata: dict[str, dict[str, str]]  # of MCAP files, by name
+    # A sentence on how much is there if it is truncated or damaged, or a file of it is missing.
     cut: str
 
 

@@ -152,15 +152,15 @@ class CompiledOnce:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Code for a signature; None if it must be compiled now, and saved."""
-        found = self._cache.load_overload(signature, context)
-        if found is None:
+        overload = self._cache.load_overload(signature, context)
+        if overload is None:
             self._lock.close()  # of a compilation that failed
             name = self._cache._impl.filename_base
             self._lock.enter_context(alone(pathlib.Path(self._cache.cache_path, name)))
-            found = self._cache.load_overload(signature, context)
-            if found is not None:
+            overload = self._cache.load_overload(signature, context)
+            if overload is not None:
                 self._lock.close()
-        return found
+        return overload
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Save code, and let waiting processes load it."""

@@ -95,17 +95,17 @@ def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
 
 def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Sequence[int]]:
     """Lines that can be the header, with the wanted columns."""
-    found: dict[int, Sequence[int]] = {}
+    headers: dict[int, Sequence[int]] = {}
     for k, (number, cells) in enumerate(lines):
         try:
             chosen = choose(cells) if len(cells) > 1 else None
         except InputError as error:
             raise InputError(f'{source}: line {number}: {error}') from None
         if chosen is not None:
-            if k - 1 in found and not _are_numbers((number, cells), chosen):
-                del found[k - 1]  # a sentence above the header
-            found[k] = chosen
-    return found
+            if k - 1 in headers and not _are_numbers((number, cells), chosen):
+                del headers[k - 1]  # a sentence above the header
+            headers[k] = chosen
+    return headers
 
 
 def _text(source: str, content: bytes) -> str:
@@ -196,12 +196,12 @@ def _is_number(cell: str) -> bool:
 def _decimal_mark(source: str, cells: Sequence[str], separator: str) -> str:
     """The mark before decimals; where a cell has both, it is the last, the other one groups."""
     last = {max('.,', key=cell.rfind) for cell in cells if '.' in cell and ',' in cell}
-    found = last or {mark for mark in '.,' if any(mark in cell for cell in cells)}
+    marks = last or {mark for mark in '.,' if any(mark in cell for cell in cells)}
     unclear = f'{source}: which mark stands before decimals cannot be told: '
-    if len(found) > 1:
+    if len(marks) > 1:
         point, comma = (next(cell for cell in cells if mark in cell) for mark in '.,')
         raise InputError(f'{unclear}there are {point!r} and {comma!r}')
-    mark = found.pop() if found else '.'
+    mark = marks.pop() if marks else '.'
     marked = [] if last or (mark, separator) == ('.', ',') else [c for c in cells if mark in c]
     if marked and all(_THOUSANDS.fullmatch(cell) for cell in marked):
         whole = re.sub('[.,]', '', marked[0])

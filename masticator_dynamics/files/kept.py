@@ -143,6 +143,7 @@ def key_of(*parts: Any) -> str:
 
 def _feed(digest: Any, part: Any) -> None:
     if dataclasses.is_dataclass(part):
+        digest.update(type(part).__name__.encode())
         part = [(f.name, getattr(part, f.name)) for f in dataclasses.fields(part)]
     if isinstance(part, dict):
         part = list(part.items())

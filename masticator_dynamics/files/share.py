@@ -62,11 +62,11 @@ def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pat
     for folder in folders:
         if str(name_or_path) in shipped_names(folder):
             return share_directory() / 'config' / folder / f'{name_or_path}.yaml'
-    known = [name for folder in folders for name in shipped_names(folder)]
-    near = _inside(path) or meant(str(name_or_path), known)
+    names = [name for folder in folders for name in shipped_names(folder)]
+    near = _inside(path) or meant(str(name_or_path), names)
     raise DescriptionError(
         name_or_path, '',
-        f'no such {what}{near}; shipped are {", ".join(known)}; or give a path '
+        f'no such {what}{near}; shipped are {", ".join(names)}; or give a path '
         'to a .yaml',
     )  # fmt: skip
 

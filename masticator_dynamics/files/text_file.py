@@ -85,9 +85,9 @@ def _mended(content: bytes) -> bytes:
 
     A prefix that is not declared stands for itself. Lines keep their numbers.
     """
-    kept, *others = content.split(b'<!--')
+    before, *others = content.split(b'<!--')
     ends = (other.partition(b'-->') for other in others)
-    content = kept + b''.join(b'\n' * comment.count(b'\n') + rest for comment, _, rest in ends)
+    content = before + b''.join(b'\n' * comment.count(b'\n') + rest for comment, _, rest in ends)
     if late := _LATE.match(content):
         content = late[2] + late[1] + content[late.end() :]
     declared = set(re.findall(rb'xmlns:([\w.-]+)', content))

@@ -97,9 +97,11 @@ class _Builder:
             s = self._station(beam, joint.name, float(position @ beam.axis))
             parent = self._bend(parent, s * beam.axis, beam, s, 1.0)
             position = position - s * beam.axis
-        kind = {'prismatic': SLIDE, 'fixed': FIXED}.get(joint.type, TURN)
-        terms = () if kind == FIXED else ((joint.name, 1.0),)
-        parent = self._append(Node(parent, position, joint.rotation, kind, joint.axis, terms))
+        place, motions = (position, joint.rotation), ((SLIDE, joint.shift), (TURN, joint.spin))
+        for what, factor in [m for m in motions if m[1]] or [(FIXED, 0.0)]:
+            terms = ((joint.name, factor),) if factor else ()
+            parent = self._append(Node(parent, *place, what, joint.axis, terms))
+            place = np.zeros(3), np.eye(3)
         self.material[joint.child] = parent
         if joint.child in self.beams:
             # The joint holds the material at the link's origin; shapes are seen from the frame

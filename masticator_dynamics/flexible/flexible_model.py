@@ -153,7 +153,7 @@ def _bodies(
 def _in_base(description: MechanismDescription, structure: Structure, name: str) -> Constraint:
     """A closure or contact whose directions are constant in the base."""
     parts = [constraint for constraint in structure.constraints if constraint.name == name]
-    if len(parts) == 1 and parts[0].kind == 'point' and not parts[0].carried:
+    if len(parts) == 1 and parts[0].in_base:
         return parts[0]
     raise DescriptionError(
         description.file, name,

@@ -42,7 +42,9 @@ from masticator_dynamics.optional import needed
 _EXACT = 1e-11  # of the solver: rounding of a recording must not show in the numbers
 _STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
 _ROUNDING = 1e-9  # of a body: left by the solver
-_BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)  # towards the file, until all is sound
+_BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is sound
+_NEARLY = 1e-4  # of the squared distance in standard deviations: what the solver may leave open
+_NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
 
@@ -59,7 +61,7 @@ def pseudo_inertia(moments: FloatArray) -> FloatArray:
 def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
     """Whether bodies and friction can be so; what the file itself breaks does not count."""
     values = unknowns.values + unknowns.spread @ x
-    lowest = np.minimum(unknowns.values, 0.0) - _ROUNDING * unknowns.deviation
+    lowest = np.minimum(unknowns.values, 0.0) - _NOTHING * unknowns.deviation
     signs = bool((values >= lowest)[_not_negative(unknowns)].all())
     return signs and all(
         np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] > -_ROUNDING
@@ -108,17 +110,25 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     ).solve()  # fmt: skip
     x = np.zeros_like(learnt.x)
     x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
-    for step in _BACK:  # rounding of the solver, and bodies that the file itself has wrong
+    open_ = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
+    # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
+    for step in _BACK if open_ < _NEARLY else ():
         if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
             return np.asarray((1.0 - step) * x)
-    raise InputError(f'no bodies that can be fit the data ({solution.status})')
+    raise InputError(
+        f'the likeliest bodies that can be were not found: the solver ends with {solution.status} '
+        f'and leaves {open_:.2g} of the distance open; are bodies of the file possible?'
+    )
 
 
 def possible(unknowns: Unknowns, x: FloatArray) -> FloatArray:
     """Parameters (n_p,) for unknowns that are consistent up to rounding: without a negative one."""
     values = unknowns.values + unknowns.spread @ x
-    least = np.where(_not_negative(unknowns), np.minimum(unknowns.values, 0.0), -np.inf)
-    return np.asarray(np.maximum(values, least))
+    signed = _not_negative(unknowns)
+    least = np.where(signed, np.minimum(unknowns.values, 0.0), -np.inf)
+    values = np.maximum(values, least)
+    nothing = signed & (np.abs(values) < _NOTHING * unknowns.deviation)
+    return np.where(nothing, 0.0, values)
 
 
 def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:

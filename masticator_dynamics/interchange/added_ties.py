@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from masticator_dynamics.description.closures import POINT, WELD
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.robot_model import (
     Frame,
@@ -126,7 +127,7 @@ def read_plugins(
             near = meant(missing[0], model.links)
             unread.refuse('plugin', name, f'there is no link {missing[0]!r}{near}', PLUGINS)
         elif held is not None:
-            model.loops.append(Loop(f'{held[0]}_{held[1]}_held', 'weld', *weld(*held)))
+            model.loops.append(Loop(f'{held[0]}_{held[1]}_held', WELD, *weld(*held)))
             model.notes.append(f'plugin {name}: {held[0]} and {held[1]} are welded as they stand')
         else:
             unread.refuse_ties(plugin, names, PLUGINS, holder)
@@ -155,4 +156,4 @@ def ball_constraint(
             raise DescriptionError(unread.file, place, f'has no {body} or no {point}')
         offset = np.array(numbers_in(str(told[point]), 3, unread.file, f'{place} value'))
         frames.append(Frame(absolute(str(told[body]).strip()), offset, np.eye(3)))
-    return Loop(str(element.get('name') or 'ball_constraint'), 'point', *frames)
+    return Loop(str(element.get('name') or 'ball_constraint'), POINT, *frames)

@@ -64,6 +64,8 @@ class Bridged(Evaluator):
 
         for joint, at, inertia in zip(tree.joints, tree.placements, tree.inertias, strict=True):
             kind = pin.JointModelPZ() if joint.slides else pin.JointModelRZ()
+            if joint.screws:
+                kind = pin.JointModelHZ(joint.shift)
             index = model.addJoint(at.body + 1, kind, place(at), joint.name)
             center, about_it = inertia.center_of_mass.copy(), inertia.about_center.copy()
             body = pin.Inertia(inertia.mass, center, about_it)
@@ -74,19 +76,17 @@ class Bridged(Evaluator):
         limits = self.limits
         model.lowerPositionLimit = limits.lower.copy()
         model.upperPositionLimit = limits.upper.copy()
-        kinds = {'point': pin.ContactType.CONTACT_3D, 'weld': pin.ContactType.CONTACT_6D}
 
         def constraint(closure: Closure) -> Any:
             a, b = (tree.frames[link] for link in closure.frames)
-            return pin.RigidConstraintModel(
-                kinds[closure.type], model, a.body + 1, place(a), b.body + 1, place(b)
-            )
+            kind = getattr(pin.ContactType, closure.kind.pinocchio)
+            return pin.RigidConstraintModel(kind, model, a.body + 1, place(a), b.body + 1, place(b))
 
         closures = self.description.closures
         return PinocchioModel(
             model,
-            {c.name: constraint(c) for c in closures if c.type in kinds},
-            (*(c.name for c in closures if c.type not in kinds), *self.contacts),
+            {c.name: constraint(c) for c in closures if c.kind.pinocchio},
+            (*(c.name for c in closures if not c.kind.pinocchio), *self.contacts),
         )
 
     def to_casadi(

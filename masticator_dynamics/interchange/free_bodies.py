@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.closures import HINGE, POINT, WELD, ClosureKind
+from masticator_dynamics.description.joints import PRISMATIC
 from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.interchange.pose_search import LoopKinematics
@@ -22,7 +24,6 @@ from masticator_dynamics.interchange.robot_model import Frame, Loop, RobotModel,
 
 _SAME = 1e-5  # m between points that coincide, or by which distances differ
 _MOST_OF_A_ROD = 2  # bodies that hold a rod; more hold a platform
-_KINDS = ('fixed', 'hinge', 'ball', 'six')  # the first are hung first
 
 
 class _Tie(NamedTuple):
@@ -35,10 +36,10 @@ class _Tie(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _Hanging:
-    """How a floating body is to hang in the tree: one of `_KINDS`, instead of some loops."""
+    """How a floating body is to hang in the tree, instead of some loops."""
 
     floating: str
-    kind: str
+    kind: ClosureKind | None  # the joint that holds it; None: six that leave it free
     near: Frame
     far: Frame
     replaced: tuple[Loop, ...] = ()
@@ -102,14 +103,14 @@ class _FreeBodies:
         """What comes first: the firmer joint, and then the one closer to the base."""
         body = self.kinematics.tree.frames[hanging.far.link].body
         depth = len(self.kinematics.tree.supports(body)) if body >= 0 else 0
-        return _KINDS.index(hanging.kind), depth
+        return hanging.kind.freedoms if hanging.kind else 6, depth
 
     def _hanging(self, name: str) -> _Hanging | None:
         ties = self._ties(name)
         if all(self.owner[tie.far.link] for tie in ties):
             return None
         root, head = Frame.of(self.model.root), Frame.of(self.heads[name])
-        six = _Hanging(name, 'six', head, root)
+        six = _Hanging(name, None, head, root)
         by_body: dict[str, list[_Tie]] = {}
         for tie in ties:
             if self.carriers[tie.near.link] == head.link:
@@ -120,7 +121,7 @@ class _FreeBodies:
             if not self.owner[tied[0].far.link] and (joint := self._joint(name, tied))
         ]
         best = min(joints, key=self._order, default=six)
-        if best.kind != 'ball':
+        if best.kind is not POINT:
             return best
         taken = self.carriers[best.far.link]
         ends = [tied[0].near for body, tied in by_body.items() if body != taken]
@@ -140,10 +141,9 @@ class _FreeBodies:
     def _joint(self, name: str, ties: list[_Tie]) -> _Hanging | None:
         """The joint that loops between the same two bodies form; None if it is no simple one."""
         for loop, near, far in ties:
-            if loop.type in ('weld', 'hinge'):
-                kind = 'fixed' if loop.type == 'weld' else 'hinge'
-                return _Hanging(name, kind, near, far, (loop,))
-        points = [tie for tie in ties if tie.loop.type == 'point']
+            if loop.kind in (WELD, HINGE):
+                return _Hanging(name, loop.kind, near, far, (loop,))
+        points = [tie for tie in ties if tie.loop.kind is POINT]
         if not points:
             return None
         spans = [self._spans([getattr(tie, side) for tie in points]) for side in ('near', 'far')]
@@ -155,9 +155,9 @@ class _FreeBodies:
         elif rank > 1:
             axes[0] = Rotation.align_vectors(*spans)[0].as_matrix()
         if np.abs(spans[0] @ axes[0] - spans[1] @ axes[1]).max() > _SAME:
-            return _Hanging(name, 'ball', points[0].near, points[0].far, (points[0].loop,))
+            return _Hanging(name, POINT, points[0].near, points[0].far, (points[0].loop,))
         near, far = self._turned(points[0].near, axes[0]), self._turned(points[0].far, axes[1])
-        kind = ('ball', 'hinge', 'fixed')[min(rank, 2)]
+        kind = (POINT, HINGE, WELD)[min(rank, 2)]
         return _Hanging(name, kind, near, far, tuple(tie.loop for tie in points))
 
     def _spans(self, ends: list[Frame]) -> Array:
@@ -189,7 +189,8 @@ class _FreeBodies:
         model.loops = [
             loop for loop in model.loops if not any(loop is gone for gone in hanging.replaced)
         ]
-        how = getattr(self, f'_{hanging.kind}')(hanging, self.heads[name])
+        ways = {WELD: self._fixed, HINGE: self._hinge, POINT: self._ball, None: self._six}
+        how = ways[hanging.kind](hanging, self.heads[name])
         loops = ', '.join(loop.name for loop in hanging.replaced)
         model.notes.append(f'{floats} floats: {how}{f" instead of {loops}" if loops else ""}')
 
@@ -234,7 +235,7 @@ class _FreeBodies:
         model, (position, rotation) = self.model, self.place(hanging.near)
         inner = model.add_link(f'{head}_link')
         slides = turning_joints(
-            model, head, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), 'prismatic'
+            model, head, model.root, inner, np.zeros(3), np.eye(3), np.eye(3), PRISMATIC.name
         )
         model.guess |= dict(zip(slides, position.tolist(), strict=True))
         turns = turning_joints(model, f'{head}_turn', inner, head, np.zeros(3), rotation, rotation)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy.linalg
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array
+from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.pose_search import LoopKinematics, close
 from masticator_dynamics.interchange.robot_model import ImportedMotor, Loop, RobotModel
@@ -127,7 +127,7 @@ def _holders(kinematics: LoopKinematics, moved: set[int]) -> set[int]:
             held.add(body)
     for loop in kinematics.model.loops:
         ends = {tree.frames[end.link].body for end in (loop.first, loop.second)}
-        if loop.type != 'distance' and ends & moved:
+        if loop.kind.joined > 1 and ends & moved:
             held |= ends - moved
     return held
 
@@ -188,7 +188,7 @@ def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
     names : sequence of str
         Joints that must exist and move.
     """
-    moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
+    moving = [joint.name for joint in model.joints if joint.moves]
     for name in names:
         if name not in moving:
             near = meant(name, moving) or f'; there are: {", ".join(moving)}'

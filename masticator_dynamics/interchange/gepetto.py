@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from masticator_dynamics.description.urdf import MOVING_TYPES
+from masticator_dynamics.description.closures import KINDS
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.interchange.robot_model import (
@@ -28,7 +28,7 @@ from masticator_dynamics.interchange.robot_model import (
 from masticator_dynamics.interchange.unread import Unread
 from masticator_dynamics.interchange.urdf_file import read_urdf
 
-_LOOPS = {'3d': 'point', '6d': 'weld'}
+_LOOPS = {kind.gepetto: kind for kind in KINDS.values() if kind.gepetto}
 _KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
 
 
@@ -91,7 +91,7 @@ def _known(model: RobotModel, name: object, file: pathlib.Path, key: str) -> str
 
     A name with a non-ASCII letter is taken for the nearest spelling, with a note.
     """
-    names = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
+    names = [joint.name for joint in model.joints if joint.moves]
     if name in names:
         return str(name)
     foreign = [n for n in names if not n.isascii()]

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, description_from_text
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
+from masticator_dynamics.description.closures import COUPLING, HINGE, POINT, WELD, ClosureKind
+from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, DescriptionWarning, MasticatorError
 from masticator_dynamics.interchange.file_formats import read
@@ -46,11 +47,11 @@ _LIGHT = 1e-8  # kg; placeholders have at most this mass
 def join_rods(model: RobotModel) -> None:
     """Move the cut of every weld to a ball joint at one end of the rod, else to a hinge."""
     for loop in list(model.loops):
-        if loop.type != 'weld':
+        if loop.kind is not WELD:
             continue
         sides = [(loop.second, loop.first), (loop.first, loop.second)]
         joints = [_holding(model, loop, near) for near, _ in sides]
-        for wanted in ('point', 'hinge'):
+        for wanted in (POINT, HINGE):
             kinds = [_kind(model, chain) for chain in joints]
             if wanted in kinds:
                 side = kinds.index(wanted)
@@ -61,14 +62,14 @@ def join_rods(model: RobotModel) -> None:
 def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
     """Joints that only guide a frame's body, the last first; none if it branches."""
     body = model.body(near.link)
-    if any(joint.type in MOVING_TYPES for joint in model.below(body)):
+    if any(joint.moves for joint in model.below(body)):
         return []
     if any({end.link for end in (o.first, o.second)} & body for o in model.loops if o is not loop):
         return []
     chain: list[Joint] = []
     while True:
         above = [j for j in model.joints if j.child in body and j.parent not in body]
-        if not above or above[0].type not in MOVING_TYPES or model.acts(above[0].name):
+        if not above or not above[0].moves or model.acts(above[0].name):
             return chain
         chain.append(above[0])
         body = model.body(above[0].parent)
@@ -78,25 +79,25 @@ def _holding(model: RobotModel, loop: Loop, near: Frame) -> list[Joint]:
 
 
 def _moving_below(model: RobotModel, body: set[str]) -> list[Joint]:
-    return [j for j in model.below(body) if j.child not in body and j.type in MOVING_TYPES]
+    return [j for j in model.below(body) if j.child not in body and j.moves]
 
 
-def _kind(model: RobotModel, chain: list[Joint]) -> str:
-    """Closure type that the joints carrying a body form together; empty if none."""
-    turning = all(not joint.slides for joint in chain)
+def _kind(model: RobotModel, chain: list[Joint]) -> ClosureKind | None:
+    """The closure that the joints carrying a body form together."""
+    turning = all(joint.turns for joint in chain)
     if len(chain) == 1 and turning:
-        return 'hinge'
+        return HINGE
     if len(chain) == 3 and turning:
         # Concurrent axes: the inner joints are at the origin of the link before them.
         if all(np.linalg.norm(joint.position) < _CONCURRENT for joint in chain[:-1]):
             axes = np.array([joint.rotation @ joint.axis for joint in chain])
             if abs(np.linalg.det(axes)) > 0.5 or not model.guess:
-                return 'point'
-    return ''
+                return POINT
+    return None
 
 
 def _move_cut(
-    model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: str
+    model: RobotModel, loop: Loop, near: Frame, far: Frame, chain: list[Joint], kind: ClosureKind
 ) -> None:
     """Attach the near body to the far one and cut at the joints that carried it."""
     outer, first = chain[-1], chain[0]
@@ -115,7 +116,7 @@ def _move_cut(
     held = Frame(outer.parent, outer.position, turned)
     inner = Frame(carrier, np.zeros(3), rotation_to(outer.axis))
     at = model.loops.index(loop)
-    model.loops[at] = dataclasses.replace(loop, type=kind, first=held, second=inner)
+    model.loops[at] = dataclasses.replace(loop, kind=kind, first=held, second=inner)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +172,7 @@ def import_robot(
         model = read(path, {*actuated, *independent, *locked}, arguments, ignore)
         model.name = name
         hang_free_bodies(model)
-        if not any(joint.type in MOVING_TYPES for joint in model.joints):
+        if not any(joint.moves for joint in model.joints):
             raise DescriptionError(path, 'joints', 'nothing with mass moves in it')
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
@@ -264,9 +265,9 @@ def _drop_rigid_loops(model: RobotModel) -> None:
 def _hinges_to_points(model: RobotModel, positions: dict[str, float]) -> None:
     """Make hinges of planar loops points: their other equations follow from the rest."""
     for index, loop in enumerate(model.loops):
-        if loop.type == 'hinge':
+        if loop.kind is HINGE:
             needed = _motions(model, positions)[1].shape[1]
-            model.loops[index] = dataclasses.replace(loop, type='point')
+            model.loops[index] = dataclasses.replace(loop, kind=POINT)
             if _motions(model, positions)[1].shape[1] != needed:
                 model.loops[index] = loop
 
@@ -335,7 +336,7 @@ def _described(
 
 
 def _coupling(coupling: JointCoupling) -> dict[str, Any]:
-    made = {'name': coupling.name, 'type': 'coupling', 'joint': coupling.joint}
+    made = {'name': coupling.name, 'type': COUPLING.name, 'joint': coupling.joint}
     of = {other: list(powers) for other, powers in coupling.of.items()}
     return {**made, 'of': of, 'offset': coupling.offset}
 
@@ -346,6 +347,9 @@ def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
     for name, spring in model.springs.items():
         found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
     values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
+    for joint in model.joints:
+        for key in joint.kind.dimensions:
+            values.setdefault(key, {})[joint.name] = getattr(joint, key)
     for key, by_joint in values.items():
         for name, value in by_joint.items():
             found.setdefault(name, {})[key] = value

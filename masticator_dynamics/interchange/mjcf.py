@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from masticator_dynamics.description.closures import DISTANCE, POINT, WELD
+from masticator_dynamics.description.joints import PRISMATIC, REVOLUTE
 from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.mjcf_actuators import MjcfParts, matrix, read_actuators
@@ -51,7 +53,7 @@ class _Equality:
         if not self.parts.compiled.eq_active0[self.index]:
             self.model.notes.append(f'equality {self.name} is not active and left out')
             self.model.untied.append(f'equality {self.name}')
-        elif self.kind in ('connect', 'weld'):
+        elif self.kind in (POINT.mjcf, WELD.mjcf):
             self._loop()
         elif self.kind == 'joint':
             joints = self.parts.joints
@@ -63,7 +65,7 @@ class _Equality:
             self.unread.refuse(f'equality {self.kind}', self.name, 'it ties vertices', _READ)
 
     def _loop(self) -> None:
-        welded = self.kind == 'weld'
+        welded = self.kind == WELD.mjcf
         site = int(self.parts.mujoco.mjtObj.mjOBJ_SITE)
         if int(self.parts.compiled.eq_objtype[self.index]) == site:
             frames = (self.parts.site(self.first), self.parts.site(self.second))
@@ -76,7 +78,7 @@ class _Equality:
                 Frame(bodies[self.first], self.data[one : one + 3].copy(), turned),
                 Frame(bodies[self.second], self.data[other : other + 3].copy(), np.eye(3)),
             )
-        kind = 'weld' if welded and self.data[_TORQUE_SCALE] else 'point'
+        kind = WELD if welded and self.data[_TORQUE_SCALE] else POINT
         self.model.loops.append(Loop(self.name, kind, *frames))
 
     def _tendon(self) -> None:
@@ -93,7 +95,7 @@ class _Equality:
             self.unread.refuse('equality tendon', self.name, reason, _READ)
             return
         length = float(self.parts.compiled.tendon_length0[self.first] + self.data[0])
-        self.model.loops.append(Loop(self.name, 'distance', *ends, length=length))
+        self.model.loops.append(Loop(self.name, DISTANCE, *ends, length=length))
 
     def _couple(self, first: Mapping[str, float], second: Mapping[str, float], what: str) -> None:
         powers = [float(value) for value in self.data[:5]] if second else [float(self.data[0]), 0.0]
@@ -277,7 +279,7 @@ class _MjcfReader:
             lower, upper = (float(bound) - zero for bound in m.jnt_range[joint])
         self.model.joints.append(
             Joint(
-                name, 'prismatic' if slides else 'revolute', parent, child, position, rotation,
+                name, (PRISMATIC if slides else REVOLUTE).name, parent, child, position, rotation,
                 m.jnt_axis[joint].copy(), lower, upper, np.inf, np.inf,
             )
         )  # fmt: skip

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.closures import DISTANCE, POINT
+from masticator_dynamics.description.joints import CONTINUOUS, PRISMATIC
 from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.interchange.robot_model import (
@@ -175,10 +177,10 @@ class _Actuators:
         crank, slider = (self.parts.site(site) for site in self.m.actuator_trnid[index])
         joint, pin = self.model.free_joint_name(f'{name}_slide'), self.model.add_link(f'{name}_pin')
         self.model.joints.append(
-            Joint(joint, 'prismatic', slider.link, pin, slider.position, slider.rotation, _ALONG)
+            Joint(joint, PRISMATIC.name, slider.link, pin, slider.position, slider.rotation, _ALONG)
         )
         rod = Loop(
-            f'{name}_rod', 'distance', Frame.of(pin), crank,
+            f'{name}_rod', DISTANCE, Frame.of(pin), crank,
             length=float(self.m.actuator_cranklength[index]),
         )  # fmt: skip
         self.model.loops.append(rod)
@@ -197,9 +199,9 @@ class _Actuators:
         )  # fmt: skip
         joint = self.model.free_joint_name(f'{name}_length')
         self.model.joints.append(
-            Joint(joint, 'prismatic', inner, rod, length * _ALONG, np.eye(3), _ALONG)
+            Joint(joint, PRISMATIC.name, inner, rod, length * _ALONG, np.eye(3), _ALONG)
         )
-        self.model.loops.append(Loop(f'{name}_end', 'point', Frame.of(rod), second))
+        self.model.loops.append(Loop(f'{name}_end', POINT, Frame.of(rod), second))
         return joint
 
     def _place(self, frame: Frame) -> Array:
@@ -219,7 +221,7 @@ class _Actuators:
         moving = {joint: (c,) for joint, c in joints.items() if self.model.has_moving(joint)}
         slides = any(self.model.joint(joint).slides for joint in moving)
         reel, own = self.model.add_link(f'{name}_reel'), self.model.free_joint_name(f'{name}_pull')
-        kind = 'prismatic' if slides else 'continuous'
+        kind = (PRISMATIC if slides else CONTINUOUS).name
         self.model.joints.append(
             Joint(own, kind, self.model.root, reel, np.zeros(3), np.eye(3), _ALONG)
         )

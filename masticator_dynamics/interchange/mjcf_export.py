@@ -16,8 +16,8 @@ from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.data import Closure, Contact
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
-from masticator_dynamics.description.urdf_text import numbers
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
+from masticator_dynamics.description.urdf_text import numbers, urdf_parts
 from masticator_dynamics.engine.tree import spanning_tree
 
 LEAST_MASS = 1e-6  # kg, of a body that has none
@@ -62,6 +62,7 @@ class _MjcfWriter:
         self.world = ElementTree.SubElement(self.root, 'worldbody')
         self.equality = ElementTree.Element('equality')
         self.tendons: ElementTree.Element | None = None
+        self.ahead: dict[str, float] = {}  # home of slides of joints that also turn
 
     def exported(self) -> Exported:
         tree = self.description.tree
@@ -92,14 +93,26 @@ class _MjcfWriter:
             pos=numbers(joint.position),
             quat=_quat(joint.rotation),
         )
-        moves = joint.type in MOVING_TYPES
+        moves = joint.moves
         inertia = self.description.tree.links[joint.child]
         if moves or inertia.mass > 0.0 or inertia.about_center.any():
             body.append(_inertial(inertia))
         if moves:
             body.append(self._joint(joint))
+            if joint.screws:
+                body.append(self._advance(joint))
         self._site(body, joint.child)
         return body
+
+    def _advance(self, joint: Joint) -> ElementTree.Element:
+        """The slide of a joint that also turns, tied to its turn."""
+        _, slide = urdf_parts(joint)
+        self.ahead[slide] = joint.shift * self.description.home.get(joint.name, 0.0)
+        ElementTree.SubElement(
+            self.equality, 'joint', _STIFF, name=slide, joint1=slide, joint2=joint.name,
+            polycoef=numbers([0.0, joint.shift, 0.0, 0.0, 0.0]),
+        )  # fmt: skip
+        return ElementTree.Element('joint', name=slide, type='slide', axis=numbers(joint.axis))
 
     def _joint(self, joint: Joint) -> ElementTree.Element:
         element = ElementTree.Element(
@@ -141,18 +154,18 @@ class _MjcfWriter:
         ElementTree.SubElement(self.equality, kind, _STIFF, name=name, site1=first, site2=second)
 
     def _closure(self, closure: Closure) -> None:
-        name, kind = closure.name, closure.type
+        name, way = closure.name, closure.kind.mjcf
         frames = [f'{link}:origin' for link in closure.frames]
-        if kind in ('point', 'weld'):
-            self._connect('connect' if kind == 'point' else 'weld', name, frames[0], frames[1])
-        elif kind == 'hinge':
+        if way in ('connect', 'weld'):
+            self._connect(way, name, frames[0], frames[1])
+        elif way == 'two points':
             self._connect('connect', name, frames[0], frames[1])
             ends = [self._along_axis(frame) for frame in frames]
             self._connect('connect', f'{name}:axis', ends[0], ends[1])
-        elif kind == 'distance':
+        elif way == 'tendon':
             self._distance(closure)
-        elif kind != 'coupling' or not self._coupling(closure):
-            self.left_out.append(f'closure {name}: MuJoCo has no equality for type {kind}')
+        elif way != 'joints' or not self._coupling(closure):
+            self.left_out.append(f'closure {name}: MuJoCo has no equality for type {closure.type}')
 
     def _distance(self, closure: Closure) -> None:
         """Add a tendon of fixed length; MuJoCo counts from its length at zero positions."""
@@ -237,7 +250,8 @@ class _MjcfWriter:
     def _home(self) -> None:
         """Add a keyframe, in the order in which MuJoCo numbers joints: depth first."""
         names = [str(joint.get('name')) for joint in self.world.iter('joint')]
-        positions = [self.description.home.get(name, 0.0) for name in names]
+        home = self.description.home | self.ahead
+        positions = [home.get(name, 0.0) for name in names]
         frame = ElementTree.SubElement(self.root, 'keyframe')
         ElementTree.SubElement(frame, 'key', name='home', qpos=numbers(positions))
 

@@ -21,10 +21,6 @@ _TOOL = re.compile(
     r'(?:_part|_assembly|_link|[-_](?:left|right|l|r|\d))*$',
     re.IGNORECASE,
 )
-# Freedoms that a loop leaves its two bodies.
-_FREEDOMS = {
-    'point': 3, 'weld': 0, 'hinge': 1, 'universal': 2, 'cylindrical': 2, 'slider': 1, 'distance': 5,
-}  # fmt: skip
 
 
 def likeliest_platform(kinematics: LoopKinematics, q: Array, motions: Array) -> str:
@@ -102,8 +98,8 @@ class _Graph:
         for joint in model.joints:
             self._connect(joint.parent, joint.child, 1, joint.slides)
         for loop in model.loops:
-            slides = loop.type in ('slider', 'cylindrical')
-            self._connect(loop.first.link, loop.second.link, _FREEDOMS[loop.type], slides)
+            slides = loop.kind.oriented and loop.kind.joined < 3
+            self._connect(loop.first.link, loop.second.link, loop.kind.freedoms, slides)
 
     def _connect(self, first: str, second: str, freedoms: int, slides: bool) -> None:
         """Add a connection; two points between the same bodies leave them one freedom."""

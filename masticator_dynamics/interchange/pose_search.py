@@ -8,8 +8,8 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.closures import coupling_gap
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.descent import joined_joints
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses, spanning_tree
@@ -44,6 +44,7 @@ class LoopKinematics:
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
         self.slides = np.array([joint.slides for joint in self.tree.joints])
+        self.turns = np.array([joint.turns for joint in self.tree.joints])
 
     def guess(self) -> Array:
         """Where the search starts: (joints,), rad or m; mid-range for ranges that exclude 0."""
@@ -89,8 +90,7 @@ class LoopKinematics:
         if isinstance(tie, JointCoupling):
             return f'{self.gap(q, tie):.3g} {self.tree.joints[self.names.index(tie.joint)].unit}'
         values = np.abs(self._loop(self.tree.poses(q), tie).values)
-        lengths = {'distance': 1, 'cylindrical': 2, 'slider': 2}.get(tie.type, 3)
-        return f'{values.max():.3g} {"m" if values.argmax() < lengths else "rad"}'
+        return f'{values.max():.3g} {"m" if values.argmax() < tie.kind.joined else "rad"}'
 
     def twist_rates(self, q: Array, link: str) -> Array:
         """Twist (6, joints) of a link's origin per joint velocity: linear over angular."""
@@ -111,49 +111,21 @@ class LoopKinematics:
         return link.body, point, poses.rotations[link.body] @ link.rotation @ frame.rotation
 
     def _loop(self, poses: TreePoses, loop: Loop) -> Gaps:
-        body_a, point_a, axes_a = self.place(poses, loop.first)
+        body_a, point_a, axes = self.place(poses, loop.first)
         body_b, point_b, axes_b = self.place(poses, loop.second)
+        arm = point_b - point_a
         linear = poses.point_jacobian(body_b, point_b) - poses.point_jacobian(body_a, point_a)
-        if loop.type == 'point':
-            return Gaps(point_b - point_a, linear)
-        if loop.type == 'distance':
-            length = float(np.linalg.norm(point_b - point_a))
-            along = (point_b - point_a) / max(length, 1e-300)
-            return Gaps(np.array([length - loop.length]), along[None] @ linear)
         angular = poses.angular_jacobian(body_b) - poses.angular_jacobian(body_a)
-        # In the axes of the first frame, in which the gap itself is measured.
-        arm = np.cross(point_b - point_a, poses.angular_jacobian(body_a), axisb=0, axisc=0)
-        linear = axes_a.T @ (linear + arm)
-        position = axes_a.T @ (point_b - point_a)
-        turned = axes_a.T @ axes_b
-        rotated = axes_a.T @ angular
-        angle = Rotation.from_matrix(turned).as_rotvec()
-        if loop.type in ('weld', 'slider'):
-            keep = slice(3) if loop.type == 'weld' else slice(2)
-            values, rates = np.hstack([position[keep], angle]), (linear[keep], rotated)
-        elif loop.type == 'universal':
-            # Z of the two frames are the axes of the cross.
-            values = np.hstack([position, turned[2, 2]])
-            rates = (linear, np.cross(turned[:, 2], [0.0, 0.0, 1.0])[None] @ rotated)
+        if loop.kind.oriented:  # gaps are measured in the axes of the first frame
+            linear += np.cross(arm, poses.angular_jacobian(body_a), axisb=0, axisc=0)
         else:
-            # Offset of Z of the second frame from Z of the first, and its possible directions.
-            keep = slice(3) if loop.type == 'hinge' else slice(2)
-            sine = float(np.linalg.norm(turned[:2, 2]))
-            tilt = turned[:2, 2] * (np.arctan2(sine, turned[2, 2]) / sine if sine > 1e-9 else 1.0)
-            values = np.hstack([position[keep], tilt])
-            rates = (linear[keep], np.cross(turned[:, 2], np.eye(3)[:2]) @ rotated)
-        return Gaps(values, np.vstack(rates))
+            axes = np.eye(3)
+        gaps = loop.kind.gaps(loop, axes.T @ arm, axes.T @ axes_b)
+        rates = gaps.by_linear @ axes.T @ linear + gaps.by_angular @ axes.T @ angular
+        return Gaps(gaps.values, rates)
 
     def _coupling(self, q: Array, coupling: JointCoupling) -> Gaps:
-        joint = self.names.index(coupling.joint)
-        rates = np.zeros((1, len(q)))
-        rates[0, joint] = 1.0
-        gap = q[joint] - coupling.offset
-        for name, powers in coupling.of.items():
-            other, polynomial = self.names.index(name), np.polynomial.Polynomial((0.0, *powers))
-            gap -= polynomial(q[other])
-            rates[0, other] -= polynomial.deriv()(q[other])
-        return Gaps(np.array([gap]), rates)
+        return Gaps(*coupling_gap(coupling, self.names, q))
 
 
 def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
@@ -234,7 +206,7 @@ def _into_ranges(
     """
     room = np.nan_to_num(_ROOM * (kinematics.upper - kinematics.lower), posinf=0.0)
     low, high = kinematics.lower + room, kinematics.upper - room
-    q = np.where(kinematics.slides | ~searched, q, wrapped(q, kinematics))
+    q = np.where(kinematics.turns & searched, wrapped(q, kinematics), q)
     best = (q, gap, _outside(kinematics, q, searched))
     for _ in range(_RETURNS):
         if not best[2] or gap > ROUNDING:

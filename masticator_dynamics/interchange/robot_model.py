@@ -16,7 +16,9 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint, Tree
+from masticator_dynamics.description.closures import ClosureKind
+from masticator_dynamics.description.joints import CONTINUOUS, FIXED
+from masticator_dynamics.description.urdf import Array, Inertia, Joint, Tree
 from masticator_dynamics.errors import DescriptionError
 
 
@@ -116,14 +118,13 @@ class Frame:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """Two frames that a joint of some type connects; axes are Z of the frames.
+    """Two frames that a joint connects as a closure of some kind would; axes are Z of the frames.
 
-    ``type`` is that of a closure in a mechanism file: point, weld, hinge, ... Of the type distance,
-    ``length`` (m) is that between the origins.
+    ``length`` (m) is that between the origins, where the kind has one.
     """
 
     name: str
-    type: str
+    kind: ClosureKind
     first: Frame
     second: Frame
     length: float = dataclasses.field(default=0.0, kw_only=True)
@@ -221,7 +222,7 @@ class RobotModel:
 
     def has_moving(self, name: str) -> bool:
         """Whether there is a moving joint with a name."""
-        return any(joint.name == name and joint.type in MOVING_TYPES for joint in self.joints)
+        return any(joint.name == name and joint.moves for joint in self.joints)
 
     def above(self, link: str) -> Joint | None:
         """The joint that has a link as its child."""
@@ -279,11 +280,11 @@ class RobotModel:
         """
         old = self.joint(name)
         along = position * old.axis
-        if old.slides:
-            self.change(name, type='fixed', position=old.position + old.rotation @ along)
-        else:
-            turned = Rotation.from_rotvec(along).as_matrix()
-            self.change(name, type='fixed', rotation=old.rotation @ turned)
+        turned = Rotation.from_rotvec(old.spin * along).as_matrix()
+        self.change(
+            name, type=FIXED.name, position=old.position + old.rotation @ (old.shift * along),
+            rotation=old.rotation @ turned,
+        )  # fmt: skip
         for joints in (*self._at_joints(), self.guess):
             joints.pop(name, None)
         self.held[name] = position
@@ -403,7 +404,7 @@ def turning_joints(
     position: Array,
     rotation: Array,
     axes: Array,
-    kind: str = 'continuous',
+    kind: str = CONTINUOUS.name,
 ) -> tuple[str, ...]:
     """Add turning or sliding joints in series, one per row of ``axes`` (n, 3); return their names.
 

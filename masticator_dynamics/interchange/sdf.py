@@ -18,7 +18,9 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Inertia, Joint
+from masticator_dynamics.description.closures import POINT, UNIVERSAL
+from masticator_dynamics.description.joints import KINDS
+from masticator_dynamics.description.urdf import Array, Inertia, Joint
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.added_ties import (
     DRAKE,
@@ -208,7 +210,7 @@ class _SdfReader:
             )
         driven = dict(self._driven())
         self._grow(edges, wanted.union(driven, followers))
-        moving = {joint.name for joint in self.model.joints if joint.type in MOVING_TYPES}
+        moving = {joint.name for joint in self.model.joints if joint.moves}
         for coupling in joints.couplings(edges, moving):
             self.model.couple(coupling, f'joint {coupling.joint}')
         others = {
@@ -357,7 +359,7 @@ class _SdfReader:
                 placed.add(head)
         for edge in edges:
             if edge not in kept:
-                self.model.loops.append(edge.loop(self.poses))
+                self.model.loops.append(edge.loop(self.poses, self.file))
                 if edge.acts():
                     self.model.warn(
                         f'joint {edge.name} closes a loop: its losses and spring are left out'
@@ -398,9 +400,9 @@ class _SdfReader:
             at = r_a.T @ (p_b - p_a)
         turned = r_a.T @ r_b
         axes = edge.axes @ r_b * (-1.0 if reversed_ else 1.0)
-        if edge.type == 'ball':
+        if edge.kind is POINT:
             turning_joints(self.model, edge.name, parent, inner, at, turned, np.eye(3))
-        elif edge.type == 'universal':
+        elif edge.kind is UNIVERSAL:
             order = -1 if reversed_ else 1
             names = turning_joints(
                 self.model, edge.name, parent, inner, at, turned, axes[::order], 'revolute'
@@ -409,7 +411,9 @@ class _SdfReader:
                 self._axis(edge, name, tag)
         else:
             axis = axes[0] if len(axes) else np.zeros(3)
-            self.model.joints.append(Joint(edge.name, edge.type, parent, inner, at, turned, axis))
+            sizes = KINDS[edge.type].of_sdf(edge.part.element)
+            made = Joint(edge.name, edge.type, parent, inner, at, turned, axis, **sizes)
+            self.model.joints.append(made)
             if edge.type != 'fixed':
                 self._axis(edge, edge.name, 'axis')
         if inner != child:
@@ -451,14 +455,14 @@ class _SdfReader:
         """Loops and couplings that plugins, frames and elements of Drake add."""
         for stem, *pair in closing_pairs(self.frames.parts, unread):
             ends = (self._frame(self.frames.link_of(n, stem), self.frames.pose(n)) for n in pair)
-            self.model.loops.append(Loop(stem, 'point', *ends))
+            self.model.loops.append(Loop(stem, POINT, *ends))
         for name, part in self.frames.of('model'):
             absolute = self.frames.scopes[name].absolute
             for element in part.element:
                 if tag_of(element) == 'drake:ball_constraint':
                     loop = ball_constraint(element, unread, absolute)
                     ends = (self._in_link(frame, loop.name) for frame in (loop.first, loop.second))
-                    self.model.loops.append(Loop(loop.name, loop.type, *ends))
+                    self.model.loops.append(Loop(loop.name, loop.kind, *ends))
             plugins = [(plugin, '') for plugin in part.element.findall('plugin')]
             read_plugins(plugins, self.model, unread, names, self._welded, absolute)
 

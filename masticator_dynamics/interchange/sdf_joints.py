@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from collections.abc import Iterator
 from typing import Protocol, TypeVar
 from xml.etree import ElementTree
@@ -12,6 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
+from masticator_dynamics.description.closures import POINT, UNIVERSAL, ClosureKind
+from masticator_dynamics.description.joints import FIXED, KINDS
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError
@@ -27,10 +30,8 @@ from masticator_dynamics.interchange.sdf_frames import Scope, SdfFrames, SdfPart
 from masticator_dynamics.interchange.unread import Unread, tag_of
 
 # In the order in which the tree grows across them; the last are cut first.
-TYPES = {
-    'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
-    'universal': 'universal', 'ball': 'point',
-}  # fmt: skip
+TYPES = {name: kind.closes_as for name, kind in KINDS.items()}
+TYPES |= {UNIVERSAL.name: UNIVERSAL, 'ball': POINT}
 _PARTS = ('parent', 'child', 'pose', 'axis', 'axis2', 'drake:mimic')
 _READ = f'Read are joints of the types {", ".join(TYPES)} with <parent>, <child>, <pose>, <axis>'
 _MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
@@ -49,8 +50,19 @@ class Edge:
     axes: Array  # (1 or 2, 3) in the world
     part: SdfPart
 
-    def loop(self, poses: dict[str, tuple[Array, Array]]) -> Loop:
-        """The joint as one that closes a loop; for poses of links in the world."""
+    @property
+    def kind(self) -> ClosureKind | None:
+        """The closure that it is where it closes a loop."""
+        return TYPES[self.type]
+
+    def loop(self, poses: dict[str, tuple[Array, Array]], file: pathlib.Path) -> Loop:
+        """The joint as one that closes a loop; for poses of links in the world.
+
+        Raises
+        ------
+        DescriptionError
+            If it cannot, naming the file.
+        """
         frames = []
         for index, link in enumerate((self.parent, self.child)):
             position, rotation = poses[link]
@@ -58,7 +70,10 @@ class Edge:
             if len(self.axes):
                 axes = rotation_to(self.axes[min(index, len(self.axes) - 1)])
             frames.append(Frame(link, rotation.T @ (self.position - position), rotation.T @ axes))
-        return Loop(self.name, TYPES[self.type], *frames)
+        if self.kind is None:
+            reason = f'its type is {self.type!r}, and it closes a loop'
+            raise DescriptionError(file, f'joint {self.name}', reason)
+        return Loop(self.name, self.kind, *frames)
 
     def acts(self) -> bool:
         """Whether the joint has losses, a spring, or follows another."""
@@ -98,7 +113,7 @@ class SdfJoints:
     def _edge(self, name: str, part: SdfPart) -> Edge | None:
         joint, scope = part
         kind, place = str(joint.get('type')), f'joint {name}'
-        kind = {'revolute2': 'universal'}.get(kind, kind)
+        kind = {'revolute2': UNIVERSAL.name}.get(kind, kind)
         if kind not in TYPES:
             reason = f'its type is {kind!r}'
             self.unread.refuse('joint', name, reason, _READ)
@@ -120,7 +135,7 @@ class SdfJoints:
         return Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
-        count = {'fixed': 0, 'ball': 0, 'universal': 2}.get(kind, 1)
+        count = {FIXED.name: 0, 'ball': 0, UNIVERSAL.name: 2}.get(kind, 1)
         found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
         axes = [axis for axis in found if axis is not None]
         if len(axes) != count:

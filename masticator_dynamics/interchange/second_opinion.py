@@ -3,8 +3,8 @@
 """A mechanism judged by Pinocchio: its own reading of the URDF, and its algorithms for trees.
 
 Positions are the engine's; Pinocchio's frames say whether they close the loops, its Jacobians what
-the tangent is, and its inverse dynamics what efforts are needed. Closures are stated here once
-more, as relative twists of two frames.
+the tangent is, and its inverse dynamics what efforts are needed. Closures are stated once more, as
+relative twists of two frames (``description/closures.py``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.closures import coupling_gap
 from masticator_dynamics.description.data import Closure, Contact
+from masticator_dynamics.description.urdf_text import plain_urdf, urdf_parts
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import contact_surface
 from masticator_dynamics.engine.evaluation.results import Effort
@@ -56,11 +58,18 @@ class SecondOpinion:
     def __init__(self, description: MechanismDescription, tree_joints: tuple[str, ...]):
         self._pin = pin = needed('pinocchio')
         self._description = description
-        self._model = pin.buildModelFromXML(description.urdf_xml)
+        self._model = pin.buildModelFromXML(plain_urdf(description.urdf_xml, description.tree))
         self._model.gravity = pin.Motion(np.array(description.gravity, dtype=float), np.zeros(3))
         self._data = self._model.createData()
-        self._joints = [self._model.joints[self._model.getJointId(j)] for j in tree_joints]
-        self._columns = [joint.idx_v for joint in self._joints]
+        joints = {joint.name: joint for joint in description.tree.joints}
+        self._parts = [
+            (k, self._model.joints[self._model.getJointId(part)], factor)
+            for k, name in enumerate(tree_joints)
+            for part, factor in urdf_parts(joints[name]).items()
+        ]
+        self._rates = np.zeros((self._model.nv, len(tree_joints)))  # Pinocchio's per ours
+        for k, part, factor in self._parts:
+            self._rates[part.idx_v, k] = factor
         self._independent = [tree_joints.index(name) for name in description.independent]
         self._inertia = np.array([description.joint_inertia(name) for name in tree_joints])
         physics = [description.joints.get(name) for name in tree_joints]
@@ -94,10 +103,9 @@ class SecondOpinion:
 
     def _efforts(self, effort: Effort, tangent: FloatArray, driving: tuple[str, ...]) -> FloatArray:
         pin, q = self._pin, effort.q
-        v, a = np.zeros((2, self._model.nv))
-        v[self._columns], a[self._columns] = effort.v, effort.a
+        v, a = self._rates @ effort.v, self._rates @ effort.a
         needed_by_tree = pin.rnea(self._model, self._data, self._configuration(q), v, a)
-        load = needed_by_tree[self._columns] + self._inertia * effort.a
+        load = self._rates.T @ needed_by_tree + self._inertia * effort.a
         load = load + self._stiffness * (q - self._slack)
         self._place(q)
         load = load - self._jacobian(self._description.platform).T @ effort.wrench
@@ -119,32 +127,11 @@ class SecondOpinion:
         return np.concatenate([none[0], *gaps]), np.vstack([none[1], *rows])
 
     def _closure(self, closure: Closure, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        if closure.type == 'coupling':
-            return self._coupling(closure, q)
-        arm, turn, moving, turning = self._between(*closure.frames)
-        if closure.type == 'distance':
-            length = float(np.linalg.norm(arm))
-            return np.array([length - float(closure.length or 0.0)]), (arm @ moving / length)[None]
-        along = turn[:, 2]
-        tilting = -self._pin.skew(along) @ turning  # of Z of the second frame
-        across = 2 if closure.type in ('cylindrical', 'slider') else 3
-        gaps, rows = [arm[:across]], [moving[:across]]
-        if closure.type in ('weld', 'slider'):
-            gaps, rows = [*gaps, self._pin.log3(turn)], [*rows, turning]
-        elif closure.type in ('hinge', 'cylindrical'):
-            gaps, rows = [*gaps, along[:2]], [*rows, tilting[:2]]
-        elif closure.type == 'universal':
-            gaps, rows = [*gaps, along[2:]], [*rows, tilting[2:]]
-        return np.concatenate(gaps), np.vstack(rows)
-
-    def _coupling(self, closure: Closure, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        row = np.zeros(len(q))
-        own = self._names.index(str(closure.joint))
-        row[own], gap = 1.0, q[own] - closure.offset
-        for name, coefficients in closure.of.items():
-            j, law = self._names.index(name), np.polynomial.Polynomial([0.0, *coefficients])
-            gap, row[j] = gap - law(q[j]), row[j] - law.deriv()(q[j])
-        return np.array([gap]), row[None]
+        if not closure.frames:
+            return coupling_gap(closure, list(self._names), q)
+        arm, turned, moving, turning = self._between(*closure.frames)
+        values, by_linear, by_angular = closure.kind.gaps(closure, arm, turned)
+        return values, by_linear @ moving + by_angular @ turning
 
     def _contact(self, contact: Contact) -> tuple[FloatArray, FloatArray]:
         carrier = contact.carrier or self._description.base
@@ -174,7 +161,8 @@ class SecondOpinion:
     def _configuration(self, q: FloatArray) -> FloatArray:
         """Pinocchio's positions: of joints without ends they are cosine and sine."""
         found = np.zeros(self._model.nq)
-        for joint, x in zip(self._joints, q, strict=True):
+        for k, joint, factor in self._parts:
+            x = factor * q[k]
             numbers = (x,) if joint.nq == 1 else (np.cos(x), np.sin(x))
             found[joint.idx_q : joint.idx_q + joint.nq] = numbers
         return found
@@ -185,4 +173,4 @@ class SecondOpinion:
     def _jacobian(self, link: str) -> FloatArray:
         axes = self._pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         found = self._pin.getFrameJacobian(self._model, self._data, self._frame(link), axes)
-        return np.asarray(found[:, self._columns])
+        return np.asarray(found @ self._rates)

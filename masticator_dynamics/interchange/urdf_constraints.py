@@ -16,7 +16,15 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from masticator_dynamics.description.urdf import MOVING_TYPES, Array, Joint
+from masticator_dynamics.description.closures import (
+    KINDS,
+    POINT,
+    SLIDER,
+    UNIVERSAL,
+    WELD,
+    ClosureKind,
+)
+from masticator_dynamics.description.urdf import Array, Joint
 from masticator_dynamics.engine.tree import rotation_to
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.interchange.pose_search import LoopKinematics
@@ -32,14 +40,9 @@ from masticator_dynamics.interchange.unread import Unread
 
 _ENDS = ('link1', 'link2', 'parent', 'child', 'predecessor', 'successor')
 _OF_URDF_PLUS = ('predecessor', 'successor')  # they hold their <origin>
-LOOPS = ('constraint', 'loop_joint', 'loop')
+LOOPS, COUPLINGS = ('constraint', 'loop_joint', 'loop'), 'coupling'
 # By the name of the type, which the library of pull request 264 writes with _joint behind it.
-_TYPES = {
-    'ball': 'point', 'spherical': 'point', 'point': 'point', 'revolute': 'hinge',
-    'continuous': 'hinge', 'hinge': 'hinge', 'fixed': 'weld', 'weld': 'weld', 'link': 'weld',
-    'universal': 'universal', 'cylindrical': 'cylindrical', 'prismatic': 'slider',
-}  # fmt: skip
-_WITHOUT_AXIS = ('point', 'weld')
+_TYPES = {word: kind for kind in KINDS.values() for word in kind.urdf}
 _LEFT_OUT = ('limit', 'dynamics', 'safety_controller', 'calibration')
 _OPPOSITE = 1e-6  # of a cosine; axes that a planar loop cannot turn over
 _MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
@@ -79,10 +82,10 @@ class _TwoEnded:
         if len(self.ends) != 2 or not all(end.get('link') for end in self.ends):
             raise DescriptionError(self.file, self.place, 'does not name two links')
 
-    def loop(self, kind: str) -> Loop:
+    def loop(self, kind: ClosureKind) -> Loop:
         """The loop of a closure type, between frames whose Z are its axes."""
         self._check_parts()
-        turned = (np.eye(3),) * 2 if kind in _WITHOUT_AXIS else self._turned(kind)
+        turned = (np.eye(3),) * 2 if kind in (POINT, WELD) else self._turned(kind)
         frames = [
             Frame(str(end.get('link')), position, rotation @ axes)
             for end, axes in zip(self.ends, turned, strict=True)
@@ -140,14 +143,14 @@ class _TwoEnded:
         )
         return np.array(position), Rotation.from_euler('xyz', angles).as_matrix()
 
-    def _turned(self, kind: str) -> tuple[Array, Array]:
+    def _turned(self, kind: ClosureKind) -> tuple[Array, Array]:
         """Rotations that turn Z of the two origins into the axes.
 
         Where one axis is told it is that of both, since the origins are those of one joint. What a
         slider holds about its axis is told by the origins: the axes differ by the least turn.
         """
         first, second = (self._axis(end, kind) for end in self.ends)
-        if first is None or (second is None and kind == 'universal'):
+        if first is None or (second is None and kind is UNIVERSAL):
             tag = self.ends[0 if first is None else 1].tag
             axis = 'axis' if tag in _OF_URDF_PLUS else f'{tag}_axis'
             reason = f'its type is {self.element.get("type")}, and it has no <{axis} xyz="...">'
@@ -155,13 +158,13 @@ class _TwoEnded:
         turned = rotation_to(first)
         if second is None:
             return turned, turned
-        if kind != 'slider':
+        if kind is not SLIDER:
             return turned, rotation_to(second)
         return turned, least_turn(first, second if first @ second >= 0.0 else -second) @ turned
 
-    def _axis(self, end: ElementTree.Element, kind: str) -> Array | None:
+    def _axis(self, end: ElementTree.Element, kind: ClosureKind) -> Array | None:
         axis = self.element.find(f'{end.tag}_axis')
-        if axis is None and kind != 'universal':  # whose two axes are perpendicular
+        if axis is None and kind is not UNIVERSAL:  # whose two axes are perpendicular
             axis = self.element.find('axis')
         if axis is None:
             return None
@@ -187,7 +190,7 @@ def turn_opposite_axes(model: RobotModel, names: Collection[str]) -> None:
     kinematics = LoopKinematics(model)
     poses = kinematics.tree.poses(kinematics.guess())
     for index, loop in enumerate(model.loops):
-        if loop.name in names and loop.type in ('hinge', 'cylindrical'):
+        if loop.name in names and len(loop.kind.facing) == 1:
             axes = [kinematics.place(poses, end)[2][:, 2] for end in (loop.first, loop.second)]
             if axes[0] @ axes[1] < -1.0 + _OPPOSITE:
                 rotation = loop.second.rotation @ np.diag([1.0, -1.0, -1.0])
@@ -207,11 +210,11 @@ def read_couplings(root: ElementTree.Element, model: RobotModel, unread: Unread)
     DescriptionError
         For links or a ratio that are not there, or chains without joints.
     """
-    for element in root.findall('coupling'):
-        name, place = str(element.get('name') or 'coupling'), f'coupling {element.get("name")}'
+    for element in root.findall(COUPLINGS):
+        name, place = str(element.get('name') or COUPLINGS), f'coupling {element.get("name")}'
         if element.get('type', 'rolling') != 'rolling':
             reason = f'its type is {element.get("type")!r}'
-            unread.refuse('coupling', name, reason, _COUPLINGS)
+            unread.refuse(COUPLINGS, name, reason, _COUPLINGS)
             continue
         links = [str(end.get('link')) for tag in _OF_URDF_PLUS for end in element.findall(tag)]
         if len(links) != 2:
@@ -242,11 +245,7 @@ def _chains(model: RobotModel, links: list[str], place: str) -> list[list[str]]:
         above.append(joints)
     shared = above[0].keys() & above[1].keys()
     chains = [
-        {
-            name: j.unit
-            for name, j in joints.items()
-            if j.type in MOVING_TYPES and name not in shared
-        }
+        {name: j.unit for name, j in joints.items() if j.moves and name not in shared}
         for joints in above
     ]
     for link, chain in zip(links, chains, strict=True):

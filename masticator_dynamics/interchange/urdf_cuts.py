@@ -19,6 +19,7 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial.transform import Rotation
 
+from masticator_dynamics.description.joints import KINDS
 from masticator_dynamics.description.urdf import Array
 from masticator_dynamics.description.urdf_text import angles, numbers
 from masticator_dynamics.engine.tree import rotation_to
@@ -27,9 +28,7 @@ from masticator_dynamics.interchange.robot_model import Frame, Loop, axis_in, nu
 from masticator_dynamics.interchange.sdf_joints import spanning
 from masticator_dynamics.interchange.unread import Unread
 
-_CLOSURES = {
-    'fixed': 'weld', 'revolute': 'hinge', 'continuous': 'hinge', 'prismatic': 'slider',
-}  # fmt: skip
+_CLOSURES = {name: kind.closes_as for name, kind in KINDS.items() if kind.closes_as}
 _MIMICS = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
 
 

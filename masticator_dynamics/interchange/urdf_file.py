@@ -18,8 +18,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from masticator_dynamics.description import urdf
+from masticator_dynamics.description.closures import POINT
 from masticator_dynamics.description.foreign import KNOWN
-from masticator_dynamics.description.urdf import MOVING_TYPES
 from masticator_dynamics.errors import DescriptionError, meant
 from masticator_dynamics.files.text_file import root_element
 from masticator_dynamics.interchange.added_ties import (
@@ -42,6 +42,7 @@ from masticator_dynamics.interchange.sdf_joints import SdfJoints
 from masticator_dynamics.interchange.transmissions import named_by_motors, read_motors
 from masticator_dynamics.interchange.unread import Unread, tag_of
 from masticator_dynamics.interchange.urdf_constraints import (
+    COUPLINGS,
     LOOPS,
     read_couplings,
     take_loops,
@@ -50,7 +51,7 @@ from masticator_dynamics.interchange.urdf_constraints import (
 from masticator_dynamics.interchange.urdf_cuts import cut_into_tree
 
 _READ_APART = (
-    *LOOPS, 'coupling', 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame',
+    *LOOPS, COUPLINGS, 'drake:ball_constraint', 'transmission', 'ros2_control', 'frame',
 )  # fmt: skip
 _READ = (
     'Read are <mimic>, <constraint>, <loop_joint>, <loop>, <coupling>, <gazebo><joint>, '
@@ -136,7 +137,7 @@ def read_urdf(
                 raise DescriptionError(file, loop.name, reason)
     turn_opposite_axes(model, {loop.name for loop in loops})
     read_couplings(root, model, unread)
-    moving = [joint for joint in tree.joints if joint.type in MOVING_TYPES]
+    moving = [joint for joint in tree.joints if joint.moves]
     model.damping = {joint.name: joint.damping for joint in moving if joint.damping}
     model.dry = {joint.name: joint.friction for joint in moving if joint.friction}
     _read_independent(root, model)
@@ -229,7 +230,7 @@ def _read_gazebo(
         if missing:
             reason = f'link {missing.pop()!r} does not exist in the URDF'
             raise DescriptionError(unread.file, f'gazebo joint {edge.name}', reason)
-        model.loops.append(edge.loop(poses))
+        model.loops.append(edge.loop(poses, unread.file))
         if edge.acts():
             model.warn(f'joint {edge.name} closes a loop: its losses and spring are left out')
     list(joints.couplings(edges, set()))  # refuses all: each closes a loop
@@ -292,6 +293,6 @@ def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
 
     told = [bodies(loop) for loop in model.loops]
     for stem, first, second in closing_pairs(tree.links, unread):
-        loop = Loop(stem, 'point', Frame.of(first), Frame.of(second))
+        loop = Loop(stem, POINT, Frame.of(first), Frame.of(second))
         if bodies(loop) not in told:
             model.loops.append(loop)

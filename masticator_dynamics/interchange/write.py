@@ -28,8 +28,8 @@ def with_loop_frames(
     """
     return [
         (
-            loop.name, loop.type, (_end(model, loop, 'a'), _end(model, loop, 'b')),
-            {'length': loop.length} if loop.type == 'distance' else {},
+            loop.name, loop.kind.name, (_end(model, loop, 'a'), _end(model, loop, 'b')),
+            {key: getattr(loop, key) for key in loop.kind.dimensions},
         )
         for loop in model.loops
     ]  # fmt: skip
@@ -37,9 +37,7 @@ def with_loop_frames(
 
 def _end(model: RobotModel, loop: Loop, letter: str) -> str:
     frame: Frame = loop.first if letter == 'a' else loop.second
-    turned = loop.type not in ('point', 'distance') and not np.array_equal(
-        frame.rotation, np.eye(3)
-    )
+    turned = loop.kind.oriented and not np.array_equal(frame.rotation, np.eye(3))
     if not frame.position.any() and not turned:
         return frame.link
     name = model.add_link(f'{loop.name}_{letter}')
@@ -65,7 +63,7 @@ def urdf_text(model: RobotModel) -> str:
 
 
 def _joint(joint: Joint) -> ElementTree.Element:
-    kind = joint.type
+    kind = joint.kind.urdf or joint.type
     if kind == 'revolute' and np.isinf(joint.upper) and np.isinf(joint.lower):
         kind = 'continuous'
     element = ElementTree.Element('joint', name=joint.name, type=kind)

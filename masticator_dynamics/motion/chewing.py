@@ -109,21 +109,11 @@ def _between_rests(times: FloatArray, poses: FloatArray) -> MotionPath:
 
 @dataclasses.dataclass(frozen=True)
 class BiteForceProfile:
-    """Force of the food on the mandible as a function of time, C2.
+    """Force of the food on the mandible as a function of time, C2."""
 
-    Attributes
-    ----------
-    side : 'left' or 'right'
-        Working side; the force acts at `frame`.
-    period : float
-        Duration of one stroke, s.
-    peaks : tuple of float
-        Largest magnitude in each stroke, N.
-    """
-
-    side: Side
-    period: float
-    peaks: tuple[float, ...]
+    side: Side  # working side; the force acts at `frame`
+    period: float  # duration of one stroke, s
+    peaks: tuple[float, ...]  # largest magnitude in each stroke, N
 
     @property
     def frame(self) -> str:

@@ -28,30 +28,18 @@ _BISECTIONS = 7
 
 @dataclasses.dataclass(frozen=True)
 class IncisorTrack:
-    """A motion that follows a recording, and how well it does.
+    """A motion that follows a recording, and how well it does."""
 
-    Attributes
-    ----------
-    path : MotionPath
-        In independent coordinates, C4 with knots at the recorded times.
-    times : (N,) array
-        Recorded times, s.
-    error_max, error_rms : float
-        Distance of the frame from the recorded points, m, over all samples.
-    socket_margin : float
-        Smallest distance of a contact to the ends of its range, m (inf without ranges).
-    tolerance : (N,) array
-        How far smoothing was allowed to move a coordinate of each sample, m.
-    deviation : (N,) array
-        Distance of the frame from each smoothed sample that keeping ranges costs, m; 0 where none.
-    """
-
-    path: MotionPath
-    times: FloatArray
-    error_max: float
-    error_rms: float
+    path: MotionPath  # in independent coordinates, C4 with knots at the recorded times
+    times: FloatArray  # (N,), recorded times, s
+    error_max: float  # largest distance of the frame from the recorded points, m
+    error_rms: float  # root mean square of that distance over all samples, m
+    # Smallest distance of a contact to the ends of its range, m (inf without ranges).
     socket_margin: float
+    # (N,), how far smoothing was allowed to move a coordinate of each sample, m.
     tolerance: FloatArray
+    # (N,), distance of the frame from each smoothed sample that keeping ranges costs, m; 0 where
+    # none.
     deviation: FloatArray
 
 
@@ -129,24 +117,24 @@ def _slow_enough(
     """Path that keeps joint velocity limits if it can, with its deviations and tolerances (N,)."""
     rests = _rests(recorded, tolerance)
     allowed = np.full(len(times), tolerance)
-    found = _smooth_path(follower, times, recorded, allowed, rests, largest)
-    fast = _too_fast(follower, found[0])
+    smoothed = _smooth_path(follower, times, recorded, allowed, rests, largest)
+    fast = _too_fast(follower, smoothed[0])
     near = (np.abs(times[:, None] - fast) <= _AROUND).any(axis=1)
     if not near.any():
-        return found, allowed
+        return smoothed, allowed
     low, high = max(tolerance, 1e-7), largest
     trial = high
     for _ in range(_BISECTIONS):
         tried = np.where(near, trial, tolerance)
         candidate = _smooth_path(follower, times, recorded, tried, rests, largest)
         if _too_fast(follower, candidate[0]).size == 0:
-            found, allowed, high = candidate, tried, trial
+            smoothed, allowed, high = candidate, tried, trial
         elif trial == largest:
             break  # in vain; the limit check will refuse the path
         else:
             low = trial
         trial = float(np.sqrt(low * high))
-    return found, allowed
+    return smoothed, allowed
 
 
 def _smooth_path(
@@ -229,7 +217,7 @@ def _judged(
         if violations:
             worst.append((time, max(violations, key=lambda v: v.excess)))
     if worst:
-        time, violation = max(worst, key=lambda found: found[1].excess)
+        time, violation = max(worst, key=lambda entry: entry[1].excess)
         raise LimitError(f'at t = {time:.6g} s: {violation}, the worst of {len(worst)} samples')
     motion = follower.at(path.sample(times)[0], times)
     distance = follower.distances(motion.q, follower.home_position + recorded)
@@ -295,14 +283,14 @@ def _nearest_inside(
         'jac': lambda moved: follower.room(at(moved))[1],
     }
     try:
-        found = minimize(
+        optimum = minimize(
             distance, np.zeros(len(pose)), jac=True, method='SLSQP', constraints=[inside],
             options={'ftol': 1e-12, 'maxiter': 100},
         )  # fmt: skip
-        kept = follower.room(at(found.x))[0].min() > 0.0
+        stays_inside = follower.room(at(optimum.x))[0].min() > 0.0
     except MasticatorError:  # out of reach on the way
         return pose
-    return at(found.x) if kept else pose
+    return at(optimum.x) if stays_inside else pose
 
 
 def _spread(corrections: FloatArray, times: FloatArray) -> FloatArray:

@@ -27,11 +27,11 @@ _JERK_ENERGY = QUINTIC[3:].T @ _JERK_GRAM @ QUINTIC[3:]
 
 
 def least_jerk_derivatives(
-    times: FloatArray, positions: FloatArray, derivatives: FloatArray, known: BoolArray
+    times: FloatArray, positions: FloatArray, derivatives: FloatArray, prescribed: BoolArray
 ) -> FloatArray:
-    """Fill in the derivatives that are not known.
+    """Fill in the derivatives that are not prescribed.
 
-    Of all C2 motions through the points with the known derivatives, the one with the least
+    Of all C2 motions through the points with the prescribed derivatives, the one with the least
     integral of squared jerk is piecewise quintic; its derivatives at the knots solve a
     linear system of half-bandwidth 3. Jerk is continuous wherever the acceleration was free, and
     the motion is C4 wherever the velocity was free too.
@@ -42,8 +42,8 @@ def least_jerk_derivatives(
         s, strictly increasing.
     positions : (N, n) array
     derivatives : (N, 2, n) array
-        Velocity and acceleration; what is not known is ignored.
-    known : (N, 2) array of bool
+        Velocity and acceleration; what is not prescribed is ignored.
+    prescribed : (N, 2) array of bool
         Which of the two to keep, row by row.
 
     Returns
@@ -51,21 +51,21 @@ def least_jerk_derivatives(
     (N, 2, n) array
         Velocities and accelerations at the knots.
     """
-    derivatives = np.where(known[:, :, None], derivatives, 0.0)
-    if known.all():
+    derivatives = np.where(prescribed[:, :, None], derivatives, 0.0)
+    if prescribed.all():
         return derivatives
     diagonal, upper, load = _normal_equations(np.diff(times), positions, derivatives)
     # Known derivatives are taken out of the system: their equation becomes increment = 0.
-    free = (~known).astype(float)
+    free = (~prescribed).astype(float)
     diagonal *= free[:, :, None] * free[:, None, :]
-    diagonal[:, [0, 1], [0, 1]] += known
+    diagonal[:, [0, 1], [0, 1]] += prescribed
     # Rows differ by powers of the segment length: bring the diagonal to one first.
     scale = 1.0 / np.sqrt(diagonal[:, [0, 1], [0, 1]])
     diagonal *= scale[:, :, None] * scale[:, None, :]
     scale *= free
     upper *= scale[:-1, :, None] * scale[1:, None, :]
-    found = scale[:, :, None] * _solve_blocks(diagonal, upper, scale[:, :, None] * load)
-    return np.where(known[:, :, None], derivatives, found)
+    solved = scale[:, :, None] * _solve_blocks(diagonal, upper, scale[:, :, None] * load)
+    return np.where(prescribed[:, :, None], derivatives, solved)
 
 
 def _normal_equations(
@@ -115,7 +115,7 @@ def _solve_blocks(diagonal: FloatArray, upper: FloatArray, load: FloatArray) -> 
     rest[:-1] -= left @ alone
     rest[1:] -= below @ alone
     solution, half = np.zeros_like(load), (count + 1) // 2
-    kept = solution[::2]
-    kept[:half] = _solve_blocks(less[:half], -(left @ by_right)[: half - 1], rest[:half])
-    solution[1::2] = alone - by_left @ kept[:-1] - by_right @ kept[1:]
+    even_rows = solution[::2]
+    even_rows[:half] = _solve_blocks(less[:half], -(left @ by_right)[: half - 1], rest[:half])
+    solution[1::2] = alone - by_left @ even_rows[:-1] - by_right @ even_rows[1:]
     return solution[:count]

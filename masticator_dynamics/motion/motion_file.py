@@ -25,32 +25,17 @@ WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 
 @dataclasses.dataclass(frozen=True)
 class MotionFile:
-    """A motion in independent coordinates with the wrench on the platform.
+    """A motion in independent coordinates with the wrench on the platform."""
 
-    Attributes
-    ----------
-    table : Columns
-        The table that it was read from.
-    time : array, shape (N,)
-        s, increasing.
-    y, y_dot, y_ddot : array, shape (N, n_y)
-        rad, m and their time derivatives.
-    wrench : array, shape (N, 6), or None
-        N and N m, as written in the file.
-    link_wrenches : dict of str to array, shape (N, 6)
-        The same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
-    rates : bool
-        Whether the file has velocities and accelerations.
-    """
-
-    table: Columns
-    time: FloatArray
-    y: FloatArray
-    y_dot: FloatArray
-    y_ddot: FloatArray
-    wrench: FloatArray | None
+    table: Columns  # the table that it was read from
+    time: FloatArray  # (N,), s, increasing
+    y: FloatArray  # (N, n_y), rad or m
+    y_dot: FloatArray  # (N, n_y), rad/s or m/s
+    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
+    wrench: FloatArray | None  # (N, 6), N and N m, as written in the file
+    # (N, 6), the same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
     link_wrenches: dict[str, FloatArray]
-    rates: bool
+    rates: bool  # whether the file has velocities and accelerations
 
 
 def read_motion(
@@ -122,14 +107,14 @@ def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:
 
 def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray]:
     """Wrenches (N, 6) by link."""
-    found = {}
+    wrenches = {}
     for column in table.columns:
         match = re.fullmatch(r'[ft][xyz]@(.+)', column)
         if not match and (meant := re.match('[ft][xyz]@', plain_name(column))):
             raise InputError(
                 f'{table.source}: column {column!r} is not read; is {meant[0]}LINK meant?'
             )
-        if match and match[1] not in found:
+        if match and match[1] not in wrenches:
             link = match[1]
             try:
                 check_frame(mechanism, link)
@@ -137,8 +122,8 @@ def _link_wrenches(table: Columns, mechanism: Mechanism) -> dict[str, FloatArray
                 raise InputError(f'{table.source}, column {column!r}: {error}') from None
             wrench = table.all_or_none([f'{part}@{link}' for part in WRENCH])
             assert wrench is not None  # at least one of its columns exists
-            found[link] = wrench
-    return found
+            wrenches[link] = wrench
+    return wrenches
 
 
 def actuated_positions(table: Columns, mechanism: Mechanism) -> FloatArray:

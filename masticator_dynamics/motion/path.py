@@ -182,21 +182,22 @@ class MotionPath:
         p = checked_rows(positions, 'position', t, names)
         if accelerations is not None and velocities is None:
             raise InputError('accelerations are given without velocities')
-        given = (('velocity', velocities), ('acceleration', accelerations))
-        derivatives, known = np.zeros((len(t), 2, p.shape[1])), np.zeros((len(t), 2), dtype=bool)
-        for k, (what, rows) in enumerate(given):
+        rows_by_name = (('velocity', velocities), ('acceleration', accelerations))
+        derivatives = np.zeros((len(t), 2, p.shape[1]))
+        prescribed = np.zeros((len(t), 2), dtype=bool)
+        for k, (what, rows) in enumerate(rows_by_name):
             if rows is not None:
                 derivatives[:, k] = checked_rows(rows, what, t, names, p.shape[1])
-                known[:, k] = True
+                prescribed[:, k] = True
             for index, pair in ((0, start), (-1, end)):
                 if pair is not None:
                     derivatives[index, k] = checked_end(pair[k], what, p.shape[1])
-                    known[index, k] = True
+                    prescribed[index, k] = True
         if len(t) == 1:
             return cls.constant(p[0], time=t[0], names=names)
-        if len(t) == 2 and not known.any():
-            known[0, 1] = True  # every parabola has no jerk: take the straight line
-        return cls._hermite(t, p, least_jerk_derivatives(t, p, derivatives, known), names)
+        if len(t) == 2 and not prescribed.any():
+            prescribed[0, 1] = True  # every parabola has no jerk: take the straight line
+        return cls._hermite(t, p, least_jerk_derivatives(t, p, derivatives, prescribed), names)
 
     @classmethod
     def _hermite(
@@ -238,13 +239,13 @@ class MotionPath:
                     f'a path that ends at {before.end:.9g} s cannot be followed by one that '
                     f'starts at {after.start:.9g} s'
                 )
-            for what, one, two in zip(
+            for what, ending, beginning in zip(
                 ('position', 'velocity', 'acceleration'),
                 before(before.end),
                 after(after.start),
                 strict=True,
             ):
-                worst = np.max(np.abs(one - two) / np.maximum(1.0, np.abs(one)))
+                worst = np.max(np.abs(ending - beginning) / np.maximum(1.0, np.abs(ending)))
                 if not worst <= _JUMP:
                     raise InputError(f'{what} jumps by {worst:.3g} at {after.start:.9g} s')
         knots = np.concatenate([parts[0].knots, *[part.knots[1:] for part in parts[1:]]])

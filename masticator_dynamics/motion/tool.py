@@ -66,7 +66,7 @@ class ToolKinematics:
         tree = mechanism.structure.tree
         carrying = tree.supports(tree.frames[tool].body)
         columns = mechanism.tree_indices(mechanism.independent)
-        turning = [k for k, j in enumerate(columns) if j in carrying and not tree.joints[j].slides]
+        turning = [k for k, j in enumerate(columns) if j in carrying and tree.joints[j].turns]
         if len(turning) < 2:
             raise InputError(
                 f'{mechanism.name}: {tool!r} needs two turning joints among the independent ones '
@@ -118,19 +118,19 @@ class ToolKinematics:
         """
         target = as_finite_vector(tip, 'tip', 3), _direction(as_finite_vector(axis, 'axis', 3))
         centre = self.mechanism.home.y if near is None else as_finite_vector(near, 'near', 5)
-        found: list[Motion] = []
+        motions: list[Motion] = []
         failures: list[MasticatorError] = []
         for start in self._starts(target[1], centre):
             try:
                 y = self.mechanism.inverse_kinematics(self.tool, *target, start)
-                found.append(self._regular(y, centre))
+                motions.append(self._regular(y, centre))
             except (ReachError, SingularityError) as error:
                 failures.append(error)
-        if not found:
+        if not motions:
             # A singular wrist is more informative than a solution that failed.
             worst = next((e for e in failures if isinstance(e, SingularityError)), failures[0])
             raise type(worst)(f'{_shown_target(target)}: {worst}')
-        best = min(found, key=lambda m: (bool(self._violation(m)), self._turn(m.y, centre)))
+        best = min(motions, key=lambda m: (bool(self._violation(m)), self._turn(m.y, centre)))
         violation = self._violation(best)
         if violation:
             raise LimitError(f'{_shown_target(target)}: {violation}')
@@ -189,12 +189,13 @@ class ToolKinematics:
 
     def _violation(self, motion: Motion) -> str:
         """The first range violated, actuated joints first, and by how much; empty if none."""
-        left = [v for v in self.mechanism.range_violations(motion) if v.quantity == 'position']
-        left.sort(key=lambda v: v.name not in self.mechanism.actuated)
-        if not left:
+        violations = self.mechanism.range_violations(motion)
+        positions = [v for v in violations if v.quantity == 'position']
+        if not positions:
             return ''
-        amount = max(left[0].lower - left[0].value, left[0].value - left[0].upper)
-        return f'{left[0]}, by {amount:.6g} {left[0].unit}'
+        first = min(positions, key=lambda v: v.name not in self.mechanism.actuated)
+        amount = max(first.lower - first.value, first.value - first.upper)
+        return f'{first}, by {amount:.6g} {first.unit}'
 
 
 def _wrapped(angles: FloatArray) -> FloatArray:

@@ -42,6 +42,7 @@ from launch.utilities import normalize_to_list_of_substitutions, perform_substit
 from launch_ros.actions import Node
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.urdf_text import plain_urdf
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping
@@ -49,7 +50,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.ros import middleware
 from masticator_dynamics.ros.dynamics.effort_topics import effort_topic
 from masticator_dynamics.ros.ending_with_parent import ending_with_parent
-from masticator_dynamics.ros.ros2_control import CONTROLLERS, HARDWARE
+from masticator_dynamics.ros.ros2_control import CONTROLLERS, FEEDFORWARD, HARDWARE
 from masticator_dynamics.ros.rviz_configuration import configuration
 from masticator_dynamics.ros.shown_urdf import for_rviz
 
@@ -61,6 +62,7 @@ CHOICES = {
     'goal': ('', 'torque', 'joint-force', 'contact-force', 'power'),
     'hardware': HARDWARE,
     'controller': tuple(CONTROLLERS),
+    'feedforward': FEEDFORWARD,
     'gui': ('auto', 'true', 'false'),
     'on_exit': ('shutdown', 'respawn'),
 }
@@ -301,7 +303,7 @@ def joint_state_completion(value: Values, remappings: Sequence[tuple[str, str]] 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
     """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
     given = {
-        'robot_description': for_rviz(description.urdf_xml),
+        'robot_description': for_rviz(plain_urdf(description.urdf_xml, description.tree)),
         'frame_prefix': value['frame_prefix'],
     }
     return program(value, 'robot_state_publisher', 'robot_state_publisher', [given])

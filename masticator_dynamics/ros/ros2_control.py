@@ -24,8 +24,13 @@ CONTROLLERS = {
     'trajectory': 'joint_trajectory_controller',
     'effort': 'effort_forward_controller',
 }
+# Where the efforts of a motion come from: node dynamics, or a controller behind the one of
+# trajectories, which has the dynamics as C.
+FEEDFORWARD = ('node', 'controller')
+FEEDFORWARD_CONTROLLER = 'feedforward_controller'
 SIMULATED_RATE = 250.0  # Hz, which two processor cores sustain with drives and mechanism simulated
 _MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
+_COMMANDED = {'trajectory': ['position', 'effort'], 'effort': ['effort']}  # by the feedforward
 
 
 def description_for(
@@ -82,6 +87,7 @@ def controllers_for(
     hardware: str,
     controller: str,
     rate: float | None = None,
+    exported: str = '',
 ) -> str:
     """Parameters of the controller manager and its controllers, as YAML text.
 
@@ -96,6 +102,9 @@ def controllers_for(
         positions alone: ros2_canopen refuses to start position and effort of a joint together.
     rate : float, optional
         Hz, in place of the file's ``update_rate``; whole.
+    exported : str
+        Mechanism of the feedforward controller, which then stands behind the one of trajectories;
+        empty: there is none.
 
     Raises
     ------
@@ -107,22 +116,26 @@ def controllers_for(
     """
     _one_of('hardware', hardware, HARDWARE)
     _one_of('controller', controller, tuple(CONTROLLERS))
+    if hardware == 'canopen' and exported:
+        raise InputError(
+            'feedforward controller needs efforts, which hardware canopen does not take'
+        )
     if hardware == 'canopen' and controller == 'effort':
         raise InputError(
             'controller effort cannot be used with hardware canopen: ros2_canopen sends efforts in '
             'per mille of the rated torque, not in N m; hardware topic converts them'
         )
     content = read_mapping(file)
-    name = CONTROLLERS[controller]
+    name = controllers_of(controller, exported)[-1]
     own = _parameters(content, name, file)
-    joints = tuple(own.get('joints', ()))
-    if joints != description.actuated:
-        raise DescriptionError(
-            file,
-            f'{name}.joints',
-            f'{", ".join(joints)}; {description.name} has, in this order, '
-            f'{", ".join(description.actuated)}',
-        )
+    _require_joints(own, name, description, file)
+    if exported:
+        behind = _parameters(content, FEEDFORWARD_CONTROLLER, file)
+        _require_joints(behind, FEEDFORWARD_CONTROLLER, description, file)
+        behind['mechanism'] = exported
+        behind['command_interfaces'] = _COMMANDED[controller]
+        own['command_interfaces'] = ['position', 'velocity', 'acceleration']
+        own['command_joints'] = [f'{FEEDFORWARD_CONTROLLER}/{joint}' for joint in own['joints']]
     if hardware == 'canopen':
         own['command_interfaces'] = ['position']
     if rate is not None:
@@ -132,6 +145,26 @@ def controllers_for(
             )
         _parameters(content, 'controller_manager', file)['update_rate'] = int(rate)
     return yaml.safe_dump(content, sort_keys=False)
+
+
+def controllers_of(controller: str, exported: str) -> tuple[str, ...]:
+    """Names of the controllers that move the robot, the one that commands the hardware first."""
+    if exported:
+        return FEEDFORWARD_CONTROLLER, CONTROLLERS['trajectory']
+    return (CONTROLLERS[controller],)
+
+
+def _require_joints(
+    own: Mapping[str, Any], name: str, description: MechanismDescription, file: str | pathlib.Path
+) -> None:
+    joints = tuple(own.get('joints', ()))
+    if joints != description.actuated:
+        raise DescriptionError(
+            file,
+            f'{name}.joints',
+            f'{", ".join(joints)}; {description.name} has, in this order, '
+            f'{", ".join(description.actuated)}',
+        )
 
 
 def common_rate(

@@ -19,7 +19,7 @@ from masticator_dynamics.analysis.load_inertia.maps import (
     Map,
     Region,
 )
-from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
+from masticator_dynamics.analysis.load_inertia.sampling import inertia_elements
 from masticator_dynamics.analysis.load_inertia.storage import read_estimator, shipped_file
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
@@ -63,7 +63,7 @@ def compare(inputs: Inputs) -> list[ComparisonTable]:
     mechanism = Mechanism.load('trimule')
 
     def model(points: FloatArray) -> FloatArray:
-        return inertia_at(mechanism, in_plane(tables, points))[:, : len(tables.actuated)]
+        return inertia_elements(mechanism, in_plane(tables, points))[:, : len(tables.actuated)]
 
     fitted = fit(tables, model)
     grid = _filled_grid(tables, model, inputs)

@@ -11,7 +11,7 @@ import samples
 from oracles import rss_oracle as rss
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.analysis.load_inertia.sampling import inertia_at
+from masticator_dynamics.analysis.load_inertia.sampling import inertia_elements
 from masticator_dynamics.cli import main
 from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
 from masticator_dynamics.errors import SingularityError
@@ -231,5 +231,5 @@ def test_where_actuators_lose_control_there_is_no_inertia() -> None:
     with pytest.raises(SingularityError, match='row 2: actuators') as caught:
         five_bar.actuated_inertia(five_bar.attempt(poses).motions)
     assert caught.value.row == 1
-    finite = np.isfinite(inertia_at(five_bar, poses))
+    finite = np.isfinite(inertia_elements(five_bar, poses))
     assert finite.all(axis=1).tolist() == finite.any(axis=1).tolist() == [True, False]

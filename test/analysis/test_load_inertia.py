@@ -12,7 +12,6 @@ from oracles import trimule_oracle
 from masticator_dynamics.analysis.grid import Axis, PoseNet, make_grid
 from masticator_dynamics.analysis.load_inertia.sampling import (
     load_inertia,
-    load_inertia_where_possible,
 )
 from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_units
 from masticator_dynamics.errors import InputError, ReachError
@@ -54,7 +53,7 @@ def test_units_are_those_of_motors() -> None:
 def test_poses_out_of_reach_are_nan_or_refused_with_their_row() -> None:
     mechanism = samples.mechanism('trimule')
     poses = np.array([[0.0, 0.0, 1.2], [0.0, 0.1, -1.2]])
-    values = load_inertia_where_possible(mechanism, poses)
+    values = load_inertia(mechanism, poses, where_possible=True)
     assert np.isfinite(values[0]).all() and np.isnan(values[1]).all()
     with pytest.raises(ReachError) as failure:
         load_inertia(mechanism, poses)
@@ -94,5 +93,6 @@ def test_pictures_are_drawn_of_what_there_is(axes) -> None:
     mechanism = samples.mechanism('trimule')
     net = PoseNet.over(make_grid(mechanism, axes))
     stream = io.BytesIO()
-    LoadInertiaPlot(mechanism, net, load_inertia_where_possible(mechanism, net.poses)).write(stream)
+    values = load_inertia(mechanism, net.poses, where_possible=True)
+    LoadInertiaPlot(mechanism, net, values).write(stream)
     assert stream.getvalue().startswith(b'\x89PNG')

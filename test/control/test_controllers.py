@@ -17,7 +17,7 @@ import yaml
 from masticator_dynamics.description import load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.ros.ros2_control import controllers_for, require_mode
+from masticator_dynamics.ros.ros2_control import controllers_for, controllers_of, require_mode
 
 CONTROLLERS = samples.ROOT / 'config/controllers.yaml'
 BUS = samples.ROOT / 'config/ros2_canopen_bus.yml'
@@ -36,6 +36,7 @@ DECLARED: dict[str, dict[str, Any]] = {
         'joint_state_broadcaster': {'type': str},
         'joint_trajectory_controller': {'type': str},
         'effort_forward_controller': {'type': str},
+        'feedforward_controller': {'type': str},
     },
     'joint_state_broadcaster': {
         'use_local_topics': bool,
@@ -66,12 +67,14 @@ DECLARED: dict[str, dict[str, Any]] = {
         },
     },
     'effort_forward_controller': {'joints': STRINGS},
+    'feedforward_controller': {'joints': STRINGS},
 }
 # Classes by the names in the plugin descriptions of the same versions.
 TYPES = {
     'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
     'joint_trajectory_controller': 'joint_trajectory_controller/JointTrajectoryController',
     'effort_forward_controller': 'effort_controllers/JointGroupEffortController',
+    'feedforward_controller': 'masticator_control/FeedforwardController',
 }
 
 
@@ -113,6 +116,7 @@ def test_joints_are_the_actuated_ones_in_their_order(mechanism: str) -> None:
     actuated = list(load_description(mechanism).actuated)
     trajectory = SHIPPED['joint_trajectory_controller']
     assert trajectory['joints'] == SHIPPED['effort_forward_controller']['joints'] == actuated
+    assert SHIPPED['feedforward_controller']['joints'] == actuated
     assert [key for key in trajectory['constraints'] if key in actuated] == actuated
 
 
@@ -135,14 +139,36 @@ def test_what_is_told_is_the_file_but_for_rate_and_canopen() -> None:
     slow = told('topic', rate=250.0)
     assert slow['controller_manager'].pop('update_rate') == 250
     del slow['controller_manager']
-    assert slow == {name: SHIPPED[name] for name in slow} and len(slow) == 3
+    assert slow == {name: SHIPPED[name] for name in slow} and len(slow) == 4
     canopen = told('canopen')['joint_trajectory_controller']
     assert canopen == SHIPPED['joint_trajectory_controller'] | {'command_interfaces': ['position']}
 
 
 @pytest.mark.parametrize(
+    ('controller', 'commanded'), [('trajectory', ['position', 'effort']), ('effort', ['effort'])]
+)
+def test_the_feedforward_controller_stands_between_trajectories_and_hardware(
+    controller: str, commanded: list[str]
+) -> None:
+    """Interfaces by which joint_trajectory_controller commands are those that ours exports."""
+    told = content_of(
+        controllers_for(
+            CONTROLLERS, load_description('masticator'), hardware='topic', controller=controller,
+            exported='jaw',
+        )
+    )  # fmt: skip
+    behind, before = told['feedforward_controller'], told['joint_trajectory_controller']
+    assert behind['mechanism'] == 'jaw' and behind['command_interfaces'] == commanded
+    assert before['command_interfaces'] == ['position', 'velocity', 'acceleration']
+    assert before['command_joints'] == [f'feedforward_controller/{j}' for j in behind['joints']]
+    names = controllers_of(controller, 'jaw')
+    assert names == ('feedforward_controller', 'joint_trajectory_controller')
+
+
+@pytest.mark.parametrize(
     ('given', 'error', 'reason'),
     [
+        ({'hardware': 'canopen', 'exported': 'jaw'}, InputError, 'needs efforts'),
         ({'hardware': 'canopen', 'controller': 'effort'}, InputError, 'per mille'),
         ({'hardware': 'gazebo'}, InputError, "hardware 'gazebo' does not exist"),
         ({'controller': 'pid'}, InputError, "controller 'pid' does not exist; there are: traj"),

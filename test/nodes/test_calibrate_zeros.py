@@ -135,6 +135,15 @@ def test_zeros_from_motion_by_hand(served) -> None:
     assert served.requests.run(served.requests.enable).success
 
 
+def test_zeros_that_are_right_are_kept(served) -> None:
+    """What held-out poses agree with no better is not set."""
+    served.hand.shown = served.hand.true
+    outcome = served.requests.run(served.requests.calibrate_zeros)
+    assert outcome.success, outcome.message
+    assert 'agree as well with the zeros that the encoders have: kept' in outcome.message
+    assert np.abs(served.drives.position - served.hand.true[-1]).max() < 1e-9
+
+
 def test_below_the_confidence_nothing_is_set(served) -> None:
     served.zeros.settings = settings(4.0, 1e-6)
     outcome = served.requests.run(served.requests.calibrate_zeros)

@@ -32,7 +32,9 @@ from nodes.launch_files import (
 COMMON = {'mechanism', 'namespace', 'frame_prefix', 'use_sim_time', 'gui'}
 CONTROL = {'rate', 'goal', 'friction', 'limits', 'params_file', 'plots'}
 OWN = {'publish_joint_states', 'robot_state_publisher'}
-ROBOT = COMMON | CONTROL | {'controller', 'controllers', 'drives', 'food', 'on_exit'}
+ROBOT = COMMON | CONTROL | {
+    'controller', 'controllers', 'drives', 'feedforward', 'food', 'on_exit',
+}  # fmt: skip
 WANTED = {
     'dynamics': COMMON | CONTROL | OWN,
     'bringup': COMMON | CONTROL | {'record', 'measured', 'use_fake_planner'},

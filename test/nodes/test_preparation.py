@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from masticator_dynamics.errors import LimitError, ReachError
+from masticator_dynamics.errors import InputError, LimitError, ReachError
 from masticator_dynamics.motion import chewing_stroke
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
@@ -19,16 +19,15 @@ from processes import START, wait_for
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.ros.dynamics.preparation_process import (
-    PreparationError,
-    Preparer,
-)
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion
+from masticator_dynamics.ros.dynamics.preparation_process import PreparationError, Preparer
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointsError,
     TrajectoryPoints,
     prepare,
 )
+from masticator_dynamics.ros.dynamics.trajectory_question import Question
 from nodes.harness import Client, NodeProcess, nanoseconds, rows
 
 pytestmark = pytest.mark.waiting
@@ -65,21 +64,21 @@ def at_home(mechanism):
     return mechanism.home.y, np.zeros(4), np.zeros(4)
 
 
-def asked(preparer, mechanism, expected, points=None):
-    home = at_home(mechanism)
-    return preparer.prepare(expected, points, home, home, 5 * S, 5 * S, 1.0, True)
+def asked(preparer, mechanism, content, stamp=0):
+    """Ask at 1 s of the node's clock."""
+    schedule = ExecutedMotion(mechanism.home.y).schedule
+    return preparer.prepare(Question(content, stamp, schedule, S, DynamicsSettings()))
 
 
 def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanism):
     positions = CHEWING.sample(TIMES)[0]
     order = [3, 0, 2, 1]
     names = [mechanism.independent[k] for k in order]
-    reading = preparer.read(message(names, TIMES, positions[:, order], 5 * S), 1e-4)
-    assert (reading.stamp, reading.points) == (5 * S, 601)
-    there = asked(preparer, mechanism, reading.expected)
+    there = asked(preparer, mechanism, message(names, TIMES, positions[:, order], 25 * S))
     points = TrajectoryPoints(mechanism.independent, TIMES, (positions,))
     home = at_home(mechanism)
-    here = prepare(mechanism, points, home, home, 5 * S, 5 * S, 1.0)
+    here = prepare(mechanism, points, home, home, 25 * S, 25 * S, 1.0)
+    assert there.points == here.points == 601
     assert there.piece.start == here.piece.start and there.ramp == here.ramp
     for seconds in np.linspace(-1.0, 61.0, 50):
         for one, other in zip(there.piece.path(seconds), here.piece.path(seconds), strict=True):
@@ -89,7 +88,7 @@ def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanis
         rows_of = [[getattr(point, field) for point in one.points] for one in (told, known)]
         assert np.abs(np.subtract(*rows_of)).max() < 1e-6
     assert tuple(told.joint_names) == mechanism.actuated
-    assert nanoseconds(told.header.stamp) == 5 * S
+    assert nanoseconds(told.header.stamp) == 25 * S
     motions = there.piece.path.sample(there.joints.times + there.piece.path.start)
     effort = mechanism.feedforward_batch(*motions).actuated
     assert np.abs([point.effort for point in told.points] - effort).max() < 1e-9
@@ -97,40 +96,55 @@ def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanis
     assert np.abs(after - there.joints.times).max() < 1e-9
 
 
+def test_it_begins_when_its_checks_are_done(preparer, mechanism):
+    """Also when the question has been on its way for long, and not before its sender wants."""
+    names, home = mechanism.independent, [mechanism.home.y]
+    schedule = ExecutedMotion(mechanism.home.y).schedule
+    content = message(names, [1.0], home)
+    question = Question(content, 0, schedule, S, DynamicsSettings())
+    time.sleep(0.3)
+    start = preparer.prepare(question).piece.start
+    assert S * 1.305 < start < question.time() + S // 10
+    later = Question(content, 0, schedule, S, DynamicsSettings(), ahead=0.7)
+    assert preparer.prepare(later).piece.start > S * 1.7
+
+
 def test_refusals_keep_their_kind_and_words_and_the_next_is_read(preparer, mechanism, lines):
     names = mechanism.independent
     with pytest.raises(JointsError, match="unknown joint 'knee'"):
-        preparer.read(message(['knee'], [1.0], [[0.0]]), 1e-4)
+        asked(preparer, mechanism, message(['knee'], [1.0], [[0.0]]))
     with pytest.raises(Exception, match='deserialize'):
-        preparer.read(b'\x00\x01\x00\x00garbage', 1e-4)
-    reading = preparer.read(message(names, [1.0], [[0.5, 0.0, 0.0, 0.0]]), 1e-4)
+        asked(preparer, mechanism, b'\x00\x01\x00\x00garbage')
     with pytest.raises(ReachError, match=r'at 0\.\d+ s: .*cannot close'):
-        asked(preparer, mechanism, reading.expected)
+        asked(preparer, mechanism, message(names, [1.0], [[0.5, 0.0, 0.0, 0.0]]))
     fast = TrajectoryPoints(names, np.array([0.02]), (np.array([[0.0, 0.0, 0.0, 0.06]]),))
-    reading = preparer.read(fast, 1e-4)
     with pytest.raises(LimitError, match='crank_'):
-        asked(preparer, mechanism, reading.expected)
+        asked(preparer, mechanism, fast, 5 * S)
+    late = DynamicsSettings().start_horizon + 100.0
+    with pytest.raises(InputError, match='ahead of the clock'):
+        asked(preparer, mechanism, message(names, [1.0], [mechanism.home.y], round(late * S)))
     assert not lines and preparer.failures == 0
 
 
 def test_one_that_ends_is_replaced_and_says_so(preparer, mechanism, lines):
     good = message(mechanism.independent, [1.0], [mechanism.home.y])
-    assert preparer.read(good, 1e-4).points == 1
+    assert asked(preparer, mechanism, good).points == 1
     os.kill(preparer._process.pid, signal.SIGKILL)
     preparer._process.wait()
     with pytest.raises(PreparationError, match='signal 9 ended it'):
-        preparer.read(good, 1e-4)
+        asked(preparer, mechanism, good)
     assert preparer.failures == 1 and 'signal 9' in preparer.failure
-    assert preparer.read(good, 1e-4).points == 1
+    assert asked(preparer, mechanism, good).points == 1
     assert preparer.failure == '' and len(lines) == 1
 
 
 def test_closing_does_not_wait_for_an_answer(preparer, mechanism, lines):
-    preparer.read(message(mechanism.independent, [1.0], [mechanism.home.y]), 1e-4)
+    good = message(mechanism.independent, [1.0], [mechanism.home.y])
+    asked(preparer, mechanism, good)
     os.kill(preparer._process.pid, signal.SIGSTOP)
     preparer.close()
     with pytest.raises(PreparationError, match='the node ends'):
-        preparer.read(b'', 1e-4)
+        asked(preparer, mechanism, good)
     assert not lines
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from processes import PATIENCE, children, runs, wait_for
 
-from masticator_dynamics.description import archetypes
+from masticator_dynamics.description import archetypes, load_description
 from nodes.launch_files import needs_launch
 
 pytestmark = [
@@ -217,8 +217,26 @@ NAMES = ('masticator', 'rss6', 'rcid', 'rrr4', 'trimule', 'trimule_five_axis')
 SOME = [str(a) for a in archetypes() if pathlib.Path(a).stem in ('excavator', 'stewart', 'delta')]
 
 
+def moved_joints():
+    """Names in the next message on joint_states_in."""
+    import rclpy
+    from sensor_msgs.msg import JointState
+
+    with rclpy.init(context=(context := rclpy.Context())):
+        node, names = rclpy.create_node('onlooker', context=context), []
+        node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
+        executor = rclpy.executors.SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+
+        def received():
+            executor.spin_once(timeout_sec=0.1)
+            return names
+
+        return wait_for(received, 'a message of the sliders')
+
+
 @pytest.mark.parametrize('mechanism', [*NAMES, *SOME])
-def test_view_shows_every_mechanism_whole(launched, mechanism, tmp_path):
+def test_view_shows_every_mechanism_whole_with_its_own_sliders(launched, mechanism, tmp_path):
     if not installed('joint_state_publisher_gui'):
         pytest.skip('joint_state_publisher_gui is not installed')
     seen = launched('view', mechanism=mechanism)
@@ -226,6 +244,7 @@ def test_view_shows_every_mechanism_whole(launched, mechanism, tmp_path):
     seen.wait_for(r'\[joint_state_completion\]: \w+: ')
     time.sleep(SETTLES)
     check_scene(seen.picture(kept(tmp_path, f'view_{pathlib.Path(mechanism).stem}')))
+    assert moved_joints() == list(load_description(mechanism).independent)
     assert trouble(seen.log()) == []
 
 

@@ -155,6 +155,11 @@ def test_kinematics_and_equations_are_those_of_python(name: str, compiled) -> No
         mass, bias = np.empty((n, n)), np.empty(n)
         assert of.call('equations', y, y_dot, mass, bias) in (0, 2)
         motion = mechanism.solve(y, y_dot)
+        rotation, origin = np.empty((3, 3)), np.empty(3)
+        assert of.call('platform', y, rotation, origin) in (0, 2)
+        pose = mechanism.frame_pose(motion, mechanism.description.platform)
+        assert np.abs(rotation - pose.rotation).max() < 1e-12
+        assert np.abs(origin - pose.position).max() < 1e-12
         assert samples.relative_error(mass, mechanism.mass_matrix(motion)) < 1e-10
         assert samples.relative_error(bias, mechanism.bias(motion)) < 1e-10
 

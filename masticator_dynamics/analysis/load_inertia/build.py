@@ -20,7 +20,7 @@ from masticator_dynamics.analysis.load_inertia.fit import fit_circles, fit_ellip
 from masticator_dynamics.analysis.load_inertia.maps import GridMap, Region
 from masticator_dynamics.analysis.load_inertia.sampling import (
     element_indices,
-    inertia_at,
+    inertia_elements,
     reachable_poses,
 )
 from masticator_dynamics.analysis.load_inertia.storage import fingerprint, rounded
@@ -34,35 +34,18 @@ _CHUNK = 250  # poses between two reports of progress
 
 @dataclasses.dataclass(frozen=True)
 class BuildOptions:
-    """How an estimator is built.
+    """How an estimator is built."""
 
-    Attributes
-    ----------
-    ranges : mapping of str to (float, float)
-        Ranges of independent coordinates, rad or m; those not named use the URDF's.
-    reached : int
-        Number of reachable poses that define the region.
-    planes : int
-        Largest number of planes that cut the region's box.
-    samples, held_out : int
-        Numbers of poses to fit to, and of other poses to measure the error at.
-    levels, families : int
-        Numbers of ellipsoids around a centre, and of sets of them that are summed.
-    nodes : int
-        Number of grid nodes along each coordinate.
-    seed : int
-        Seed of all random numbers.
-    """
-
+    # Ranges of independent coordinates, rad or m; those not named use the URDF's.
     ranges: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    reached: int = 3000
-    planes: int = 40
-    samples: int = 1200
-    held_out: int = 5000
-    levels: int = 3
-    families: int = 1
-    nodes: int = 7
-    seed: int = 0
+    reached: int = 3000  # number of reachable poses that define the region
+    planes: int = 40  # largest number of planes that cut the region's box
+    samples: int = 1200  # number of poses to fit to
+    held_out: int = 5000  # number of other poses, to measure the error at
+    levels: int = 3  # number of ellipsoids around a centre
+    families: int = 1  # number of sets of them, which are summed
+    nodes: int = 7  # number of grid nodes along each coordinate
+    seed: int = 0  # seed of all random numbers
 
 
 @contextlib.contextmanager
@@ -118,7 +101,7 @@ def build_estimator(
         for field in dataclasses.fields(options)
         if field.name != 'ranges'
     }
-    found = FittedEstimator(
+    estimator = FittedEstimator(
         kind,
         mechanism.name,
         fingerprint(mechanism.description),
@@ -129,11 +112,11 @@ def build_estimator(
         MeasuredError(0, unknown, unknown, unknown),
         built,
     )
-    found = rounded(found)
+    estimator = rounded(estimator)
     held_out = region.sample(options.held_out, rng)
-    measured = measure(found, *_sampled(mechanism, held_out, 'held-out poses', stage))
+    measured = measure(estimator, *_sampled(mechanism, held_out, 'held-out poses', stage))
     closed = round(100.0 * measured.poses / options.held_out)
-    return dataclasses.replace(found, error=measured, built=built | {'percent_closed': closed})
+    return dataclasses.replace(estimator, error=measured, built=built | {'percent_closed': closed})
 
 
 def measure(estimator: FittedEstimator, y: FloatArray, inertia: FloatArray) -> MeasuredError:
@@ -174,7 +157,7 @@ def _evaluated(mechanism: Mechanism, poses: FloatArray, label: str, stage: Stage
     with stage(label, len(poses)) as done:
         for start in range(0, len(poses), _CHUNK):
             part = poses[start : start + _CHUNK]
-            parts.append(inertia_at(mechanism, part))
+            parts.append(inertia_elements(mechanism, part))
             done(len(part))
     return np.concatenate(parts)
 

@@ -18,7 +18,7 @@ from masticator_dynamics.analysis.load_inertia.maps import (
     Map,
     Region,
 )
-from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
+from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_elements
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, LimitError, MasticatorError, SingularityError
@@ -51,22 +51,12 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredError:
-    """Error of an estimator against the model, per element of the inertia matrix (E,).
+    """Error of an estimator against the model, per element of the inertia matrix (E,)."""
 
-    Attributes
-    ----------
-    poses : int
-        Number of poses it was measured at, none of which was used in the fit.
-    maximum, mean : array, shape (E,)
-        Maximum and mean of the absolute error, kg m^2 or kg.
-    inertia : array, shape (E,)
-        Mean size of the element itself, for comparison.
-    """
-
-    poses: int
-    maximum: FloatArray
-    mean: FloatArray
-    inertia: FloatArray
+    poses: int  # number of poses it was measured at, none of which was used in the fit
+    maximum: FloatArray  # (E,), of the absolute error, kg m^2 or kg
+    mean: FloatArray  # (E,), of the absolute error, kg m^2 or kg
+    inertia: FloatArray  # (E,), mean size of the element itself, for comparison
 
 
 class Estimator(abc.ABC):
@@ -110,15 +100,15 @@ class Estimator(abc.ABC):
             Where there is no estimate: outside the fitted region, or where the loops cannot close.
         """
         row = as_finite_vector(y, 'y', len(self.independent))
-        found = self.estimate_batch(row[None], off_diagonals)
-        if not found.inside[0]:
+        batch = self.estimate_batch(row[None], off_diagonals)
+        if not batch.inside[0]:
             raise self.refusal(row)
-        return found.inertia[0], found.expected_error
+        return batch.inertia[0], batch.expected_error
 
     def load_inertia(self, motion: Motion) -> FloatArray:
         """Load inertia (n_u,) at a configuration with closed loops, without its error."""
-        found: FloatArray = self.estimate(motion.y)[0]
-        return found
+        inertia: FloatArray = self.estimate(motion.y)[0]
+        return inertia
 
     def estimate_batch(self, Y: npt.ArrayLike, off_diagonals: bool = False) -> Estimate:
         """The same for configurations (N, n_y); tells for each row whether there is an estimate."""
@@ -134,34 +124,18 @@ class Estimator(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class FittedEstimator(Estimator):
-    """Inertia from a fitted map; needs no mechanism.
+    """Inertia from a fitted map; needs no mechanism."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `FITTED`.
-    mechanism, fingerprint : str
-        What it was built for.
-    independent, actuated : tuple of str
-        Names and order of inputs and outputs.
-    region : Region
-        Where it is valid.
-    elements : EllipseMap, CircleMap or GridMap
-        Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
-    error : MeasuredError
-    built : dict
-        How it was built: numbers of samples, levels and so on.
-    """
-
-    kind: str
-    mechanism: str
-    fingerprint: str
-    independent: tuple[str, ...]
-    actuated: tuple[str, ...]
-    region: Region
+    kind: str  # one of `FITTED`
+    mechanism: str  # what it was built for
+    fingerprint: str  # of the description that it was built for
+    independent: tuple[str, ...]  # names and order of inputs
+    actuated: tuple[str, ...]  # names and order of outputs
+    region: Region  # where it is valid
+    # Elements of the matrix, in the order of `element_indices`, over scaled coordinates.
     elements: Map
     error: MeasuredError
-    built: dict[str, int]
+    built: dict[str, int]  # how it was built: numbers of samples, levels and so on
 
     def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
@@ -200,7 +174,7 @@ class ModelEstimator(Estimator):
 
     def elements_at(self, rows: FloatArray, wanted: slice) -> tuple[FloatArray, FloatArray]:
         """See `Estimator`."""
-        values = inertia_at(self._mechanism, rows)[:, wanted]
+        values = inertia_elements(self._mechanism, rows)[:, wanted]
         return values, np.zeros(values.shape[1])
 
     def refusal(self, y: FloatArray) -> MasticatorError:
@@ -219,6 +193,6 @@ class ModelEstimator(Estimator):
 def matrices(values: FloatArray, count: int) -> FloatArray:
     """Symmetric matrices (..., n_u, n_u) from their elements (..., E)."""
     rows, columns = element_indices(count)
-    found = np.empty((*values.shape[:-1], count, count))
-    found[..., rows, columns] = found[..., columns, rows] = values
-    return found
+    matrices = np.empty((*values.shape[:-1], count, count))
+    matrices[..., rows, columns] = matrices[..., columns, rows] = values
+    return matrices

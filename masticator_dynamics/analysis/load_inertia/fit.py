@@ -84,10 +84,10 @@ def quadratic(points: FloatArray, values: FloatArray) -> tuple[FloatArray, Float
     count = points.shape[1]
     rows, columns = np.triu_indices(count)
     terms = np.column_stack([np.ones(len(points)), points, points[:, rows] * points[:, columns]])
-    found = np.linalg.lstsq(terms, values, rcond=None)[0]
+    coefficients = np.linalg.lstsq(terms, values, rcond=None)[0]
     hessian = np.zeros((count, count))
-    hessian[rows, columns] = found[1 + count :]
-    gradient = np.asarray(found[1 : 1 + count], dtype=np.float64)
+    hessian[rows, columns] = coefficients[1 + count :]
+    gradient = np.asarray(coefficients[1 : 1 + count], dtype=np.float64)
     return gradient, hessian + hessian.T
 
 
@@ -114,8 +114,8 @@ def _search(
         return columns @ _project(columns, values) - values
 
     inside = np.clip(start, bounds[0] + 1e-6, bounds[1] - 1e-6)
-    found = least_squares(residual, inside, bounds=bounds, max_nfev=evaluations, ftol=1e-5)
-    return float(found.cost), np.asarray(found.x)
+    optimum = least_squares(residual, inside, bounds=bounds, max_nfev=evaluations, ftol=1e-5)
+    return float(optimum.cost), np.asarray(optimum.x)
 
 
 def _normalised(values: FloatArray) -> tuple[FloatArray, float, float]:
@@ -125,8 +125,8 @@ def _normalised(values: FloatArray) -> tuple[FloatArray, float, float]:
 
 def _center(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """Where a quadratic function is stationary, kept near the region."""
-    found = -np.asarray(np.linalg.lstsq(hessian, gradient, rcond=1e-3)[0], dtype=np.float64)
-    return found * min(1.0, 2.0 / max(float(np.abs(found).max()), 1e-12))
+    center = -np.asarray(np.linalg.lstsq(hessian, gradient, rcond=1e-3)[0], dtype=np.float64)
+    return center * min(1.0, 2.0 / max(float(np.abs(center).max()), 1e-12))
 
 
 def _fit_circle(
@@ -149,9 +149,9 @@ def _fit_circle(
     low = np.concatenate([np.full(count, -_FAR), np.full(2, np.log(0.05))])
     high = np.concatenate([np.full(count, _FAR), np.full(2, np.log(2.0 * _FAR))])
     trials = [_search(basis, start, (low, high), normal, _THOROUGH) for start in starts]
-    found = min(trials, key=lambda trial: trial[0])[1]
-    levels = mean + spread * _project(basis(found), normal)
-    return found[:count], np.cumsum(np.exp(found[count:])), levels
+    best = min(trials, key=lambda trial: trial[0])[1]
+    levels = mean + spread * _project(basis(best), normal)
+    return best[:count], np.cumsum(np.exp(best[count:])), levels
 
 
 class _Shape:
@@ -235,8 +235,8 @@ def _fit_families(
 
     def basis(vector: FloatArray, directions: FloatArray, part: slice) -> FloatArray:
         columns = [np.ones((len(points[part]), 1))]
-        for own, along in zip(vector.reshape(-1, shape.size), directions, strict=True):
-            columns.append(_steps(*shape.unpack(own, along)).values(points[part]))
+        for unknowns, along in zip(vector.reshape(-1, shape.size), directions, strict=True):
+            columns.append(_steps(*shape.unpack(unknowns, along)).values(points[part]))
         return np.hstack(columns)
 
     def search(
@@ -248,24 +248,24 @@ def _fit_families(
             start, (low, high), normal[part], evaluations,
         )  # fmt: skip
 
-    found, along, left = np.empty(0), np.empty((0, *[points.shape[1]] * 2)), normal
+    parameters, along, remainder = np.empty(0), np.empty((0, *[points.shape[1]] * 2)), normal
     for _ in range(families):
         trials = []
-        for start, directions in _starts(shape, points, left):
+        for start, directions in _starts(shape, points, remainder):
             longer = np.concatenate([along, directions[None]])
-            cost, vector = search(np.concatenate([found, start]), longer, few, _QUICK)
+            cost, vector = search(np.concatenate([parameters, start]), longer, few, _QUICK)
             trials.append((cost, vector, longer))
         _, best, along = min(trials, key=lambda trial: trial[0])
-        _, found = search(best, along, slice(None), _THOROUGH)
-        columns = basis(found, along, slice(None))
+        _, parameters = search(best, along, slice(None), _THOROUGH)
+        columns = basis(parameters, along, slice(None))
         factors = _project(columns, normal)
-        left = normal - columns @ factors
+        remainder = normal - columns @ factors
     steps = spread * factors[1:].reshape(families, levels - 1)
     heights = np.cumsum(np.hstack([np.zeros((families, 1)), steps]), axis=1)
     heights[0] += mean + spread * factors[0]
     parts = [
-        shape.unpack(own, directions)
-        for own, directions in zip(found.reshape(-1, shape.size), along, strict=True)
+        shape.unpack(unknowns, directions)
+        for unknowns, directions in zip(parameters.reshape(-1, shape.size), along, strict=True)
     ]
     centers, rotations, axes = (np.array(column) for column in zip(*parts, strict=True))
     return centers, rotations, axes, heights

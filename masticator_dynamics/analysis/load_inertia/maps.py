@@ -38,22 +38,12 @@ class EllipseMap:
 
     Isolines of a saddle are not ellipses. The sum of several *families* of ellipsoids, a bowl and a
     dome, follows a saddle.
-
-    Attributes
-    ----------
-    centers : array, shape (E, F, n)
-    rotations : array, shape (E, F, n, n)
-        Columns are the directions of the semi-axes.
-    axes : array, shape (E, F, K, n)
-        Semi-axes, growing with K in every direction.
-    levels : array, shape (E, F, K)
-        Values on the ellipsoids, summed over families.
     """
 
-    centers: FloatArray
-    rotations: FloatArray
-    axes: FloatArray
-    levels: FloatArray
+    centers: FloatArray  # (E, F, n)
+    rotations: FloatArray  # (E, F, n, n), columns are the directions of the semi-axes
+    axes: FloatArray  # (E, F, K, n), semi-axes, growing with K in every direction
+    levels: FloatArray  # (E, F, K), values on the ellipsoids, summed over families
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
         """Values (N, E) of some of the quantities at points (N, n)."""
@@ -71,18 +61,11 @@ class CircleMap:
     A centre and two circles around it (spheres for more coordinates), each with a level of inertia
     and a triangular weight of the distance to it. The published weights do not sum to 1, and
     inertia would vanish between circles; they are normalised here.
-
-    Attributes
-    ----------
-    centers : array, shape (E, n)
-    radii : array, shape (E, 2)
-        The second is larger than the first.
-    levels : array, shape (E, 3)
-        Values at the centre and on the circles; constant outside the second.
     """
 
-    centers: FloatArray
-    radii: FloatArray
+    centers: FloatArray  # (E, n)
+    radii: FloatArray  # (E, 2), the second is larger than the first
+    # (E, 3), values at the centre and on the circles; constant outside the second.
     levels: FloatArray
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
@@ -280,12 +263,12 @@ class Region:
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Uniformly distributed points (count, n)."""
-        found = np.empty((0, len(self.center)))
-        while len(found) < count:
+        inside = np.empty((0, len(self.center)))
+        while len(inside) < count:
             scaled = rng.uniform(-1.0, 1.0, (4 * count, len(self.center)))
             points = self.center + self.half_width * scaled
-            found = np.concatenate([found, points[self.contains(points)]])
-        return found[:count]
+            inside = np.concatenate([inside, points[self.contains(points)]])
+        return inside[:count]
 
 
 @entry_point

@@ -30,13 +30,10 @@ def element_indices(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.in
     return np.concatenate([np.arange(count), rows]), np.concatenate([np.arange(count), columns])
 
 
-def inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """Elements of the inertia (N, E) at poses (N, n_y).
-
-    Where loops do not close or actuators lose control, they are NaN.
-    """
+def inertia_elements(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Elements of the inertia (N, E), as :func:`element_indices` counts them; NaN like it."""
     rows, columns = element_indices(len(mechanism.actuated))
-    return inertia_where_possible(mechanism, poses)[:, rows, columns]
+    return actuated_inertia_at(mechanism, poses)[:, rows, columns]
 
 
 def joint_box(
@@ -53,8 +50,8 @@ def joint_box(
     low, high = mechanism.limits.lower[indices], mechanism.limits.upper[indices]
     for name, (first, last) in ranges.items():
         if name not in mechanism.independent:
-            known = ', '.join(mechanism.independent)
-            raise InputError(f'{name!r} is no independent coordinate; there are: {known}')
+            coordinates = ', '.join(mechanism.independent)
+            raise InputError(f'{name!r} is no independent coordinate; there are: {coordinates}')
         if not first < last:
             raise InputError(f'the range of {name}, {first:g} to {last:g}, is empty')
         k = mechanism.independent.index(name)
@@ -93,11 +90,11 @@ def reachable_poses(
         If hardly any pose can be reached.
     """
     low, high = joint_box(mechanism, ranges)
-    found = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
+    poses = _drawn(mechanism, _FIRST, low, high, rng, lambda _: None)
     # Then from the box around the poses found: the full one may be far too large.
-    margin = _MARGIN * np.ptp(found, axis=0)
-    low = np.maximum(low, found.min(axis=0) - margin)
-    high = np.minimum(high, found.max(axis=0) + margin)
+    margin = _MARGIN * np.ptp(poses, axis=0)
+    low = np.maximum(low, poses.min(axis=0) - margin)
+    high = np.minimum(high, poses.max(axis=0) + margin)
     return _drawn(mechanism, count, low, high, rng, progress)
 
 
@@ -109,24 +106,29 @@ def _drawn(
     rng: np.random.Generator,
     progress: Progress,
 ) -> FloatArray:
-    found, tried = np.empty((0, len(low))), 0
-    while len(found) < count:
-        if tried * _FEWEST > 10 + len(found):
+    drawn, tried = np.empty((0, len(low))), 0
+    while len(drawn) < count:
+        if tried * _FEWEST > 10 + len(drawn):
             raise InputError(
-                f'only {len(found)} of {tried} poses drawn can be reached within all ranges; give '
+                f'only {len(drawn)} of {tried} poses drawn can be reached within all ranges; give '
                 'narrower ranges of the independent coordinates'
             )
         poses = rng.uniform(low, high, (_CHUNK, len(low)))
         attempts = mechanism.attempt(poses)
         inside = range_room(mechanism, attempts.motions).room >= 0.0
-        reached = poses[attempts.closed][inside][: count - len(found)]
-        found, tried = np.concatenate([found, reached]), tried + _CHUNK
+        reached = poses[attempts.closed][inside][: count - len(drawn)]
+        drawn, tried = np.concatenate([drawn, reached]), tried + _CHUNK
         progress(len(reached))
-    return found
+    return drawn
 
 
-def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+def load_inertia(
+    mechanism: Mechanism, poses: FloatArray, *, where_possible: bool = False
+) -> FloatArray:
     """Load inertia (N, n_u) at poses (N, n_y): kg m^2 at motors that turn, kg at those that slide.
+
+    It is the diagonal of the inertia in actuated space; ``where_possible`` makes it NaN instead of
+    an error at poses out of reach or singular.
 
     Raises
     ------
@@ -136,16 +138,14 @@ def load_inertia(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     ActuationError
         As :func:`masticator_dynamics.engine.evaluation.inertia_coupling.actuated_inertia`.
     """
-    inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
+    if where_possible:
+        inertia = actuated_inertia_at(mechanism, poses)
+    else:
+        inertia = mechanism.actuated_inertia(mechanism.attempt(poses).all())
     return np.diagonal(inertia, axis1=1, axis2=2).copy()
 
 
-def load_inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
-    """:func:`load_inertia`, NaN at poses out of reach or singular."""
-    return np.diagonal(inertia_where_possible(mechanism, poses), axis1=1, axis2=2).copy()
-
-
-def inertia_where_possible(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+def actuated_inertia_at(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
     """Inertia matrices (N, n_u, n_u) in actuated space, NaN at poses out of reach or singular."""
     attempts, count = mechanism.attempt(poses), len(mechanism.actuated)
     inertia = np.full((len(poses), count, count), np.nan)

@@ -67,17 +67,18 @@ def read_estimator(file: str | pathlib.Path, mechanism: Mechanism) -> FittedEsti
         text = read_text(file, _LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f'{file}: {getattr(error, "strerror", None) or error}') from None
-    found = from_text(text, str(file))
+    estimator = from_text(text, str(file))
     names = mechanism.independent, mechanism.actuated
-    if found.fingerprint != fingerprint(mechanism.description):
-        what = 'another version of it' if found.mechanism == mechanism.name else found.mechanism
+    if estimator.fingerprint != fingerprint(mechanism.description):
+        fitted = estimator.mechanism
+        what = 'another version of it' if fitted == mechanism.name else fitted
         raise InputError(
             f'{file}: built for {what}, not for {mechanism.name} as it is described now; build it '
             f'again with masticator build-estimator'
         )
-    if (found.independent, found.actuated) != names:
+    if (estimator.independent, estimator.actuated) != names:
         raise InputError(f'{file}: its joints are not those of {mechanism.name}')
-    return found
+    return estimator
 
 
 def from_text(text: str, source: str) -> FittedEstimator:
@@ -99,12 +100,12 @@ def from_text(text: str, source: str) -> FittedEstimator:
             f'{source}: format version {content.get("version")!r}, this package reads {VERSION}'
         )
     try:
-        found = _parsed(content)
-        _check(found)
+        estimator = _parsed(content)
+        _check(estimator)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         reason = f'{error} is missing' if isinstance(error, KeyError) else str(error)
         raise InputError(f'{source}: damaged: {reason}') from None
-    return found
+    return estimator
 
 
 def _parsed(content: dict[str, Any]) -> FittedEstimator:
@@ -127,24 +128,24 @@ def _parsed(content: dict[str, Any]) -> FittedEstimator:
     )
 
 
-def _check(found: FittedEstimator) -> None:
+def _check(estimator: FittedEstimator) -> None:
     """Check for matching shapes and finite numbers, so that nothing fails later."""
-    count, elements = len(found.independent), len(element_indices(len(found.actuated))[0])
-    if found.region.center.shape != (count,) or found.region.half_width.shape != (count,):
+    count, elements = len(estimator.independent), len(element_indices(len(estimator.actuated))[0])
+    if estimator.region.center.shape != (count,) or estimator.region.half_width.shape != (count,):
         raise ValueError('the region has another number of coordinates')
-    if found.region.normals.shape != (len(found.region.offsets), count):
+    if estimator.region.normals.shape != (len(estimator.region.offsets), count):
         raise ValueError('the planes of the region do not fit')
-    for name, array in vars(found.error).items():
+    for name, array in vars(estimator.error).items():
         if name != 'poses' and array.shape != (elements,):
             raise ValueError(f'error.{name} has shape {array.shape}, needed is ({elements},)')
-    for part in (found.region, found.error, found.elements):
+    for part in (estimator.region, estimator.error, estimator.elements):
         for name, array in vars(part).items():
-            if not np.isfinite(array).all() and found.elements is not part:
+            if not np.isfinite(array).all() and estimator.elements is not part:
                 raise ValueError(f'{name} has numbers that are not finite')
-    probe = found.elements.values(np.zeros((1, count)))
+    probe = estimator.elements.values(np.zeros((1, count)))
     if probe.shape != (1, elements):
         raise ValueError(f'there are {probe.shape[1]} elements, needed are {elements}')
-    if found.kind != 'grid' and not np.isfinite(probe).all():
+    if estimator.kind != 'grid' and not np.isfinite(probe).all():
         raise ValueError('elements have numbers that are not finite')
 
 
@@ -202,10 +203,10 @@ class EstimatorSet:
         self._estimators: dict[str, Estimator] = {MODEL: ModelEstimator(mechanism)}
         self._refused: dict[str, str] = {}
         for file in filter(None, files):
-            found = read_estimator(file, mechanism)
-            if found.kind in self._estimators:
-                raise InputError(f'{file}: there are two files of kind {found.kind!r}')
-            self._estimators[found.kind] = found
+            estimator = read_estimator(file, mechanism)
+            if estimator.kind in self._estimators:
+                raise InputError(f'{file}: there are two files of kind {estimator.kind!r}')
+            self._estimators[estimator.kind] = estimator
         for kind in FITTED:
             shipped = shipped_file(mechanism.name, kind)
             if kind in self._estimators or not shipped.is_file():
@@ -253,6 +254,7 @@ def fingerprint(description: MechanismDescription) -> str:
     for joint in description.tree.joints:
         names = f'{joint.name} {joint.type} {joint.parent} {joint.child}'
         placed = [*joint.position, *np.ravel(joint.rotation), *joint.axis]
+        placed += [getattr(joint, dimension) for dimension in joint.kind.dimensions]
         lines.append(f'{names} {_text(placed)}')
     for name, inertia in sorted(description.tree.links.items()):
         numbers = [inertia.mass, *inertia.center_of_mass, *np.ravel(inertia.about_center)]

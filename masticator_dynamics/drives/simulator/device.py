@@ -114,11 +114,11 @@ class Heartbeats:
         objects: ObjectDictionary,
         send: Callable[[], None],
         lost: Callable[[], None],
-        found: Callable[[], None],
+        found_again: Callable[[], None],
         rerouted: Callable[[], None],
     ):
         self._objects, self._send, self._rerouted = objects, send, rerouted
-        self._lost, self._found = lost, found
+        self._lost, self._found = lost, found_again
         self.silent = False
         self._time, self._next, self._is_lost = 0.0, 0.0, False
         objects.writers[_PRODUCER] = self._set_period

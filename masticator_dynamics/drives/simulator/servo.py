@@ -325,9 +325,9 @@ class Axes:
             np.zeros((count, len(_OUTPUTS))),
         )
         self._tables = count, address(inputs), address(outputs)
-        kept, used = len(servo_step.STATE), slice(len(joints))
-        self._state, self._new_state = inputs[:, :kept], outputs[:, :kept]
-        self._position, self._velocity = (inputs[used, kept + k] for k in (0, 1))
+        states, used = len(servo_step.STATE), slice(len(joints))
+        self._state, self._new_state = inputs[:, :states], outputs[:, :states]
+        self._position, self._velocity = (inputs[used, states + k] for k in (0, 1))
         self._output_efforts, self._efforts = (
             outputs[used, _OUTPUTS.index('effort')],
             np.zeros(len(joints)),

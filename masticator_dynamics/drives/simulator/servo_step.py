@@ -164,9 +164,9 @@ INPUTS = (*STATE, *_PLANT, *_SETTINGS, *_CONSTANTS)
 OUTPUTS = (*STATE, 'effort', 'clipped', 'saturated')
 
 
-def step(given: Sequence[Any]) -> list[Any]:
+def step(inputs: Sequence[Any]) -> list[Any]:
     """Compute the numbers ``OUTPUTS`` from the numbers ``INPUTS``."""
-    row = types.SimpleNamespace(**dict(zip(INPUTS, given, strict=True)))
+    row = types.SimpleNamespace(**dict(zip(INPUTS, inputs, strict=True)))
     shown = encoder(row, row.joint_position) + row.shift
     position = select(row.stuck, row.position, shown)
     rate = row.rate + ((position - row.position) / row.step - row.rate) * row.smoothing
@@ -176,7 +176,7 @@ def step(given: Sequence[Any]) -> list[Any]:
     error = row.demand - position
     path = [select(stops, a, b) for a, b in zip(_slow_down(row), _interpolate(row), strict=True)]
     resting = [position, position, 0.0, 0.0, 0.0]
-    demand, target, demand_rate, covered, left = (
+    demand, target, demand_rate, covered, time_left = (
         select(led, a, b) for a, b in zip(path, resting, strict=True)
     )
     out = select(absolute(error) - row.following_window, follows, 0.0)
@@ -188,7 +188,7 @@ def step(given: Sequence[Any]) -> list[Any]:
     clipped = lesser(greater(torque, -largest), largest)
     moved = advance_motor(row, clipped * row.rated / 1000.0)
     return [
-        position, rate, demand, target, demand_rate, covered, left,
+        position, rate, demand, target, demand_rate, covered, time_left,
         select(out, row.following_since + row.step, 0.0), moved['current'], moved['temperature'],
         row.current_sum + moved['mean'], row.summed + 1.0,
         moved['effort'], absolute(clipped - torque), moved['saturated'],
@@ -203,8 +203,8 @@ def _interpolate(row: Any) -> tuple[Any, ...]:
     begin = select(over, select(far, row.demand, row.target), row.demand)
     back = select(far, missing, 0.0) / row.period
     rate = select(over, back, row.demand_rate)
-    left = select(over, row.period, row.left) - row.step
-    return begin + rate * row.step, row.target, rate, rate, left
+    time_left = select(over, row.period, row.left) - row.step
+    return begin + rate * row.step, row.target, rate, rate, time_left
 
 
 def _slow_down(row: Any) -> tuple[Any, ...]:

@@ -137,14 +137,14 @@ class ObjectDictionary:
         """
         entry = self.entries.get(key)
         if entry is None:
-            known = any(index == key[0] for index, _ in self.entries)
-            raise AbortError(NO_SUBINDEX if known else NO_OBJECT)
+            index_exists = any(index == key[0] for index, _ in self.entries)
+            raise AbortError(NO_SUBINDEX if index_exists else NO_OBJECT)
         return entry
 
     def reader(self, key: Key) -> Callable[[], Value]:
         """A function that gives an object's value."""
-        found = self.readers.get(key)
-        return found if found else lambda: self.values[key]
+        reader = self.readers.get(key)
+        return reader if reader else lambda: self.values[key]
 
     def read(self, key: Key) -> bytes:
         """An object's value as sent over the bus; raises `AbortError`."""

@@ -44,24 +44,14 @@ _BURST_TIME = 0.0002  # s after a frame in which no other is looked for
 
 @dataclasses.dataclass
 class RealTime:
-    """How well the clock was kept.
+    """How well the clock was kept."""
 
-    Attributes
-    ----------
-    steps, late : int
-        Steps made, and those that began more than a step too late.
-    given_up : float
-        Time for which the plant stood still because the machine was too slow, s.
-    behind : Longest
-        Delays of the steps, s.
-    held_back : HeldBack
-        Time for which the kernel kept steps waiting despite their priority, s.
-    """
-
-    steps: int = 0
-    late: int = 0
+    steps: int = 0  # made
+    late: int = 0  # steps that began more than a step too late
+    # Time for which the plant stood still because the machine was too slow, s.
     given_up: float = 0.0
-    behind: Longest = dataclasses.field(default_factory=Longest)
+    behind: Longest = dataclasses.field(default_factory=Longest)  # delays of the steps, s
+    # Time for which the kernel kept steps waiting despite their priority, s.
     held_back: real_time.HeldBack = dataclasses.field(default_factory=real_time.HeldBack)
 
 

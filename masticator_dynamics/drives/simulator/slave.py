@@ -143,7 +143,7 @@ class Slave:
             objects,
             self._send_heartbeat,
             lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
-            found=lambda: self.device.regain_connection(HEARTBEAT_LOST),
+            found_again=lambda: self.device.regain_connection(HEARTBEAT_LOST),
             rerouted=rerouted,
         )
         self._rerouted = rerouted
@@ -338,9 +338,9 @@ def connect(
     }
     objects.readers.update(readers)
     objects.writers.update(writers)
-    for option, known in _OPTIONS.items():
+    for option, accepted in _OPTIONS.items():
         key = option.key
-        objects.writers[key] = _only(known, objects.writers.get(key))
+        objects.writers[key] = _only(accepted, objects.writers.get(key))
     for key in (names.CYCLE_TIME.key, names.CYCLE_TIME_INDEX.key):
         objects.writers[key] = _period(objects, servo, key)
 
@@ -370,11 +370,13 @@ def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
     return {entry.key: setter(name, convert) for entry, name, convert in table}
 
 
-def _only(known: tuple[int, ...], then: Callable[[Value], None] | None) -> Callable[[Value], None]:
-    """A writer that refuses all but the known values."""
+def _only(
+    accepted: tuple[int, ...], then: Callable[[Value], None] | None
+) -> Callable[[Value], None]:
+    """A writer that refuses all but the accepted values."""
 
     def write(value: Value) -> None:
-        if value not in known:
+        if value not in accepted:
             raise AbortError(BAD_VALUE)
         if then:
             then(value)

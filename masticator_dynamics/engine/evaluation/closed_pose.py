@@ -13,8 +13,7 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.analysis import ROUNDED_HOME
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.closure_equations import all_constraints, extent, gap, opposed_axis
-from masticator_dynamics.engine.constraint import moving_joints
+from masticator_dynamics.engine.closure_equations import all_constraints, extent, opposed_axis
 from masticator_dynamics.engine.descent import Loops, descend, joined_joints
 from masticator_dynamics.engine.redundant_equations import ROUNDING
 from masticator_dynamics.engine.tree import spanning_tree
@@ -74,13 +73,13 @@ class _ClosureSearch:
         self._search = dataclasses.replace(self.loops, held=frozenset(held))
         self.lower = np.array([joint.lower for joint in self.tree.joints])
         self.upper = np.array([joint.upper for joint in self.tree.joints])
-        self._groups = [[*moving_joints(self.tree, c)] for c in constraints]
+        self._groups = [[*c.moving_joints(self.tree)] for c in constraints]
         self._count = len(self.tree.joints)
         every = [True] * len(constraints)
         self.looped = joined_joints(self._count, self._groups, every)
         independent = description.independent
         self._dependent = [i for i, j in enumerate(self.tree.joints) if j.name not in independent]
-        free = [not j.slides and j.name not in held for j in self.tree.joints]
+        free = [j.turns and j.name not in held for j in self.tree.joints]
         self._turning = np.array(free, dtype=bool)  # joints that may be turned by whole turns
 
     def open_joints(self, q: FloatArray) -> npt.NDArray[np.bool_]:
@@ -143,7 +142,9 @@ class _ClosureSearch:
         poses = self.tree.poses(q)
         found: dict[str, float] = {}
         for constraint in self.loops.constraints:
-            found[constraint.name] = max(found.get(constraint.name, 0.0), gap(poses, constraint))
+            found[constraint.name] = max(
+                found.get(constraint.name, 0.0), constraint.largest_gap(poses)
+            )
         for closure in self._description.closures:
             if opposed_axis(closure, self.tree, poses):
                 found[closure.name] = np.pi
@@ -152,7 +153,9 @@ class _ClosureSearch:
     def units(self, q: FloatArray) -> dict[str, str]:
         """Unit of the largest gap of each closure and contact."""
         poses = self.tree.poses(q)
-        largest = sorted(self.loops.constraints, key=lambda constraint: gap(poses, constraint))
+        largest = sorted(
+            self.loops.constraints, key=lambda constraint: constraint.largest_gap(poses)
+        )
         units = {constraint.name: constraint.unit_name(self.tree) for constraint in largest}
         opposed = {
             c.name: 'rad' for c in self._description.closures if opposed_axis(c, self.tree, poses)

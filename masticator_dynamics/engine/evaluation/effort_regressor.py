@@ -44,12 +44,21 @@ class Regressor(ShownArrays):
     def matrix(self) -> FloatArray:
         """Times the parameters: efforts of least norm that supply these forces (..., n_u, n_p).
 
+        Dynamics are linear in the parameters pi (Siciliano, Robotics, 2009, Sec. 7.2)::
+
+            G^T (efforts) = Y(y, y_dot, y_ddot) pi,    efforts = (A^T)^+ Y pi
+
         Without friction they are :attr:`Effort.actuated`.
         """
         return np.asarray(self.least_norm @ self.generalized)
 
     def base_parameters(self, tolerance: float = 1e-8) -> BaseParameters:
         """Which combinations of parameters count in these motions, which should be many.
+
+        By pivoting QR decomposition of the stacked regressors (Gautier, Journal of Robotic Systems
+        8, 1991): columns that follow from the first n_b hand their parameters to those::
+
+            W P = Q [R_1 R_2],    W pi = W_b (pi_b + R_1^-1 R_2 pi_rest)
 
         Parameters
         ----------

@@ -15,7 +15,6 @@ import numpy as np
 
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.constraint import jacobian, moving_joints, residual
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.formula_limb import limb_of
@@ -55,7 +54,7 @@ class LoopBlock:
         self._parts = []
         for c in block.constraints:
             constraint = structure.constraints[c]
-            moving = moving_joints(structure.tree, constraint)
+            moving = constraint.moving_joints(structure.tree)
             ends = frames[constraint.name] if constraint.in_base else ()
             chains = [FrameChain(mechanism, frame) for frame in ends]
             self._parts.append((constraint, chains, moving))
@@ -67,7 +66,7 @@ class LoopBlock:
         for constraint, chains, moving in self._parts:
             last = first + constraint.size
             if not chains:
-                single = [jacobian(self._tree.poses(row), constraint) for row in q]
+                single = [constraint.rates(self._tree.poses(row)) for row in q]
                 square[:, first:last] = np.array(single)[:, :, self.joints]
                 first = last
                 continue
@@ -86,7 +85,7 @@ class LoopBlock:
         parts = []
         for constraint, chains, _ in self._parts:
             if not chains:
-                rows = [residual(self._tree.poses(row), constraint) for row in q]
+                rows = [constraint.gaps(self._tree.poses(row)) for row in q]
                 parts.append(np.array(rows).reshape(len(q), constraint.size))
                 continue
             first, second = chains

@@ -46,7 +46,8 @@ class FrameChain:
     def __init__(self, mechanism: Model, frame: str):
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
         self._end, self.joints = end, sorted(tree.supports(end.body))
-        self._slides = np.array([tree.joints[j].slides for j in self.joints], bool)
+        motions = [(tree.joints[j].spin, tree.joints[j].shift) for j in self.joints]
+        self._spin, self._shift = np.reshape(motions, (-1, 2)).T[..., None]
         self._poses = mechanism.made(_BodyPoses)
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -112,39 +113,34 @@ class FrameChain:
         """Positions (..., 3) of the frame's origin and its twists (..., joints, 6).
 
         Linear and angular velocity per unit velocity of each joint between base and frame, base
-        axes, for tree positions (..., n_q).
+        axes, for tree positions (..., n_q): columns of the geometric Jacobian (Siciliano, Robotics,
+        2009, Sec. 3.1), with the joint's axis z and origin o, and the frame's origin p::
+
+            (z x (p - o), z)  of a joint that turns,    (z, 0)  of one that slides
         """
         position, axes, origins = self._carriers(q)
-        turning = np.where(self._slides[:, None], 0.0, axes)
-        moving = np.where(
-            self._slides[:, None], axes, _cross(axes, position[..., None, :] - origins)
-        )
+        turning = self._spin * axes
+        moving = self._shift * axes + _cross(turning, position[..., None, :] - origins)
         return position, np.concatenate([moving, turning], axis=-1)
 
     def screw_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Rates (..., joints, 6) of :meth:`screws` for tree velocities (..., n_q)."""
         position, axes, origins = self._carriers(q)
         rates = v[..., self.joints, None]
-        turning = np.where(self._slides[:, None], 0.0, axes)
+        turning = self._spin * axes
         spins = np.cumsum(turning * rates, axis=-2)  # angular velocity of each body of the chain
         # Velocity of every point that is at the origin of joint j, or of the frame, by joint i.
         points = np.concatenate([origins, position[..., None, :]], axis=-2)
         arms = points[..., None, :, :] - origins[..., :, None, :]
-        by_joint = np.where(
-            self._slides[:, None, None],
-            axes[..., :, None, :],
-            _cross(turning[..., :, None, :], arms),
-        )
+        by_joint = (self._shift * axes)[..., :, None, :] + _cross(turning[..., :, None, :], arms)
         carried = np.triu(np.ones((len(self.joints), len(self.joints) + 1)))
         velocities = (by_joint * rates[..., None, :] * carried[..., None]).sum(axis=-3)
         tilting = _cross(spins, axes)
         moving = _cross(tilting, position[..., None, :] - origins) + _cross(
             axes, velocities[..., -1:, :] - velocities[..., :-1, :]
         )
-        slides = self._slides[:, None]
-        return np.concatenate(
-            [np.where(slides, tilting, moving), np.where(slides, 0.0, tilting)], axis=-1
-        )
+        moving = self._shift * tilting + self._spin * moving
+        return np.concatenate([moving, self._spin * tilting], axis=-1)
 
     def summed(self, screws: FloatArray, rates: FloatArray) -> FloatArray:
         """Twists (..., 6, k) of the frame for k sets of tree velocities (..., n_q, k)."""
@@ -162,7 +158,7 @@ class _BodyPoses:
 
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
-        self._turns = np.array([not joint.slides for joint in tree.joints], bool)
+        self._turns = np.array([joint.turns for joint in tree.joints], bool)
         self._poses = poses(tree)
 
     def __call__(self, q: FloatArray) -> FloatArray:

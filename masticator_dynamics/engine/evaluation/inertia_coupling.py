@@ -93,7 +93,12 @@ def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArra
 
 
 def inertia_coupling(inertia: FloatArray) -> FloatArray:
-    """Inertia-coupling index MCI (..., n_u) of each actuator from M_A (S0 Eq. 60); 0 if alone."""
+    """Inertia-coupling index MCI (..., n_u) of each actuator from M_A (S0 Eq. 60); 0 if alone.
+
+    ::
+
+        MCI_i = ln(1 + sum over j != i of |M_ij| / ((n_u - 1) |M_ii|))
+    """
     own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
     others = np.abs(inertia).sum(axis=-1) - own
     return np.log1p(others / (max(own.shape[-1] - 1, 1) * own))

@@ -133,7 +133,10 @@ class Kinematics(Evaluator):
     def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
-        Linear velocity of the frame's origin and angular velocity, both in base axes.
+        Linear velocity of the frame's origin and angular velocity, both in base axes: the geometric
+        Jacobian of the chain from base to frame, on motions that keep the loops closed::
+
+            J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
         chain = self._chain_for(motion, frame)
         return chain.summed(chain.screws(motion.q)[1], motion.tangent)

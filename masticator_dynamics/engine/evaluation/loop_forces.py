@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint, points, wrenches
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.evaluation.frames import shifted
 from masticator_dynamics.engine.evaluation.model import Model
@@ -74,12 +74,12 @@ class LoopForces:
             shares, numbers = self._shares(q[row], multipliers[row])
             for constraint, rows in shares:
                 own = numbers[rows.start : rows.stop]
-                if constraint.kind == 'coupling':
+                if constraint.of_joints:
                     found[row][self._names.index(constraint.name), 6] = own[0]
                 elif frame := self._second.get(constraint.name):
                     sign = 1.0 if frame.body == constraint.body_b else -1.0
-                    wrench = sign * own @ wrenches(poses, constraint)
-                    arm = points(poses, constraint)[1] - poses.point(frame.body, frame.position)
+                    wrench = sign * own @ constraint.wrenches(poses)
+                    arm = constraint.points(poses)[1] - poses.point(frame.body, frame.position)
                     found[row][self._names.index(constraint.name), :6] += shifted(wrench, arm)
         return found
 
@@ -93,7 +93,7 @@ class LoopForces:
         for row in np.ndindex(q.shape[:-1]):
             poses = self._structure.tree.poses(q[row])
             for k, name in enumerate(self._contacts):
-                force = wrenches(poses, contacts[name])[0, :3]
+                force = contacts[name].wrenches(poses)[0, :3]
                 found[(*row, k)] = multipliers[(*row, k)] * force
         return found
 
@@ -144,10 +144,10 @@ def joint_reactions(
     at: list[int] = []
     applied: list[FloatArray] = []
     for constraint, rows in structure.ordered():
-        unit = wrenches(poses, constraint)
+        unit = constraint.wrenches(poses)
         wrench = multipliers[rows.start : rows.stop] @ unit
         wrench[:3] += friction.get(constraint.name, 0.0)
-        a, b = points(poses, constraint)
+        a, b = constraint.points(poses)
         for body, point, sign in (
             (constraint.body_a, a if constraint.in_base else b, -1.0),
             (constraint.body_b, b, 1.0),

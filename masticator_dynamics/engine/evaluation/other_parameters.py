@@ -13,7 +13,6 @@ import numpy as np
 from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, as_number
-from masticator_dynamics.engine.constraint import jacobian, residual
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
@@ -190,7 +189,7 @@ def _block_signs(structure: Structure) -> list[float]:
     """Signs of the determinants of all blocks at home: they belong to the branch."""
     poses, found = structure.at_home(), []
     for block in structure.blocks:
-        rows = [jacobian(poses, structure.constraints[c]) for c in block.constraints]
+        rows = [structure.constraints[c].rates(poses) for c in block.constraints]
         found.append(float(np.sign(np.linalg.det(np.vstack(rows)[:, list(block.joints)]))))
     return found
 
@@ -208,7 +207,7 @@ def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray:
     gaps, largest = np.zeros(0), np.inf
     for _ in range(30 if dependent else 0):
         poses, before = structure.tree.poses(q), largest
-        gaps = np.concatenate([residual(poses, c) for c, _ in structure.ordered()])
+        gaps = np.concatenate([c.gaps(poses) for c, _ in structure.ordered()])
         largest = float(np.abs(gaps).max())
         if not np.isfinite(largest):
             break
@@ -247,7 +246,7 @@ def _check_others(root: Model, structure: Structure) -> None:
             continue
         poses = structure.tree.poses(q)
         for constraint, old in zip(structure.described, root.structure.described, strict=True):
-            gap = float(np.abs(residual(poses, constraint)).max(initial=0.0))
+            gap = float(np.abs(constraint.gaps(poses)).max(initial=0.0))
             known = next((r.gap for r in structure.redundant if r.name == old.name), 0.0)
             if gap > _FOLLOWS * size + 2.0 * known:
                 raise InputError(

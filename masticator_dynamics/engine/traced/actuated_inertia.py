@@ -93,7 +93,16 @@ class TracedActuatedInertia:
             self._add_rod(actuator, block)
 
     def matrix(self) -> list[list[Any]]:
-        """The inertia, at the motors, whose rotors are included."""
+        """The inertia, at the motors, whose rotors are included.
+
+        The Hessian of the kinetic energy by the actuators' velocities (S0 Eq. 59; S4 Eq. 21). With
+        as many actuators as freedoms it is ``A^-T M A^-1``. With more, rho_a being the independent
+        velocities that come closest to a unit velocity of actuator a alone, S the inertia of what
+        the independent velocities move, m_a and o_a the shares of a limb that mix both velocities
+        or depend on the actuator's alone, and r its transmission ratio::
+
+            M_A[a, b] = (rho_a . S rho_b + rho_a . m_b + m_a . rho_b + [a = b] o_a) / (r_a r_b)
+        """
         description = self._plan.description
         ratios = [description.actuators[name].ratio for name in description.actuated]
         felt = [
@@ -165,7 +174,7 @@ class TracedActuatedInertia:
 
 def _own_twist(body: Body) -> Twist:
     """Velocity of a body's origin, and angular velocity, per velocity of its joint alone."""
-    return (body.axis, vec.ZERO) if body.joint.slides else (vec.ZERO, body.axis)
+    return body.joint.subspace(body.axis)
 
 
 def _velocity(body: Body, twist: Twist, point: Vector) -> Vector:

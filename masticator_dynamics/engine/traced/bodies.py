@@ -16,7 +16,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint, jacobian
+from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.formula_limb import Limb, limb_of
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.traced import vectors as vec
@@ -117,7 +117,8 @@ class TracedJoint:
     """
 
     joints: tuple[int, ...]  # index in the tree, per lane
-    slides: bool
+    spin: float  # motion of the body per unit of position: turn about the axis, and
+    shift: float  # shift along it
     rotation: Matrix  # of the joint frame at zero, in the parent body
     offset: Vector
     home: Any
@@ -145,6 +146,31 @@ class TracedJoint:
         """The body that carries the joint."""
         assert self.body.parent is not None
         return self.body.parent
+
+    @property
+    def slides(self) -> bool:
+        """Whether it shifts its body and no more."""
+        return not self.spin
+
+    @property
+    def turns(self) -> bool:
+        """Whether it turns its body and no more."""
+        return not self.shift
+
+    def subspace(self, axis: Vector) -> Twist:
+        """Motion of its body per unit velocity: of its origin, and angular; an axis is told."""
+        return _part(axis, self.shift), _part(axis, self.spin)
+
+    def moves(self, point: Vector) -> Vector:
+        """Velocity of a point of its body per unit velocity."""
+        linear, turning = self.subspace(self.body.axis)
+        return vec.add(linear, vec.cross(turning, vec.subtract(point, self.body.position)))
+
+    def effort(self, force: Vector, moment: Vector) -> Any:
+        """Power per unit velocity of a force and a moment about its body's origin."""
+        linear, turning = self.subspace(self.body.axis)
+        by_turn = vec.dot(turning, moment) if self.spin else 0.0
+        return by_turn + vec.dot(linear, force) if self.shift else by_turn
 
     def constant(self, of: Callable[[int], Any]) -> Any:
         """Known numbers, per lane, from those of a joint of the tree."""
@@ -181,16 +207,17 @@ class TracedJoint:
         before = vec.product(parent.rotation, self.rotation)
         origin = vec.add(parent.position, vec.apply(parent.rotation, self.offset))
         body.axis = vec.column(before, 2)
-        if self.slides:
-            body.rotation = before
-            body.position = vec.add(origin, vec.scale(body.axis, self.position))
+        body.rotation, body.position = before, origin
+        if self.shift:
+            along = vec.scale(body.axis, self.position * self.shift)
+            body.position = vec.add(origin, along)
+        if not self.spin:
             return
         sine, cosine = self.turn or sine_cosine(self.position)
         x, y = vec.column(before, 0), vec.column(before, 1)
         new_x = vec.add(vec.scale(x, cosine), vec.scale(y, sine))
         new_y = vec.subtract(vec.scale(y, cosine), vec.scale(x, sine))
         body.rotation = [list(row) for row in zip(new_x, new_y, body.axis, strict=True)]
-        body.position = origin
 
 
 class Solved(NamedTuple):
@@ -304,17 +331,17 @@ class Plan:
 
         joints = [
             (
-                tree.joints[b].slides,
+                (tree.joints[b].spin, tree.joints[b].shift),
                 place(tree.placements[b].body),
                 b in block.joints,
                 b in self.actuated,
             )
             for b in bodies
         ]
-        if any(self.structure.constraints[i].kind == 'coupling' for i in block.constraints):
+        if any(self.structure.constraints[i].terms for i in block.constraints):
             return None
         constraints = [
-            (place(c.body_a), place(c.body_b), c.kind, c.carried, c.size, id(c.surface))
+            (place(c.body_a), place(c.body_b), type(c), c.carried, c.size, id(c.surface))
             for c in (self.structure.constraints[i] for i in block.constraints)
         ]
         return joints, constraints, limb and limb.side
@@ -354,7 +381,7 @@ class Plan:
         found = []
         for block in blocks:
             constraints = self.structure.in_floats.constraints
-            rates = [jacobian(self._home, constraints[c]) for c in block.constraints]
+            rates = [constraints[c].rates(self._home) for c in block.constraints]
             found.append(np.vstack(rates)[:, list(block.joints)])
         return found
 
@@ -364,7 +391,8 @@ class Plan:
         self._bodies[first] = body  # bodies in lanes are looked up by the first
         return TracedJoint(
             joints,
-            tree.joints[first].slides,
+            tree.joints[first].spin,
+            tree.joints[first].shift,
             stacked([tree.placements[j].rotation for j in joints]),
             stacked([tree.placements[j].position for j in joints]),
             per_lane(self.structure.home[j] for j in joints),
@@ -372,6 +400,10 @@ class Plan:
             tuple(self.actuated.index(j) for j in joints if j in self.actuated),
             body,
         )
+
+
+def _part(axis: Vector, share: float) -> Vector:
+    return axis if share == 1.0 else vec.scale(axis, share) if share else vec.ZERO
 
 
 def chain(body: Body, stage: Stage | None = None) -> list[Body]:

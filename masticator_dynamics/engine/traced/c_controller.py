@@ -49,7 +49,9 @@ class Controller:
 
     def functions(self) -> list[CFunction]:
         """Recorded functions; the first is for the others' use alone."""
-        return [self._approach(), self._rates(), self._actuated(), self._equations()]
+        return [
+            self._approach(), self._rates(), self._actuated(), self._equations(), self._platform(),
+        ]  # fmt: skip
 
     def _run(self, y: Vector, y_dot: Vector, y_ddot: Vector) -> TracedEquationsOfMotion:
         motion, given = (y, y_dot, y_ddot), [*y, *y_dot, *y_ddot]
@@ -137,13 +139,45 @@ class Controller:
             run.within_ranges(),
         )  # fmt: skip
 
+    def _platform(self) -> CFunction:
+        """Pose of the platform's frame."""
+        n, graph = self._freedoms, Graph(MOST_OPERATIONS)
+        given = graph.inputs(n)
+        still = [0.0] * n
+        run = self._run(given, still, still)
+        frame = self._structure.tree.frames[self._description.platform]
+        body = run.plan.body(frame.body)
+        rotation = vec.product(body.rotation, frame.rotation.tolist())
+        return self._function(
+            f'{self._name}_platform', {'y': n}, (graph, run),
+            {'rotation': vec.flat(rotation), 'origin': body.point(frame.position.tolist())},
+            run.valid(), run.within_ranges(),
+        )  # fmt: skip
+
+    def _frames(self) -> dict[str, tuple[bool, FloatArray, FloatArray]]:
+        """Frames fixed to the platform (in its axes, from its origin) or to the base.
+
+        By name: whether it is the platform, rotation (3, 3) and origin (3,) m.
+        """
+        frames = self._structure.tree.frames
+        platform = frames[self._description.platform]
+        fixed = {}
+        for name, frame in frames.items():
+            if frame.body == platform.body:
+                back = platform.rotation.T
+                arm = back @ (frame.position - platform.position)
+                fixed[name] = True, back @ frame.rotation, arm
+            elif frame.body < 0:
+                fixed[name] = False, frame.rotation, frame.position
+        return fixed
+
     def header(self, functions: Sequence[CFunction]) -> str:
         """Declarations and what they mean."""
-        name, upper = self._name, self._name.upper()
-        _, rates, actuated, equations = (declaration(f.name, f.arguments) for f in functions)
+        declared = {f.name.removeprefix(f'{self._name}_'): declaration(f.name, f.arguments)
+                    for f in functions}  # fmt: skip
         return _HEADER.format(
-            name=name, upper=upper, rates=rates, actuated=actuated, equations=equations,
-            most=MOST_STEPS,
+            name=self._name, upper=self._name.upper(), most=MOST_STEPS,
+            frames=len(self._frames()), **declared,
         )  # fmt: skip
 
     def source(self) -> str:
@@ -167,6 +201,17 @@ class Controller:
             yield _array(f'{self._name}_actuator_effort_{bound}', f'{upper}_ACTUATORS', efforts)
         home = [structure.home[structure.index(name)] for name in description.independent]
         yield _array(f'{self._name}_home', f'{upper}_FREEDOMS', home)
+        yield from self._frame_constants()
+
+    def _frame_constants(self) -> Iterable[str]:
+        fixed, of, size = self._frames(), f'{self._name}_frame', f'{self._name.upper()}_FRAMES'
+        texts = ', '.join(f'"{_escaped(name)}"' for name in fixed)
+        yield f'const char *const {of}_names[{size}] = {{{texts}}};'
+        moving, rotations, origins = zip(*fixed.values(), strict=True)
+        yield f'const int {of}_on_platform[{size}] = {{{", ".join(str(int(x)) for x in moving)}}};'
+        for what, numbers in (('rotation', rotations), ('origin', origins)):
+            flat = [x for each in numbers for x in each.ravel().tolist()]
+            yield _array(f'{of}_{what}', f'{len(flat) // len(fixed)} * {size}', flat)
 
 
 def _array(name: str, size: str, numbers: Iterable[float]) -> str:
@@ -199,6 +244,15 @@ extern const double {name}_actuator_velocity[{upper}_ACTUATORS];
 extern const double {name}_actuator_effort_lower[{upper}_ACTUATORS];
 extern const double {name}_actuator_effort_upper[{upper}_ACTUATORS];
 extern const double {name}_home[{upper}_FREEDOMS];
+
+/* Frames in which a wrench on the platform may be given. Those fixed to the platform are given in
+ * its axes and from its origin, others in the base: rotation, row by row, and origin, m.
+ */
+#define {upper}_FRAMES {frames}
+extern const char *const {name}_frame_names[{upper}_FRAMES];
+extern const int {name}_frame_on_platform[{upper}_FRAMES];
+extern const double {name}_frame_rotation[9 * {upper}_FRAMES];
+extern const double {name}_frame_origin[3 * {upper}_FRAMES];
 
 /* A motion, and how it fits what was measured. It belongs to the caller, who keeps it for the next
  * search, which begins there: all zeros but y = {name}_home at first.
@@ -240,6 +294,9 @@ int {name}_measured(const double *q, const double *q_dot, const double *q_ddot,
  * matrix of the independent coordinates, row by row, rotors included; bias with gravity and
  * springs, without friction. */
 {equations};
+
+/* Axes of the platform's frame in the base, row by row, and its origin, m, at a pose. */
+{platform};
 """
 
 _SOURCE = """

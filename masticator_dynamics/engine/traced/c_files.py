@@ -34,6 +34,7 @@ def c_files(
     friction: bool = False,
     derivatives: bool = False,
     effort_range: tuple[FloatArray, FloatArray] | None = None,
+    name: str = '',
 ) -> dict[str, str]:
     """Contents of header, source and example by file name.
 
@@ -48,6 +49,8 @@ def c_files(
     effort_range : pair of array, shape (n_u,), optional
         Lowest and highest effort of each motor: writes what a controller needs, too, see
         :class:`Controller`, and the forces of contacts.
+    name : str
+        Of the mechanism in C; by default its own.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def c_files(
         If the mechanism is of a kind or size that cannot be exported.
     """
     kinds = [False, True] if derivatives else [False]
-    name = identifier(description.name)
+    name = identifier(name or description.name)
     of = Controller(name, description, structure, effort_range) if effort_range else None
     try:
         functions = [

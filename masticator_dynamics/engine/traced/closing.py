@@ -218,6 +218,10 @@ class Closing:
     def newton_step(self) -> tuple[Any, Vector, Any]:
         """Where a damped Newton step leads.
 
+        For gaps phi(q_d) with the Jacobian K_d; no joint moves farther than it may::
+
+            q_d <- q_d - K_d^-1 phi / max(1, longest)
+
         Returns
         -------
         determinant : number
@@ -248,7 +252,7 @@ class Closing:
         """
         unknowns = self.stage.unknowns
         slides = [joint for joint in unknowns if joint.slides]
-        turns = [joint for joint in unknowns if not joint.slides]
+        turns = [joint for joint in unknowns if joint.turns]
         if len(slides) != 1 or len(turns) != 1 or not self.stage.in_base:
             return False
         slide, pivot = slides[0], turns[0]
@@ -316,7 +320,7 @@ class Closing:
         equation for e1, since V^-1 U only rotates and scales.
         """
         unknowns, alike = self.stage.unknowns, self._axes_alike()
-        if not alike or any(joint.slides for joint in unknowns) or not self.stage.in_base:
+        if not alike or not all(joint.turns for joint in unknowns) or not self.stage.in_base:
             return False
         first, second = unknowns
         if second.body in chain(first.body, self.stage):

@@ -3,7 +3,10 @@
 """Equations of motion of a mechanism in its independent coordinates, by virtual work.
 
 In a virtual motion the loops stay closed while one independent coordinate moves. The work of a load
-in that motion is its generalised force (Kane's method; Siciliano, Robotics, 2009, Sec. 7.3).
+in that motion is its generalised force (Kane's method; Featherstone, Rigid Body Dynamics
+Algorithms, 2008, Sec. 3.2)::
+
+    M(y) y_ddot + c(y, y_dot) = G^T (efforts, wrenches),    q_dot = G y_dot
 """
 
 from __future__ import annotations
@@ -63,7 +66,10 @@ class TracedEquationsOfMotion(Evaluation):
         ]
 
     def work(self, load: Load, virtual: Virtual) -> Any:
-        """Work of a load; for each lane where limbs move independently."""
+        """Work of a load; for each lane where limbs move independently.
+
+        The sum over bodies and joints ``f_i . v_i + n_i . w_i + tau_j q_dot_j``.
+        """
         work: Any = 0.0
         for stage in [virtual.stage] if virtual.stage else self.plan.stages:
             own: Any = 0.0
@@ -91,7 +97,14 @@ class TracedEquationsOfMotion(Evaluation):
 
     @functools.cached_property
     def mass(self) -> list[list[Any]]:
-        """Mass matrix of the independent coordinates, rotors included."""
+        """Mass matrix of the independent coordinates, rotors included.
+
+        The tree's mass matrix H, never formed, seen through the loops (Featherstone 2008, Sec. 3.2
+        and 6.2): with the force and moment that body i needs for a unit of acceleration k, and
+        rotors of inertia r_j::
+
+            M = G^T H G,    M_kl = sum_i (f_ik . v_il + n_ik . w_il) + sum_j r_j G_jk G_jl
+        """
         return self._mass(self.unit_loads)
 
     def mass_of(self, bodies: Collection[Body], joints: Collection[TracedJoint]) -> list[list[Any]]:
@@ -114,7 +127,10 @@ class TracedEquationsOfMotion(Evaluation):
     def bias(self) -> list[Any]:
         """Generalised forces that the motion takes, without friction.
 
-        Those that it takes not to accelerate, in an evaluation without independent accelerations.
+        Those that it takes not to accelerate, in an evaluation without independent accelerations:
+        Coriolis and centrifugal forces, weights and springs::
+
+            c = G^T (H G_dot y_dot + C(q, q_dot) + springs)
         """
         forces = self.forces
         forces.inertial()
@@ -126,7 +142,10 @@ class TracedEquationsOfMotion(Evaluation):
         )
 
     def gravity(self) -> list[Any]:
-        """The part of the bias that weights and springs need: the slope of the potential."""
+        """The part of the bias that weights and springs need: the slope of the potential.
+
+        ``c_k = dV/dy_k``: the work of ``-m_i g`` at the centres of mass, and of the springs.
+        """
         forces, held = self.forces, (self.plan.base.acceleration, vec.ZERO)
         return self._generalised(
             Load(
@@ -136,7 +155,12 @@ class TracedEquationsOfMotion(Evaluation):
         )
 
     def energy(self, y_dot: Vector) -> tuple[Any, Any]:
-        """Kinetic, and potential of gravity (zero at the base's origin) and springs, J."""
+        """Kinetic, and potential of gravity (zero at the base's origin) and springs, J.
+
+        ::
+
+            T = 1/2 y_dot^T M y_dot,    V = - sum_i m_i g . c_i + sum_j 1/2 k_j (q_j - q_j0)^2
+        """
         potential: Any = 0.0
         for joint in self.plan.joints:
             own = self.forces.spring_energy(joint)

@@ -169,11 +169,22 @@ class Forces:
         return found
 
     def _inwards(self, stage: Stage, efforts: Efforts, rotors: bool) -> tuple[list[Any], Efforts]:
-        """Multipliers of a stage, and what its joints are left with; others go to outer bodies."""
+        """Multipliers of a stage, and what its joints are left with; others go to outer bodies.
+
+        Inward pass of Newton and Euler's recursion (Featherstone 2008, Sec. 5.3), base axes::
+
+            f_p += f_i,    n_p += n_i + (o_i - o_p) x f_i
+            tau_i = z_i . n_i  (turns),  z_i . f_i  (slides),  + springs and rotors - efforts
+
+        then the loops' forces (Sec. 8.4 and 8.12), by which the dependent joints have no
+        effort left, and what they leave to the others::
+
+            K_d^T lambda = tau_d,    tau_y -= K_y^T lambda
+        """
         loads: Efforts = {}
         for joint in reversed(stage.joints):
             body, parent = joint.body, joint.parent
-            load = vec.dot(body.axis, body.force if joint.slides else body.moment)
+            load = joint.effort(body.force, body.moment)
             if rotors:
                 load = load + self.spring(joint) + self.rotor(joint) * joint.acceleration
             if joint in efforts:
@@ -296,7 +307,13 @@ class Forces:
         return np.asarray(np.linalg.norm(ratios[:, None] * tangent, axis=0))
 
     def least_norm(self, freedoms: list[Any]) -> list[Any]:
-        """Motor efforts of least norm that supply a generalised force."""
+        """Motor efforts of least norm that supply a generalised force.
+
+        Of A^T u = Q, where A (n_u, n_y) are the motors' rates per independent velocity, by the
+        pseudo-inverse (S0 Eq. 54), with A = B R of :meth:`factor`::
+
+            u = A (A^T A)^-1 Q = B R^-T Q
+        """
         along = self.onto_basis(freedoms)
         found = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
         self.chosen.append((freedoms, along, found))

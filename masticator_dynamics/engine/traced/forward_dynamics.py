@@ -100,7 +100,12 @@ class ForwardDynamics(TracedEquationsOfMotion):
         self._solve()
 
     def _solve(self) -> None:
-        """Mass matrix, friction and accelerations, by the motions of the independent joints."""
+        """Mass matrix, friction and accelerations, by the motions of the independent joints.
+
+        By Cholesky's factors of the mass matrix (Featherstone 2008, Sec. 6.1)::
+
+            y_ddot = -M^-1 (c - G^T (efforts, wrenches) + sum over frictions of amount * unit load)
+        """
         self._loads = [self._load(), *self.unit_loads]
         self._lower, rests = cholesky(self.mass)
         for i, rest in enumerate(rests):

@@ -95,8 +95,7 @@ class TracedContact:
         one, other = chain(self._b), chain(self._a)
         parts: Any = 0.0
         for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
-            arm = vec.subtract(self._point, body.position)
-            per_rate = body.axis if body.joint.slides else vec.cross(body.axis, arm)
+            per_rate = body.joint.moves(self._point)
             parts = parts + total(absolute(x) for x in per_rate) * absolute(body.joint.velocity)
         slip = [lane_pick(x, self.lane) for x in slip]
         parts = lane_pick(parts, self.lane) * REST

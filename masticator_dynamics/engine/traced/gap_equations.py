@@ -13,10 +13,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.constraint import (
+    Constraint,
+    JointCoupling,
+    OnSurface,
+    Rack,
+    RightAngle,
+    Rod,
+    SamePoint,
+)
 from masticator_dynamics.engine.surface import Surface, polynomial, polynomial_2
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint, Twist, chain
+from masticator_dynamics.engine.traced.functions import angle_of, nearest_turn
 from masticator_dynamics.engine.traced.numbers import per_lane, reciprocal, select, stacked, total
 from masticator_dynamics.engine.traced.vectors import Vector
 
@@ -38,9 +47,7 @@ class Wrench:
 
     def along(self, joint: TracedJoint) -> Any:
         """Generalised force on a joint that carries the body."""
-        if joint.slides:
-            return vec.dot(joint.body.axis, self.force)
-        return vec.dot(joint.body.axis, self.about(joint.body.position))
+        return joint.effort(self.force, self.about(joint.body.position) if joint.spin else vec.ZERO)
 
     def power(self, twist: Twist) -> Any:
         """Power in a motion of the body."""
@@ -260,9 +267,27 @@ def _coupling(ends: _Ends) -> list[Equation]:
     return [Equation(gap, tuple(wrenches), turning)]
 
 
+def _rack(ends: _Ends) -> list[Equation]:
+    """A pinion on a rack: a point along the rack, and the turn that goes with it."""
+    rack, (equation,) = ends.constraints[0], _point(ends)
+    y, z, x = rack.partners.tolist()
+    y, z = (vec.apply(ends.a.rotation, axis) for axis in (y, z))
+    x = vec.apply(ends.b.rotation, x)
+    about = total(polynomial(c, ends.body(j).joint.unwound())[0] for j, c in rack.terms)
+    angle = nearest_turn(angle_of(vec.dot(y, x), vec.dot(ends.rows[0], x)), about)
+    couple = vec.scale(z, rack.length)
+    on_rack, on_pinion = equation.wrenches
+    wrenches = (
+        dataclasses.replace(on_rack, couple=vec.scale(couple, -1.0)),
+        dataclasses.replace(on_pinion, couple=couple),
+    )
+    return [Equation(equation.gap + angle * rack.length, wrenches, equation.turning)]
+
+
 _KINDS = {
-    'point': _point, 'turn': _turn, 'distance': _distance, 'surface': _surface,
-    'coupling': _coupling,
+    SamePoint: _point, RightAngle: _turn, Rod: _distance, OnSurface: _surface,
+    JointCoupling: _coupling,
+    Rack: _rack,
 }  # fmt: skip
 
 
@@ -279,5 +304,5 @@ def stage_equations(stage: Stage, body: Find) -> list[Equation]:
     return [
         equation
         for constraints in stage.constraints
-        for equation in _KINDS[constraints[0].kind](_Ends(constraints, body))
+        for equation in _KINDS[type(constraints[0])](_Ends(constraints, body))
     ]

@@ -79,7 +79,16 @@ class Spread:
         return cls(mass, rest[:3], [rest[3:6], rest[6:9], rest[9:12]])
 
     def wrench(self, swing: Swing, acceleration: Vector) -> tuple[Vector, Vector]:
-        """Force, and moment about the origin, that an acceleration of the origin needs."""
+        """Force, and moment about the origin, that an acceleration of the origin needs.
+
+        Newton and Euler's equations by moments of mass (m, s = m c and S, the integral of x x^T):
+        what ``f = m a_c`` and ``n = I alpha + w x I w + m c x a`` say, in fewer products::
+
+            f = m a + R_ddot s
+            n = sum over i of e_i x (s_i a + R_ddot S_i)
+
+        with the body's axes e_i, columns of R, and R_ddot = (alpha x + w x w x) R.
+        """
         force = vec.add(vec.scale(acceleration, self.mass), swing.weighted(self.first))
         moment = vec.ZERO
         for i, row in enumerate(self.second):
@@ -104,8 +113,8 @@ def powers(body: Body, rotation: Matrix) -> list[list[Any]]:
     def own(twist: Twist, rate: Any) -> Twist:
         if not is_base(joint.parent):
             return vec.rotate_back(axes, twist[0]), vec.rotate_back(axes, twist[1])
-        along = vec.scale(rotation[2], rate)  # the joint's axis, of which the base has no motion
-        return (along, vec.ZERO) if joint.slides else (vec.ZERO, along)
+        # Along the joint's axis, of which the base has no motion.
+        return joint.subspace(vec.scale(rotation[2], rate))
 
     _, turning = own(body.twist, joint.velocity)
     _, change = own((vec.ZERO, body.angular_acceleration), joint.acceleration)

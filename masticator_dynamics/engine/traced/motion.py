@@ -21,6 +21,11 @@ Slide = tuple[TracedJoint, Vector]  # a joint, and the velocity at which it shif
 def move(stage: Stage, y_dot: Vector, y_ddot: Vector) -> None:
     """Set the rates of a closed stage's joints, and the motion of its bodies.
 
+    With the velocities of all joints as those of the independent ones make them, the tangent G
+    (Featherstone, Rigid Body Dynamics Algorithms, 2008, Sec. 3.2 and 8.8)::
+
+        q_dot = G y_dot,    q_ddot = G y_ddot + G_dot y_dot
+
     Parameters
     ----------
     y_dot, y_ddot : vector
@@ -48,6 +53,11 @@ def solve(
     slide: Slide | None = None,
 ) -> tuple[Rates, Twists]:
     """Rates of a stage's joints that keep its loops closed, and the twists that they make.
+
+    The gaps' rates vanish (Featherstone 2008, Sec. 8.2), with K = d gap / d q in columns of the
+    unknown (d) and the independent (y) joints::
+
+        K_d q_dot_d = -K_y y_dot
 
     Parameters
     ----------
@@ -93,7 +103,14 @@ def _closing_rates(stage: Stage, open_rates: list[Any]) -> Rates:
 
 
 def _outwards(stage: Stage, rates: Rates, outside: Lookup, slide: Slide | None = None) -> Twists:
-    """Twists of a stage's bodies; joints without a rate are at rest."""
+    """Twists of a stage's bodies; joints without a rate are at rest.
+
+    Outward pass of Newton and Euler's recursion (Luh, Walker and Paul 1980; Featherstone 2008,
+    Sec. 5.3), base axes: body i is carried by p on a joint with axis z_i through its origin o_i::
+
+        w_i = w_p + z_i q_dot_i                           where the joint turns
+        v_i = v_p + w_p x (o_i - o_p)  [+ z_i q_dot_i     where it slides]
+    """
     twists: Twists = {}
     at = _lookup(twists, outside)
     for joint in stage.joints:
@@ -122,7 +139,14 @@ def _accelerate(stage: Stage, y_ddot: Vector) -> None:
 
 
 def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
-    """Linear and angular accelerations of the bodies; joints without a rate add none."""
+    """Linear and angular accelerations of the bodies; joints without a rate add none.
+
+    The derivative of the twists (:func:`_outwards`), with gravity as the base's acceleration -g::
+
+        alpha_i = alpha_p + z_i q_ddot_i + w_p x z_i q_dot_i              where the joint turns
+        a_i     = a_p + alpha_p x (o_i - o_p) + w_p x (w_p x (o_i - o_p))
+                  [+ z_i q_ddot_i + 2 w_p x z_i q_dot_i                   where it slides]
+    """
     found: Twists = {}
     at = _lookup(found, outside)
     for joint in stage.joints:
@@ -133,9 +157,9 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
         inward = vec.cross(turning, vec.cross(turning, arm))
         acceleration = vec.add(acceleration, vec.add(vec.cross(change, arm), inward))
         coriolis = vec.scale(vec.cross(turning, body.axis), joint.velocity)
-        if joint.slides:
-            acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0))
-        else:
+        if joint.shift:
+            acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0 * joint.shift))
+        if joint.spin:
             change = vec.add(change, coriolis)
         found[body] = _with_rate(joint, (acceleration, change), rates.get(joint, 0.0))
     return found
@@ -146,9 +170,11 @@ def _with_rate(joint: TracedJoint, twist: Twist, rate: Any) -> Twist:
     linear, angular = twist
     if is_known(rate, 0.0):
         return twist
-    if joint.slides:
-        return vec.add(linear, vec.scale(joint.body.axis, rate)), angular
-    return linear, vec.add(angular, vec.scale(joint.body.axis, rate))
+    if joint.shift:
+        linear = vec.add(linear, vec.scale(joint.body.axis, rate * joint.shift))
+    if joint.spin:
+        angular = vec.add(angular, vec.scale(joint.body.axis, rate))
+    return linear, angular
 
 
 def _lookup(found: Twists, outside: Lookup) -> Lookup:

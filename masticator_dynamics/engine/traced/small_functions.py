@@ -31,8 +31,9 @@ def poses(tree: SpanningTree) -> RowCode:
         for k, (joint, at) in enumerate(zip(tree.joints, tree.placements, strict=True)):
             bodies[k] = Body(bodies[at.body], None)
             turn, offset = at.rotation.tolist(), at.position.tolist()
-            slides = joint.slides
-            TracedJoint((k,), slides, turn, offset, 0.0, None, (), bodies[k], position=q[k]).place()
+            TracedJoint(
+                (k,), joint.spin, joint.shift, turn, offset, 0.0, None, (), bodies[k], position=q[k]
+            ).place()
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]

@@ -64,6 +64,8 @@ class Bolus:
         Where it acts, m, in the frame of the platform's body.
     height : number
         Base z of the point where the teeth meet, m.
+    relaxed : number
+        Compression that no longer resists, m: of a Maxwell branch, which flows between steps.
     """
 
     set: Any
@@ -82,9 +84,10 @@ class Bolus:
     wide: Any
     softening: Any
     bites: Any
+    relaxed: Any
 
-    STATE = 4  # numbers that change, the first ones
-    WIDTH = 18
+    STATE = 4  # numbers that change in a step, the first ones
+    WIDTH = 19
 
     @classmethod
     def of(cls, numbers: Sequence[Any]) -> Bolus:
@@ -111,8 +114,9 @@ class Bolus:
         """
         stiffness, most = self.weaker * self.stiffness, self.weaker * self.yield_force
         # Flow is tried from the thickness of the last settling, which gives what settling would.
-        depth = self.thickness - self.set - gap
-        flattened = greater(self.set, self.thickness - gap - most * reciprocal(stiffness))
+        thickness = self.thickness - self.relaxed
+        depth = thickness - self.set - gap
+        flattened = greater(self.set, thickness - gap - most * reciprocal(stiffness))
         breaks = select(self.thickness - gap - self.break_depth, 1.0, self.broken)
         elastic = lesser(stiffness * depth, most)
         force = push(elastic, depth, rate, [0.0, self.weaker * self.damping, self.ramp])
@@ -203,7 +207,7 @@ class Surroundings:
         point = body.point(stacked([row[POINT : POINT + 3]]))
         rate = body.velocity_at(point)[axis]
         force = [0.0, 0.0, 0.0]
-        force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
+        force[axis] = range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
         self._act(joint, lane, point, force)
 
     def _by_lane(self, table: FloatArray, keys: int, idle: FloatArray) -> list[tuple[Any, ...]]:
@@ -221,7 +225,7 @@ class Surroundings:
     def _stop_joints(self, table: FloatArray) -> None:
         idle = np.array([-np.inf, np.inf, 0.0, 0.0, 1.0])
         for (joint,), (lower, upper, *law) in self._by_lane(table, 1, idle):
-            force = _range_force(joint.unwound(), joint.velocity, lower, upper, law)
+            force = range_force(joint.unwound(), joint.velocity, lower, upper, law)
             self._supply(joint, force)
 
     def _stop_limbs(self, table: FloatArray) -> None:
@@ -236,9 +240,7 @@ class Surroundings:
         ):
             foot = rod.body.position
             along = vec.subtract(rod.body.point(tip), foot)
-            axis = first.body.axis
-            arm = vec.subtract(foot, first.body.position)
-            swing = axis if first.slides else vec.cross(axis, arm)
+            swing = first.moves(foot)
             square = vec.dot(along, along) * vec.dot(swing, swing)
             scale = sign * reciprocal(square_root(square))
             depth = least - scale * vec.dot(swing, along)
@@ -278,7 +280,7 @@ class Surroundings:
         return [*force, *vec.cross(self.arm, force)]
 
 
-def _range_force(value: Any, rate: Any, lower: Any, upper: Any, law: Sequence[Any]) -> Any:
+def range_force(value: Any, rate: Any, lower: Any, upper: Any, law: Sequence[Any]) -> Any:
     """Force of a stop at either end of a range."""
     low, high = lower - value, value - upper
     above = select(high, -push(law[0] * high, high, rate, law), 0.0)

@@ -80,8 +80,8 @@ def judge(run: Run) -> tuple[Check, ...]:
 
     Nor is what fails in consequence of another check: the first cause is told alone.
     """
-    chosen = _OF_EVERY_RUN | (_IN_CLOSED_LOOP if run.food else _OF_NODE_ALONE)
-    if run.food and run.alone is None:
+    chosen = _OF_EVERY_RUN | (_IN_CLOSED_LOOP if run.closed_loop else _OF_NODE_ALONE)
+    if run.closed_loop and run.alone is None:
         del chosen['feedforward pays']
     still, checks = stood_still(run), []
     for name, check in chosen.items():
@@ -112,9 +112,10 @@ def _within(limit: float, value: float, detail: str) -> Verdict:
 def stood_still(run: Run) -> str:
     """Why a run cannot be judged: how often the computer stood still; empty if it can."""
     often = _stalls_in_words(run)
-    commands = [one.state.during(one.script.duration).stamps for one in run.passes]
+    commands = [pass_.state.during(pass_.script.duration).stamps for pass_ in run.passes]
     pairs = zip(run.passes, commands, strict=True)
-    excused = max(_excused(times, one.record.stalls).mean() for one, times in pairs) if often else 0
+    shares = (_excused(times, pass_.record.stalls).mean() for pass_, times in pairs)
+    excused = max(shares) if often else 0
     if excused <= MOST_EXCUSED:
         return ''
     return f'this computer stood still {often}, in or before {excused:.0%} of the motion'
@@ -131,7 +132,7 @@ def _not_counted(run: Run) -> str:
 
 
 def _stalls_in_words(run: Run) -> str:
-    lengths = [end - begin for one in run.passes for begin, end in one.record.stalls]
+    lengths = [end - begin for pass_ in run.passes for begin, end in pass_.record.stalls]
     if not lengths:
         return ''
     often = 'once' if len(lengths) == 1 else f'{len(lengths)} times'
@@ -177,8 +178,8 @@ def lost(sequence: FloatArray) -> int:
 def _whole_motion(run: Run) -> Verdict:
     """The record covers the motion; otherwise the other checks would judge only a part."""
     series, duration = run.forward.record.series.values(), run.forward.script.duration
-    first = max(float(one.stamps[0]) for one in series)
-    last = min(float(one.stamps[-1]) for one in series)
+    first = max(float(messages.stamps[0]) for messages in series)
+    last = min(float(messages.stamps[-1]) for messages in series)
     covered = first <= 0.0 and last >= duration
     return covered, f'{first:.2f} s to {last:.2f} s of a motion of {duration:.2f} s'
 
@@ -191,7 +192,7 @@ def _torques(run: Run) -> Verdict:
 
 def _no_fault(run: Run) -> Verdict:
     """Diagnostics reported no error."""
-    faults = [fault for one in run.passes for fault in one.record.faults]
+    faults = [fault for pass_ in run.passes for fault in pass_.record.faults]
     return not faults, '; '.join(faults) or 'none'
 
 
@@ -261,11 +262,13 @@ def _no_cycle_lost(run: Run) -> Verdict:
     return count == 0 and ordered and same, detail
 
 
-def _same_but_for_ends(one: FloatArray, two: FloatArray) -> bool:
-    """Recording may have begun and ended between the two messages of one cycle."""
-    count = min(len(one), len(two)) - 2
+def _same_but_for_ends(first: FloatArray, second: FloatArray) -> bool:
+    """Recording may have begun and ended between the second messages of one cycle."""
+    count = min(len(first), len(second)) - 2
     return count > 0 and any(
-        np.array_equal(one[i : i + count], two[j : j + count]) for i in range(3) for j in range(3)
+        np.array_equal(first[i : i + count], second[j : j + count])
+        for i in range(3)
+        for j in range(3)
     )
 
 
@@ -328,14 +331,14 @@ _OF_NODE_ALONE: dict[str, Callable[[Run], Verdict]] = {
 
 
 def _cycle_rate(run: Run) -> Verdict:
-    drives = [one.record[topics.DRIVES] for one in run.passes]
+    drives = [pass_.record[topics.DRIVES] for pass_ in run.passes]
     moving = [series.during(run.forward.script.duration) for series in drives]
-    left_out = sum(one.record.delays.left_out for one in run.passes)
+    left_out = sum(pass_.record.delays.left_out for pass_ in run.passes)
     unheard = sum(lost(series.sequence) for series in drives)
     keeps_up = all(
-        publish_rate(series) + _excused_rate(series.stamps, one.record.stalls, run.rate)
+        publish_rate(series) + _excused_rate(series.stamps, pass_.record.stalls, run.rate)
         >= DRIVE_RATE_TOLERANCE * run.rate
-        for series, one in zip(moving, run.passes, strict=True)
+        for series, pass_ in zip(moving, run.passes, strict=True)
     )
     return keeps_up, (
         f'{min(map(publish_rate, moving)):.2f} Hz of {run.rate:g} Hz '
@@ -351,7 +354,7 @@ def _excused_rate(stamps: FloatArray, stalls: FloatArray, rate: float) -> float:
 
 
 def _in_time(run: Run) -> Verdict:
-    records = [one.record for one in run.passes]
+    records = [pass_.record for pass_ in run.passes]
     count = sum(record[topics.DRIVES].position.size for record in records)
     missed = sum(record.delays.missed for record in records)
     # In each stall and the cycle after it, every drive may have been late.
@@ -368,8 +371,8 @@ def _in_time(run: Run) -> Verdict:
 
 def _real_time(run: Run) -> Verdict:
     """The mechanism never waited for the computer, nor did the commands."""
-    given_up = sum(one.record.delays.given_up for one in run.passes)
-    skipped = sum(one.record.delays.skipped for one in run.passes)
+    given_up = sum(pass_.record.delays.given_up for pass_ in run.passes)
+    skipped = sum(pass_.record.delays.skipped for pass_ in run.passes)
     return given_up == 0.0 and skipped == 0, (
         f'the mechanism stood still for {given_up:g} s, the dynamics node skipped {skipped} cycles'
     )
@@ -399,9 +402,9 @@ def gain(run: Run) -> float | None:
     """
     if run.alone is None or stood_still(run):
         return None
-    stalls = np.vstack([one.record.stalls for one in run.passes])
+    stalls = np.vstack([pass_.record.stalls for pass_ in run.passes])
     forward, alone = (
-        rms(one.tracking.error[~_excused(one.tracking.time, stalls)]) for one in run.passes
+        rms(pass_.tracking.error[~_excused(pass_.tracking.time, stalls)]) for pass_ in run.passes
     )
     return alone / forward
 

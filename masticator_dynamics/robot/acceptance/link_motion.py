@@ -55,14 +55,14 @@ class LinkMotion:
             rotation = self.rotation[parent] @ joint.rotation
             angular = self.angular[parent]
             slide = np.zeros((count, 3))
-            if joint.type != 'fixed':
+            if joint.moves:
                 column = self._columns[joint.name]
                 axis = rotation @ joint.axis
                 rate = velocity[:, column, None] * axis
-                if joint.slides:
-                    arm = arm + position[:, column, None] * axis
-                    slide = rate
-                else:
+                if joint.shift:
+                    arm = arm + joint.shift * position[:, column, None] * axis
+                    slide = joint.shift * rate
+                if joint.spin:
                     turns = Rotation.from_rotvec(position[:, column, None] * joint.axis)
                     rotation = rotation @ turns.as_matrix()
                     angular = angular + rate

@@ -46,21 +46,11 @@ _STEP = 1e-6  # s, to either side, for the rate of energy
 
 @dataclasses.dataclass(frozen=True)
 class Bite:
-    """Which bite force explains each of N efforts, of those sent around then.
+    """Which bite force explains each of N efforts, of those sent around then."""
 
-    Attributes
-    ----------
-    force : (N, 3) array
-        N, axes of the bite frame.
-    age : (N,) array
-        How long before the effort's stamp it was sent, s.
-    error : (N,) array
-        Largest difference that remains, N m or N.
-    """
-
-    force: FloatArray
-    age: FloatArray
-    error: FloatArray
+    force: FloatArray  # (N, 3), N, axes of the bite frame
+    age: FloatArray  # (N,), how long before the effort's stamp it was sent, s
+    error: FloatArray  # (N,), largest difference that remains, N m or N
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +210,7 @@ class Pass:
             state.velocity[:, actuated] - self._expected.velocity,
             joints.velocity[:, all_joints] - whole.v,
         )
-        largest = [max(float(np.abs(one).max()) for one in both) for both in (position, velocity)]
+        largest = [max(float(np.abs(e).max()) for e in both) for both in (position, velocity)]
         return largest[0], largest[1]
 
     @cached_property
@@ -235,10 +225,10 @@ class Pass:
     @property
     def contact_error(self) -> float:
         """Largest difference from the expected contact multipliers, N."""
-        known = np.isin(self.state.stamps, self.record[topics.CONTACTS].stamps)
-        every = np.arange(len(known))
+        published = np.isin(self.state.stamps, self.record[topics.CONTACTS].stamps)
+        every = np.arange(len(published))
         away = np.abs(self.multipliers - self._loaded(self.bite.force, every).contact)
-        return float(away[known].max(initial=0.0))
+        return float(away[published].max(initial=0.0))
 
     @cached_property
     def links(self) -> LinkMotion:
@@ -341,24 +331,17 @@ class Pass:
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A demo: what was recorded, and on what.
+    """A demo: what was recorded, and on what."""
 
-    Attributes
-    ----------
-    forward : Pass
-        With feedforward efforts.
-    rate : float
-        Requested cycles per second of node `dynamics` alone, or of the drives, Hz.
-    food : str
-        What was bitten in closed loop; empty with the dynamics node alone.
-    alone : Pass, optional
-        With PD control alone.
-    """
+    forward: Pass  # with feedforward efforts
+    rate: float  # requested cycles per second of node `dynamics` alone, or of the drives, Hz
+    food: str = ''  # what was bitten in closed loop; empty with the dynamics node alone
+    alone: Pass | None = None  # with PD control alone
 
-    forward: Pass
-    rate: float
-    food: str = ''
-    alone: Pass | None = None
+    @property
+    def closed_loop(self) -> bool:
+        """Whether drives, mechanism and food took part, or the dynamics node alone."""
+        return bool(self.food)
 
     @property
     def passes(self) -> tuple[Pass, ...]:

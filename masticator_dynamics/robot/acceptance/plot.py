@@ -35,52 +35,53 @@ SIZE = (12.8, 9.6)  # inches: 1600 x 1200 dots
 
 def plot_run(file: pathlib.Path, run: Run) -> None:
     """Write the figure of a run as PNG."""
-    one = run.forward
+    forward = run.forward
     title, heights = 'received over ROS 2', (1.0, 1.0, 0.8, 1.7, 1.1)
-    if run.food:
+    if run.closed_loop:
         title = f'food {run.food}: simulated drives at {run.rate:g} Hz, in real time'
         heights = (1.3, 0.8, 1.5, 0.8, 0.9)
     with png_figure(file, SIZE) as figure:
         left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1.0, 2.3)))
         axes = right.subplots(len(heights), 1, sharex=True, height_ratios=heights)
         paths = left.subplots(2, 1)
-        if run.food:
+        if run.closed_loop:
             _plot_closed_loop(paths, axes, run)
         else:
-            _plot_node_alone(paths, axes, one)
+            _plot_node_alone(paths, axes, forward)
         # As a dentist sees the patient: the patient's left is on the right.
         paths[1].invert_xaxis()
         axes[-1].set_xlabel('time from the start of the motion (s)')
-        axes[-1].set_xlim(0.0, one.script.duration)
+        axes[-1].set_xlim(0.0, forward.script.duration)
         right.align_ylabels(axes)
-        separator = ', ' if run.food else ': '
-        figure.suptitle(f'{one.mechanism.name}, {one.script.source}{separator}{title}', fontsize=13)
+        separator = ', ' if run.closed_loop else ': '
+        about = f'{forward.mechanism.name}, {forward.script.source}'
+        figure.suptitle(f'{about}{separator}{title}', fontsize=13)
 
 
 # With the dynamics node alone
 
 
-def _plot_node_alone(paths: Sequence[Axes], axes: Sequence[Axes], one: Pass) -> None:
-    mechanism = one.mechanism
-    _plot_displacement(paths, one)
-    _plot_motion(axes[0], axes[1], mechanism, one.record[topics.JOINT_STATES])
-    _plot_bite(axes[2], one.record.bite, 'Force')
-    _plot_efforts(axes[3], mechanism, one.state)
+def _plot_node_alone(paths: Sequence[Axes], axes: Sequence[Axes], forward: Pass) -> None:
+    mechanism = forward.mechanism
+    _plot_displacement(paths, forward)
+    _plot_motion(axes[0], axes[1], mechanism, forward.record[topics.JOINT_STATES])
+    _plot_bite(axes[2], forward.record.bite, 'Force')
+    _plot_efforts(axes[3], mechanism, forward.state)
     units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
     axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
     names = [name.replace('_', ' ') for name in mechanism.contacts]
-    forces = (one.multipliers * lengths).T
-    _plot_lines(axes[4], one.state.stamps, list(zip(names, forces, strict=True)))
+    forces = (forward.multipliers * lengths).T
+    _plot_lines(axes[4], forward.state.stamps, list(zip(names, forces, strict=True)))
     axes[4].axhline(0.0, color=BLACK, linewidth=0.6)
     axes[4].set(title='Contact forces', ylabel='normal force\n(N)')
 
 
-def _plot_displacement(axes: Sequence[Axes], one: Pass) -> None:
+def _plot_displacement(axes: Sequence[Axes], forward: Pass) -> None:
     """Displacement of the incisor, or else of the platform, from its start."""
-    chews = 'incisor' in one.links.origin
-    frame = 'incisor' if chews else one.mechanism.description.platform
-    origin = one.links.origin[frame]
+    chews = 'incisor' in forward.links.origin
+    frame = 'incisor' if chews else forward.mechanism.description.platform
+    origin = forward.links.origin[frame]
     name = frame.replace('_', ' ').capitalize()
     _draw_paths(axes, name, [('', origin - origin[0], '-', BLUE)])
     for panel in axes:
@@ -130,8 +131,8 @@ def _plot_closed_loop(paths: Sequence[Axes], axes: Sequence[Axes], run: Run) -> 
 
 def _plot_errors(panel: Axes, run: Run) -> None:
     names = ('with feedforward', BLUE), ('PD alone', RED)
-    for (name, colour), one in reversed(list(zip(names, run.passes, strict=False))):
-        tracking = one.tracking
+    for (name, colour), pass_ in reversed(list(zip(names, run.passes, strict=False))):
+        tracking = pass_.tracking
         label = f'{name}:\n{tracking.rms * 1e3:.3f} mm RMS'
         panel.plot(tracking.time, tracking.error * 1e3, color=colour, label=label)
     _legend(panel)

@@ -31,24 +31,12 @@ LATENCY = 'from the stamp of a cycle to its reception by the middleware of the p
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """A run that has been judged, in numbers and as text.
+    """A run that has been judged, in numbers and as text."""
 
-    Attributes
-    ----------
-    numbers : dict
-        For programs; every name carries its unit.
-    rows : sequence of tuple
-        Names and texts of the main ones, for people.
-    checks : tuple of Check
-        What the run was judged by.
-    more : str
-        Stands below all that.
-    """
-
-    numbers: dict[str, Any]
-    rows: Sequence[tuple[str, str]]
-    checks: tuple[Check, ...]
-    more: str = ''
+    numbers: dict[str, Any]  # for programs; every name carries its unit
+    rows: Sequence[tuple[str, str]]  # names and texts of the main ones, for people
+    checks: tuple[Check, ...]  # what the run was judged by
+    more: str = ''  # stands below all that
 
     def as_json(self) -> str:
         """All numbers, for programs."""
@@ -103,30 +91,30 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
     checks : tuple of Check
         What it was judged by.
     """
-    one, script, mechanism = run.forward, run.forward.script, run.forward.mechanism
-    series = one.record[topics.DRIVES] if run.food else one.state
+    forward, script, mechanism = run.forward, run.forward.script, run.forward.mechanism
+    series = forward.record[topics.DRIVES] if run.closed_loop else forward.state
     moving = series.during(script.duration)
     effort = moving.effort[:, moving.columns(mechanism.actuated)]
-    began = datetime.datetime.fromtimestamp(one.record.start, datetime.UTC)
-    bitten = float(np.linalg.norm(one.record.bite.force, axis=1).max())
+    began = datetime.datetime.fromtimestamp(forward.record.start, datetime.UTC)
+    bitten = float(np.linalg.norm(forward.record.bite.force, axis=1).max())
     numbers = {
         'mechanism': mechanism.name,
         'motion': script.source,
         'started': began.isoformat(' ', 'seconds'),
         'duration_s': script.duration,
         'bite_force_peak_n': bitten,
-        'effort_unit': one.effort_unit,
+        'effort_unit': forward.effort_unit,
         'torque_peak_nm': _by_name(mechanism.actuated, np.abs(effort).max(axis=0)),
         'torque_rms_nm': _by_name(mechanism.actuated, np.sqrt((effort**2).mean(axis=0))),
     }
     motion = f'{script.source}, {script.duration:.2f} s, mechanism {mechanism.name}'
     bite = f'{bitten:.1f} N peak'
-    if run.food:
+    if run.closed_loop:
         more, rows = _closed_loop(run, moving)
         rows = [('motion', f'{motion}, food {run.food}'), *rows, ('bite force', bite)]
     else:
         more, rows = _node_alone(run, moving)
-        bite += f' on {one.record.bite.frame}, '
+        bite += f' on {forward.record.bite.frame}, '
         bite += f'median age when used {more["bite_force_age_median_ms"]:.1f} ms'
         contacts = _contact_rows(more)
         rows = [('motion', motion), *rows, ('bite force', bite), *contacts]
@@ -135,11 +123,11 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
 
 def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
     """Numbers and rows of a run with the dynamics node alone."""
-    one, mechanism = run.forward, run.forward.mechanism
-    state, peaks = one.state, one.peaks
+    forward, mechanism = run.forward, run.forward.mechanism
+    state, peaks = forward.state, forward.peaks
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    contacts = one.multipliers[np.isin(state.stamps, moving.stamps)] * lengths
-    biting = np.linalg.norm(one.bite.force, axis=1) > 0.0
+    contacts = forward.multipliers[np.isin(state.stamps, moving.stamps)] * lengths
+    biting = np.linalg.norm(forward.bite.force, axis=1) > 0.0
     ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
     n = {
         'cycles': len(state.stamps),
@@ -150,18 +138,18 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
         'latency_definition': LATENCY,
         **_spread((state.received - state.stamps) * 1e3, 'latency_{}_ms'),
         'torque_peak_between_cycles_nm': _by_name(mechanism.actuated, peaks.torque),
-        'bite_frame': one.record.bite.frame,
+        'bite_frame': forward.record.bite.frame,
         'contact_force_peak_n': {name: max(map(abs, extent)) for name, extent in ranges.items()},
         'contact_force_range_n': ranges,
         'contact_force_range_between_cycles_n': _ranges(
             mechanism.contacts, peaks.lowest * lengths, peaks.highest * lengths
         ),
-        'largest_closure_residual_m': float(one.gap.max()),
-        'largest_torque_error_nm': one.effort_error,
-        'bite_force_age_median_ms': float(np.median(one.bite.age[biting]) * 1e3)
+        'largest_closure_residual_m': float(forward.gap.max()),
+        'largest_torque_error_nm': forward.effort_error,
+        'bite_force_age_median_ms': float(np.median(forward.bite.age[biting]) * 1e3)
         if biting.any()
         else 0.0,
-        'energy_error': one.energy_error,
+        'energy_error': forward.energy_error,
     }
     rows = [
         ('publish rate', f'{n["rate_achieved_hz"]:.1f} Hz of {run.rate:g} Hz, '
@@ -274,18 +262,18 @@ def run_table(run: Run) -> tuple[list[str], FloatArray]:
     ``error_pd_alone``, that of the pass without efforts. Data from other sources than the drives
     are interpolated to the drives' cycles.
     """
-    columns = _closed_loop_row(run) if run.food else _node_alone_row(run.forward)
+    columns = _closed_loop_row(run) if run.closed_loop else _node_alone_row(run.forward)
     return list(columns), np.column_stack(list(columns.values()))
 
 
-def _node_alone_row(one: Pass) -> Columns:
-    state, joints = one.state, one.record[topics.JOINT_STATES]
-    columns = {'time': state.stamps} | _joints(state, one.mechanism.actuated)
-    columns |= _vector('bite_f{}', force_before(one.record.bite, state.stamps))
-    contacts = zip(one.mechanism.contacts, one.multipliers.T, strict=True)
+def _node_alone_row(forward: Pass) -> Columns:
+    state, joints = forward.state, forward.record[topics.JOINT_STATES]
+    columns = {'time': state.stamps} | _joints(state, forward.mechanism.actuated)
+    columns |= _vector('bite_f{}', force_before(forward.record.bite, state.stamps))
+    contacts = zip(forward.mechanism.contacts, forward.multipliers.T, strict=True)
     columns |= {f'contact_{name}': multipliers for name, multipliers in contacts}
     last = np.searchsorted(joints.stamps, state.stamps, side='right') - 1
-    return columns | {'closure_residual': one.gap[np.maximum(last, 0)]}
+    return columns | {'closure_residual': forward.gap[np.maximum(last, 0)]}
 
 
 def _closed_loop_row(run: Run) -> Columns:
@@ -302,8 +290,8 @@ def _closed_loop_row(run: Run) -> Columns:
     for label, rows in (('_commanded', tracking.commanded), ('', tracking.actual)):
         columns |= _vector(f'incisor{label}_{{}}', at_cycles(tracking.time, rows))
     columns |= _vector('bite_f{}', at_cycles(record.bite.stamps, record.bite.force))
-    for name, one in zip(('error', 'error_pd_alone'), run.passes, strict=False):
-        columns[name] = np.interp(time, one.tracking.time, one.tracking.error)
+    for name, pass_ in zip(('error', 'error_pd_alone'), run.passes, strict=False):
+        columns[name] = np.interp(time, pass_.tracking.time, pass_.tracking.error)
     return columns
 
 

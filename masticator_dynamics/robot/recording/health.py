@@ -36,24 +36,13 @@ _COUNTS = (
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """Counts since the processes started.
+    """Counts since the processes started."""
 
-    Attributes
-    ----------
-    given_up : float
-        Time that the simulated mechanism stood still because its process was too slow, s.
-    left_out : int
-        Cycles of the drives that were too late to be run.
-    missed : int
-        PDOs of drives that did not arrive in time.
-    skipped : int
-        Cycles of the dynamics node that were not run.
-    """
-
+    # Time that the simulated mechanism stood still because its process was too slow, s.
     given_up: float = 0.0
-    left_out: int = 0
-    missed: int = 0
-    skipped: int = 0
+    left_out: int = 0  # cycles of the drives that were too late to be run
+    missed: int = 0  # PDOs of drives that did not arrive in time
+    skipped: int = 0  # cycles of the dynamics node that were not run
 
     def since(self, earlier: Counts) -> Counts:
         """What has been added since an earlier count."""
@@ -63,8 +52,8 @@ class Counts:
     def in_words(self) -> str:
         """Which processes fell behind; empty if none did."""
         texts = [text for _, _, text in _COUNTS]
-        found = zip(texts, dataclasses.astuple(self), strict=True)
-        return ', '.join(text.format(round(value, 3)) for text, value in found if value)
+        counts = zip(texts, dataclasses.astuple(self), strict=True)
+        return ', '.join(text.format(round(value, 3)) for text, value in counts if value)
 
 
 class Health:
@@ -82,8 +71,8 @@ class Health:
     @property
     def counts(self) -> Counts:
         """Known delays."""
-        found = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
-        return Counts(found[0], *(round(value) for value in found[1:]))
+        values = [float(self._value(status, key) or 0.0) for status, key, _ in _COUNTS]
+        return Counts(values[0], *(round(value) for value in values[1:]))
 
     @property
     def phase(self) -> str:
@@ -146,10 +135,10 @@ def overlapped(
     after : float, optional
         How long a stall still counts when it is over, s.
     """
-    found = np.zeros(len(begin), dtype=bool)
+    overlap = np.zeros(len(begin), dtype=bool)
     for since, until in stalls:
-        found |= (end >= since) & (begin <= until + after)
-    return found
+        overlap |= (end >= since) & (begin <= until + after)
+    return overlap
 
 
 def main() -> None:

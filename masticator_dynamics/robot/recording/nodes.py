@@ -106,27 +106,13 @@ NODES = ('twin', 'servo_drives', 'dynamics')
 
 @dataclasses.dataclass(frozen=True)
 class NodeSetup:
-    """A node to run.
+    """A node to run."""
 
-    Attributes
-    ----------
-    name : str
-        Such as ``dynamics``.
-    ready : str
-        What it logs once it is active.
-    parameters : mapping
-        Values by parameter name.
-    remappings : tuple of str
-        As ``from:=to``.
-    after : str
-        Node that must be ready before this one starts; empty: none.
-    """
-
-    name: str
-    ready: str
-    parameters: Parameters
-    remappings: tuple[str, ...] = ()
-    after: str = ''
+    name: str  # such as ``dynamics``
+    ready: str  # what it logs once it is active
+    parameters: Parameters  # values by parameter name
+    remappings: tuple[str, ...] = ()  # as ``from:=to``
+    after: str = ''  # node that must be ready before this one starts; empty: none
 
 
 def dynamics_alone(mechanism: Mechanism, rate: float, limits: bool = False) -> list[NodeSetup]:
@@ -147,26 +133,17 @@ def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> NodeSet
 class ClosedLoop:
     """Simulated drives and food of all passes of a demo.
 
-    Attributes
-    ----------
-    rate : float
-        Cycles of the drives, Hz.
-    food : str
-        Name of a shipped food, or path.
-    drives : str
-        Drives file, as for node `servo_drives`; its bus is replaced by one on this machine.
-    twin_drives : str
-        The same for the twin, for a robot that differs from its file. Empty: as ``drives``.
-
     Raises
     ------
     InputError
         For a rate that the drives cannot run at.
     """
 
-    rate: float = 250.0
-    food: str = 'soft'
+    rate: float = 250.0  # cycles of the drives, Hz
+    food: str = 'soft'  # name of a shipped food, or path
+    # Drives file, as for node `servo_drives`; its bus is replaced by one on this machine.
     drives: str = 'drives.yaml'
+    # The same for the twin, for a robot that differs from its file. Empty: as ``drives``.
     twin_drives: str = ''
 
     def __post_init__(self) -> None:

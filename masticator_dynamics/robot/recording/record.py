@@ -29,37 +29,19 @@ _DIAGNOSTIC_ERROR = 2  # diagnostic_msgs/DiagnosticStatus: 0 OK, 1 WARN, 2 ERROR
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """A recorded pass; times in s from the start of the motion.
+    """A recorded pass; times in s from the start of the motion."""
 
-    Attributes
-    ----------
-    start : float
-        Start of the motion, s since 1970.
-    series : mapping of JointSeries
-        Joint states by topic; ``record[topic]`` is short for ``record.series[topic]``.
-    bite : ForceSeries
-        Of the food on the mandible; `stamps` are the times of sending.
-    delays : Counts
-        Counted from before the motion to the end of the record.
-    faults : tuple of str
-        What diagnostics reported as an error from the start of the motion on.
-    stalls : (M, 2) array
-        When the computer itself stood still, from and to.
-    effort : (K, n_u) array
-        `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
-    actuated_trajectory : tuple
-        The `feedforward_trajectory` messages.
-    """
-
-    start: float
+    start: float  # start of the motion, s since 1970
+    # Joint states by topic; ``record[topic]`` is short for ``record.series[topic]``.
     series: Mapping[str, JointSeries]
-    bite: ForceSeries
-    delays: Counts
-    faults: tuple[str, ...]
-    stalls: FloatArray
+    bite: ForceSeries  # of the food on the mandible; `stamps` are the times of sending
+    delays: Counts  # counted from before the motion to the end of the record
+    faults: tuple[str, ...]  # what diagnostics reported as an error from the start of the motion on
+    stalls: FloatArray  # (M, 2), when the computer itself stood still, from and to
+    # (K, n_u), `feedforward_effort`, and `effort_sequence` (K,), its publisher's count.
     effort: FloatArray
     effort_sequence: FloatArray
-    actuated_trajectory: tuple[Any, ...]
+    actuated_trajectory: tuple[Any, ...]  # the `feedforward_trajectory` messages
 
     def __getitem__(self, topic: str) -> JointSeries:
         """Joint states of a topic."""
@@ -85,8 +67,8 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
         if event.log_time < trajectory.log_time:
             before = health.counts
     series = {
-        topic: joint_series(found, start)
-        for topic, found in events.items() if topic in topics.JOINT_TOPICS
+        topic: joint_series(messages, start)
+        for topic, messages in events.items() if topic in topics.JOINT_TOPICS
     }  # fmt: skip
     stalls = read_stalls(stalls_file(file.parent, file.stem), start * 1e-9)
     effort = events.get(topics.EFFORT, [])
@@ -112,8 +94,8 @@ def _faults_in(events: list[Event]) -> tuple[str, ...]:
     """Distinct error messages, in order."""
     statuses = [status for event in events for status in event.content.status]
     levels = [(_level(status.level), status) for status in statuses]
-    found = {f'{s.name}: {s.message}': None for level, s in levels if level >= _DIAGNOSTIC_ERROR}
-    return tuple(found)
+    faults = {f'{s.name}: {s.message}': None for level, s in levels if level >= _DIAGNOSTIC_ERROR}
+    return tuple(faults)
 
 
 def _level(level: int | bytes) -> int:

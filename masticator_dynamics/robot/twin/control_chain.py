@@ -197,6 +197,77 @@ class Master:
         return self.scaling.counts_from_position(setpoint.position), np.rint(torque)
 
 
+class DriveChain:
+    """Master, drives and plant in virtual time: a cycle is measuring, commanding and advancing.
+
+    Parameters
+    ----------
+    plant : MechanismPlant
+        At rest; its step is that of the simulation.
+    drives : Drives
+    simulation : SimulationSettings
+    gains : Gains
+        Of all drives.
+    delay : int
+        Cycles until drives take a command.
+
+    Attributes
+    ----------
+    master : Master
+    steps : int
+        Of the simulation, in a cycle of the drives.
+    limited : int
+        Steps of a servo in which its torque was clipped.
+
+    Raises
+    ------
+    InputError
+        If a cycle is not a whole number of simulation steps.
+    """
+
+    def __init__(
+        self,
+        plant: MechanismPlant,
+        drives: Drives,
+        simulation: SimulationSettings,
+        gains: Gains,
+        delay: int = 1,
+    ):
+        self._axes, self._servos = _servos(drives, simulation, plant, gains)
+        self.steps = _steps_per_cycle(drives.cycle_rate, simulation)
+        self.master = Master(drives, plant.mechanism, plant.position)
+        self._waiting = deque([self.master.setpoint()] * delay)
+        self.limited = 0
+
+    def measure(self) -> tuple[FloatArray, FloatArray]:
+        """Positions (n_u,) by the encoders and efforts (n_u,) without losses, at the joints."""
+        for servo in self._servos:
+            servo.sample()
+        scaling = self.master.scaling
+        counts = np.array([float(servo.position) for servo in self._servos])
+        told = np.array([np.rint(servo.torque) for servo in self._servos])
+        return scaling.position_from_counts(counts), scaling.effort_from_per_mille(told, 0.0 * told)
+
+    def command(self, command: Command, measured: FloatArray) -> None:
+        """Give the master a command, and the drives the setpoint whose time has come.
+
+        Raises
+        ------
+        InputError
+            If the drive layer refuses it.
+        """
+        self.master.command(command, measured)
+        self._waiting.append(self.master.setpoint())
+        for servo, target, torque in zip(self._servos, *self._waiting.popleft(), strict=True):
+            servo.command(target)
+            servo.torque_offset = float(torque)
+
+    def advance(self) -> None:
+        """One step of the simulation."""
+        self._axes.advance()
+        self.limited += sum(servo.limited for servo in self._servos)
+
+
 def _feedback(time: float, position: FloatArray) -> Feedback:
     """Drives in order, at positions (n_u,)."""
     none, counts = np.zeros(len(position)), np.zeros(len(position), dtype=np.int64)
@@ -247,41 +318,28 @@ def follow(
     SimulationError
         If the mechanism gets where it cannot be evaluated.
     """
-    axes, servos = _servos(drives, simulation, plant, gains)
-    steps = _steps_per_cycle(drives.cycle_rate, simulation)
-    master = Master(drives, plant.mechanism, plant.position)
-    waiting = deque([master.setpoint()] * delays.command)
+    chain = DriveChain(plant, drives, simulation, gains, delays.command)
     forces = deque([np.zeros(3)], maxlen=round(delays.bite / simulation.step) + 1)
     forces.append(plant.food_force)
-    q, rows, limited = np.empty_like(reference.q), [], 0
+    q, rows = np.empty_like(reference.q), []
     for k, time in enumerate(reference.time.tolist()):
-        for servo in servos:
-            servo.sample()
-        counts = np.array([float(servo.position) for servo in servos])
-        measured = master.scaling.position_from_counts(counts)
+        measured, effort = chain.measure()
         q[k] = plant.tree_positions
-        told = np.array([np.rint(servo.torque) for servo in servos])
-        effort = master.scaling.effort_from_per_mille(told, 0.0 * told)  # without losses
         rows.append((plant.position, measured, effort, plant.food_force))
         if watch is not None and watch(plant, effort):
             break
         force = forces[0] if felt is None else felt(time, measured, effort)
         wanted = feedforward(k, force)
         position, velocity = reference.position[k], reference.velocity[k]
-        master.command(Command(position, velocity, wanted, time, time), measured)
-        waiting.append(master.setpoint())
-        for servo, target, torque in zip(servos, *waiting.popleft(), strict=True):
-            servo.command(target)
-            servo.torque_offset = float(torque)
-        for _ in range(steps):
-            axes.advance()
+        chain.command(Command(position, velocity, wanted, time, time), measured)
+        for _ in range(chain.steps):
+            chain.advance()
             forces.append(plant.food_force)
-            limited += sum(servo.limited for servo in servos)
     incisor, _ = FrameChain(plant.mechanism, 'incisor').poses(q[: len(rows)])
     angles, measured, efforts, bites = (np.array(column) for column in zip(*rows, strict=True))
     bite = np.linalg.norm(bites, axis=1)
     return ChainRecord(
-        incisor - reference.incisor[: len(rows)], angles, measured, efforts, bite, limited
+        incisor - reference.incisor[: len(rows)], angles, measured, efforts, bite, chain.limited
     )
 
 

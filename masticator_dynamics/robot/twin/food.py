@@ -10,10 +10,15 @@ new bolus takes its place: the next bite of the same mouthful, weaker by a facto
 bites a fresh mouthful. The first one comes with the first wide opening. No cycle of closing and
 opening gains energy from it. The arithmetic of this law is ``Bolus`` in
 ``engine/traced/stops_and_food.py``.
+
+A share of the stiffness may relax: it is then a spring in series with a damper, a Maxwell branch,
+beside the rest (the standard linear solid). Held at a compression the force falls to what the rest
+bears, and under a constant force the food creeps.
 """
 
 from __future__ import annotations
 
+import math
 import pathlib
 from typing import TYPE_CHECKING, Literal
 
@@ -37,18 +42,20 @@ if TYPE_CHECKING:
     from masticator_dynamics.mechanism import Mechanism
 
     Part = float
+    Share = float
     Length = float
     Force = float
     Stiffness = float
 else:
     Part = pydantic.confloat(ge=0.0, le=1.0, allow_inf_nan=False)
+    Share = pydantic.confloat(ge=0.0, lt=1.0, allow_inf_nan=False)
     # More is a mistake of units: no mouth is so wide, no analyser so strong, and steel no stiffer.
     Length = pydantic.confloat(gt=0.0, le=0.2, allow_inf_nan=False)
     Force = pydantic.confloat(gt=0.0, le=2e4, allow_inf_nan=False)
     Stiffness = pydantic.confloat(gt=0.0, le=1e9, allow_inf_nan=False)
 
 # Packed: the numbers of `Bolus`, then its last results.
-BROKEN, HEIGHT, GAP, FORCE = 1, 7, Bolus.WIDTH, Bolus.WIDTH + 1
+BROKEN, HEIGHT, RELAXED, GAP, FORCE = 1, 7, Bolus.WIDTH - 1, Bolus.WIDTH, Bolus.WIDTH + 1
 _POINT = slice(4, 7)
 
 
@@ -73,6 +80,12 @@ class Food(Strict):
         1.0, description='stiffness, damping and yield force of a bite over those of the one before'
     )
     bites: Count = pydantic.Field(1, description='of a mouthful; then comes a fresh one')
+    relaxing_share: Share = pydantic.Field(
+        0.0, description='part of the stiffness that relaxes, below 1'
+    )
+    relaxation_time: Positive = pydantic.Field(
+        1.0, description='s, in which it falls to 1/e at a held compression'
+    )
 
     @property
     def frame(self) -> str:
@@ -138,8 +151,24 @@ def pack_bolus(food: Food) -> FloatArray:
         food.thickness, 0.0, bites, food.softening**bites, [0.0, 0.0, 0.0], 0.0, food.thickness,
         food.stiffness, food.damping, food.damping_depth, food.yield_force,
         food.break_compression, food.broken_force, food.renewal_gap, food.softening, food.bites,
+        0.0,
     )  # fmt: skip
     return np.array([*bolus.numbers(), 0.0, 0.0])
+
+
+def relax(packed: FloatArray, food: Food, duration: float) -> None:
+    """Let the Maxwell branch of packed food flow, at the gap of its last results, for some seconds.
+
+    Its damper takes more and more of the compression, ``inner``; what no longer resists is
+    ``share * inner``. Food that is renewed has not flowed.
+    """
+    if not food.relaxing_share:
+        return
+    gap, share = packed[GAP], food.relaxing_share
+    depth = max(food.thickness - packed[0] - gap, 0.0)
+    inner = packed[RELAXED] / share
+    inner = depth + (inner - depth) * math.exp(-duration / food.relaxation_time)
+    packed[RELAXED] = 0.0 if gap > food.renewal_gap else share * inner
 
 
 def _problem(food: Food) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
-from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food
+from masticator_dynamics.robot.twin.food import BROKEN, GAP, Food, pack_food, relax
 from masticator_dynamics.robot.twin.sockets import SocketEvent, Sockets
 from masticator_dynamics.robot.twin.stops import Stops, check_start, pack_stops
 from masticator_dynamics.robot.twin.twin_dynamics import TwinDynamics
@@ -102,7 +102,7 @@ class MechanismPlant:
         chosen = (Stops() if stops else None) if isinstance(stops, bool) else stops
         mass = mechanism.mass_matrix(mechanism.home) if chosen else np.zeros(0)
         packed = pack_stops(chosen, mechanism, mass)
-        self._food = pack_food(food, mechanism)
+        self._bolus, self._food = food, pack_food(food, mechanism)
         self._sockets = Sockets(mechanism, friction, packed, food is not None)
         self._state = _start(mechanism, start)
         self._none = np.zeros(6)
@@ -144,6 +144,8 @@ class MechanismPlant:
                 self._go_on(part, k * self.step / self.substeps, self.step / self.substeps)
         else:
             self._run(rows, self.substeps)
+        if self._bolus is not None:
+            relax(self._food, self._bolus, self.step)
         self._steps_done += 1
 
     def _go_on(self, efforts: FloatArray, since: float, length: float) -> None:

@@ -150,7 +150,7 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
         first, *pivots = block.joints
         constraint = structure.constraints[block.constraints[0]]
         chain = [tree.placements[j].body for j in pivots] == list(block.joints[:-1])
-        turning = all(not tree.joints[j].slides for j in pivots)
+        turning = all(tree.joints[j].turns for j in pivots)
         if not (pivots and chain and turning and len(block.constraints) == 1):
             continue
         rod, foot = pivots[-1], poses.origins[pivots[-1]]

@@ -46,30 +46,15 @@ class PointForces:
 
 @dataclasses.dataclass(frozen=True)
 class PlayedRun:
-    """A motion with its loads.
-
-    Attributes
-    ----------
-    name : str
-    mechanism : Mechanism
-    time : array, shape (N,)
-        s, increasing, from 0.
-    q : array, shape (N, n_q)
-        Tree positions.
-    forces : dict of PointForces
-    efforts : array, shape (N, n_u)
-        N m or N; no columns where unknown.
-    doubts : tuple of str
-        Sentences on a truncated file, and on numbers that are none.
-    """
+    """A motion with its loads."""
 
     name: str
     mechanism: Mechanism
-    time: FloatArray
-    q: FloatArray
+    time: FloatArray  # (N,), s, increasing, from 0
+    q: FloatArray  # (N, n_q), tree positions
     forces: dict[str, PointForces]
-    efforts: FloatArray
-    doubts: tuple[str, ...] = ()
+    efforts: FloatArray  # (N, n_u), N m or N; no columns where unknown
+    doubts: tuple[str, ...] = ()  # sentences on a truncated file, and on numbers that are none
 
     def charts(self) -> Iterator[tuple[str, FloatArray, Sequence[str]]]:
         """What is drawn over time, where it is known: title, values (N, k) and k names."""
@@ -119,17 +104,17 @@ def _read_csv(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
     def fits(candidate: Mechanism) -> bool:
         return set(candidate.independent) <= set(table.columns)
 
-    found = _mechanism(mechanism, fits)
-    if found is None or not fits(found):
+    model = _mechanism(mechanism, fits)
+    if model is None or not fits(model):
         return _read_joints(file, mechanism, table, doubts)
-    motion = motion_in(table, found)
-    effort = found.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
+    motion = motion_in(table, model)
+    effort = model.feedforward_batch(motion.y, motion.y_dot, motion.y_ddot, motion.wrench)
     time = motion.time - motion.time[0]
-    forces = _contacts(found, effort.q, effort.contact)
+    forces = _contacts(model, effort.q, effort.contact)
     if motion.wrench is not None:
-        where, _ = frame_poses(found, effort.q, found.description.platform)
+        where, _ = frame_poses(model, effort.q, model.description.platform)
         forces['load'] = PointForces(where, motion.wrench[:, :3])
-    return PlayedRun(file.stem, found, time, effort.q, forces, effort.actuated, doubts)
+    return PlayedRun(file.stem, model, time, effort.q, forces, effort.actuated, doubts)
 
 
 def _read_joints(
@@ -144,15 +129,15 @@ def _read_joints(
         named = moves(table, candidate.actuated)
         return named and _closes(candidate, actuated_positions(table, candidate))
 
-    found = _mechanism(mechanism, closes)
-    if found is None:
+    model = _mechanism(mechanism, closes)
+    if model is None:
         raise InputError(f'{file}: {_NO_JOINTS}')
-    time, q = table.times(), _completed(found, actuated_positions(table, found))
-    efforts = table.all_or_none([f'effort_{joint}' for joint in found.actuated])
-    contacts = table.all_or_none([f'contact_{name}' for name in found.contacts])
+    time, q = table.times(), _completed(model, actuated_positions(table, model))
+    efforts = table.all_or_none([f'effort_{joint}' for joint in model.actuated])
+    contacts = table.all_or_none([f'contact_{name}' for name in model.contacts])
     return PlayedRun(
-        file.stem, found, time - time[0], q,
-        {} if contacts is None else _contacts(found, q, contacts),
+        file.stem, model, time - time[0], q,
+        {} if contacts is None else _contacts(model, q, contacts),
         np.zeros((len(time), 0)) if efforts is None else efforts, doubts,
     )  # fmt: skip
 
@@ -174,21 +159,21 @@ def _completed(mechanism: Mechanism, actuated: FloatArray) -> FloatArray:
 def _contacts(
     mechanism: Mechanism, q: FloatArray, multipliers: FloatArray
 ) -> dict[str, PointForces]:
-    found = {}
+    forces = {}
     for k, contact in enumerate(mechanism.description.contacts):
         points, _ = frame_poses(mechanism, q, contact.frame)
-        found[contact.name] = PointForces(
+        forces[contact.name] = PointForces(
             points, multipliers[:, k, None] * np.array(contact.normal)
         )
-    return found
+    return forces
 
 
-def _mechanism(given: str | None, fits: Callable[[Mechanism], bool]) -> Mechanism | None:
+def _mechanism(name: str | None, fits: Callable[[Mechanism], bool]) -> Mechanism | None:
     """The mechanism that is given, or else the first shipped one that fits."""
-    if given is not None:
-        return Mechanism.load(given)
+    if name is not None:
+        return Mechanism.load(name)
     names = ['masticator', *(n for n in shipped_mechanisms() if n != 'masticator')]
-    return next((found for found in map(Mechanism.load, names) if fits(found)), None)
+    return next((model for model in map(Mechanism.load, names) if fits(model)), None)
 
 
 def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, str]) -> PlayedRun:
@@ -204,11 +189,11 @@ def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
         except InputError as error:
             raise InputError(f'{file}: {error}') from error
 
-    found, topic, joints = _moved(file, mechanism, topics, recorded, joints_of)
+    model, topic, joints = _moved(file, mechanism, topics, recorded, joints_of)
     doubts = [recording.cut] if recording.cut else []
     moved = joints_of(topic, joints)
     q = _numbers(moved.position, f'{file}: {topic}: positions', doubts)
-    q = q if joints == found.tree_joints else _completed(found, q)
+    q = q if joints == model.tree_joints else _completed(model, q)
 
     def forces_of(name: str, times: FloatArray, values: FloatArray) -> FloatArray:
         numbers = _numbers(values, f'{file}: {name}: forces', doubts)
@@ -219,23 +204,23 @@ def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
         if not hasattr(events[0].content, 'wrench') or not events[0].content.header.frame_id:
             continue
         wrench = force_series(events, start)
-        points, turns = frame_poses(found, q, wrench.frame)
+        points, turns = frame_poses(model, q, wrench.frame)
         vectors = np.einsum('nij,nj->ni', turns, forces_of(name, wrench.stamps, wrench.force))
         forces[name.replace('/', '_')] = PointForces(points, vectors)
     for name in {'contacts', 'food'} & set(topics):
         loads = joints_of(name)
         values = forces_of(name, loads.time, loads.effort)
-        more = {'food': _food(found, q, values, recording, file)} if name == 'food' else {}
-        forces |= more or _contacts(found, q, values)
+        more = {'food': _food(model, q, values, recording, file)} if name == 'food' else {}
+        forces |= more or _contacts(model, q, values)
     efforts = np.zeros((len(q), 0))
     for name in ('drive_states', 'servo_drives/state', 'feedforward_state', topic):
-        if name in topics and set(found.actuated) <= set(joint_names(topics[name])):
-            motors = joints_of(name, found.actuated)
+        if name in topics and set(model.actuated) <= set(joint_names(topics[name])):
+            motors = joints_of(name, model.actuated)
             if motors.effort.shape[1]:
                 efforts = forces_of(name, motors.time, motors.effort)
                 break
     time = moved.time - moved.time[0]
-    return PlayedRun(file.stem, found, time, q, forces, efforts, tuple(doubts))
+    return PlayedRun(file.stem, model, time, q, forces, efforts, tuple(doubts))
 
 
 def _moved(
@@ -274,14 +259,14 @@ def _moved(
     def whole(candidate: Mechanism) -> bool:
         return positions_of(candidate.tree_joints) is not None
 
-    found = _mechanism(mechanism, whole) or _mechanism(mechanism, closes)
-    if found is None:
+    model = _mechanism(mechanism, whole) or _mechanism(mechanism, closes)
+    if model is None:
         raise InputError(f'{file}: {_NO_JOINTS}')
-    for joints in (found.tree_joints, found.actuated):
+    for joints in (model.tree_joints, model.actuated):
         topic = positions_of(joints)
         if topic is not None:
-            return found, topic, joints
-    raise InputError(f'{file}: no positions of the joints of {found.name} were recorded')
+            return model, topic, joints
+    raise InputError(f'{file}: no positions of the joints of {model.name} were recorded')
 
 
 def _numbers(values: FloatArray, what: str, doubts: list[str]) -> FloatArray:

@@ -56,7 +56,7 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
     """
     description, tree = mechanism.description, mechanism.structure.tree
     drawn, doubts = shapes(description.urdf_xml, description.urdf_file.parent)
-    found = []
+    parts = []
     for number, shape in enumerate(drawn):
         placement = tree.frames[shape.link]
         try:
@@ -65,18 +65,18 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
             doubts.append(f'{shape.where}: {error}; it is not shown')
             continue
         mesh.apply_transform(_pose(placement.position, placement.rotation))
-        found.append(Solid(f'{shape.link}_{number}', placement.body, mesh))
+        parts.append(Solid(f'{shape.link}_{number}', placement.body, mesh))
     thick = _THICK * mechanism.structure.extent()
-    seen = {solid.body for solid in found}
+    seen = {solid.body for solid in parts}
     for body, points in _points(mechanism).items():
         if body not in seen:
-            found += _sticks(body, points, body == tree.frames[description.platform].body, thick)
+            parts += _sticks(body, points, body == tree.frames[description.platform].body, thick)
     rods = [
         Rod((c.body_a, c.body_b), (c.point_a, c.point_b), c.length, 0.5 * thick)
         for c in mechanism.structure.in_floats.constraints
-        if c.kind == 'distance'
+        if c.seen
     ]
-    return found, rods, doubts
+    return parts, rods, doubts
 
 
 def rod_pose(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -111,12 +111,12 @@ def _points(mechanism: Mechanism) -> dict[int, list[FloatArray]]:
     return points
 
 
-def _sticks(body: int, given: list[FloatArray], platform: bool, thick: float) -> list[Solid]:
+def _sticks(body: int, ends: list[FloatArray], platform: bool, thick: float) -> list[Solid]:
     """A ball at every point, and sticks between them; of the platform a plate, too."""
     from trimesh import Trimesh, creation
 
     points: list[FloatArray] = []
-    for point in given:
+    for point in ends:
         if all(np.linalg.norm(point - other) > _SAME for other in points):
             points.append(point)
     if len(points) < 2:
@@ -226,8 +226,8 @@ class Scene:
         self._bodies = [
             scene.add_frame(f'/{name}/{joint.name}', show_axes=False) for joint in self._tree.joints
         ]
-        found, rods, self.missing = solids(mechanism)
-        for solid in found:
+        parts, rods, self.missing = solids(mechanism)
+        for solid in parts:
             parent = f'/{name}' if solid.body < 0 else self._bodies[solid.body].name
             scene.add_mesh_trimesh(f'{parent}/{solid.name}', solid.mesh)
         self._rods = [
@@ -292,7 +292,7 @@ def slider_ranges(mechanism: Mechanism) -> list[tuple[str, float, float, float, 
     The last three are in the unit; steps are 1, 2 or 5 times a power of ten, 1 at most, so that
     sliders show whole numbers where the range is wide enough.
     """
-    found = []
+    ranges = []
     for name, home in zip(mechanism.independent, mechanism.home.y.tolist(), strict=True):
         j = mechanism.tree_joints.index(name)
         low, high = mechanism.limits.lower[j], mechanism.limits.upper[j]
@@ -304,8 +304,8 @@ def slider_ranges(mechanism: Mechanism) -> list[tuple[str, float, float, float, 
         step = _round_step((high - low) / per / _STEPS)
         slack = 1e-9
         least, most = math.ceil(low / per / step - slack), math.floor(high / per / step + slack)
-        found.append((unit, per, least * step, most * step, step))
-    return found
+        ranges.append((unit, per, least * step, most * step, step))
+    return ranges
 
 
 def _round_step(size: float) -> float:

@@ -185,18 +185,18 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
     scene = Scene(server.scene, mechanism)
     look_at(server, mechanism)
     readout = server.gui.add_markdown('')
-    found = []
+    handles = []
     homes = mechanism.home.y.tolist()
     ranges = slider_ranges(mechanism)
     for name, home, (unit, per, low, high, step) in zip(
         mechanism.independent, homes, ranges, strict=True
     ):
         at = min(max(round(home / per / step) * step, low), high)
-        found.append((server.gui.add_slider(f'{name}, {unit}', low, high, step, at), per))
+        handles.append((server.gui.add_slider(f'{name}, {unit}', low, high, step, at), per))
 
     def move(event: object) -> None:
         try:
-            effort = mechanism.feedforward([slider.value * per for slider, per in found])
+            effort = mechanism.feedforward([slider.value * per for slider, per in handles])
         except MasticatorError as error:
             readout.content = f'**{error}**'
             return
@@ -206,7 +206,7 @@ def sliders(server: viser.ViserServer, mechanism: Mechanism) -> Scene:
         )
         readout.content = '\n'.join(f'- {name}: {value:.4g} {unit}' for name, value, unit in names)
 
-    for slider, _ in found:
+    for slider, _ in handles:
         slider.on_update(move)
     move(None)
     return scene
@@ -314,10 +314,10 @@ def _draw(scene: Scene, q: FloatArray, latest: dict[str, Any]) -> None:
     mechanism = scene.mechanism
     message = latest.get('joint_states')
     if message is not None:
-        known = dict(zip(message.name, message.position, strict=False))
+        positions = dict(zip(message.name, message.position, strict=False))
         for j, name in enumerate(mechanism.tree_joints):
-            if np.isfinite(known.get(name, np.nan)):
-                q[j] = known[name]
+            if np.isfinite(positions.get(name, np.nan)):
+                q[j] = positions[name]
         scene.pose(q)
     for topic, load in latest.items():
         if topic == 'joint_states' or load.header.frame_id not in mechanism.frames:

@@ -89,19 +89,19 @@ def _checking(process_request: Processor, host: str) -> Processor:
     return checked
 
 
-def _is_here(given: str, host: str) -> bool:
+def _is_here(address: str, host: str) -> bool:
     """Whether a Host is this computer: an address, which no DNS can redirect, or a name of it."""
     try:
-        name = (urlsplit(f'//{given}').hostname or '').removesuffix('.')
+        name = (urlsplit(f'//{address}').hostname or '').removesuffix('.')
     except ValueError:
         return False
-    if '@' in given:
+    if '@' in address:
         return False
     with contextlib.suppress(ValueError):
         ipaddress.ip_address(name)
         return True
-    own = socket.gethostname().lower()
-    return name in ('localhost', host.lower(), own, f'{own.partition(".")[0]}.local')
+    hostname = socket.gethostname().lower()
+    return name in ('localhost', host.lower(), hostname, f'{hostname.partition(".")[0]}.local')
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
         For a mechanism that is too large to be written out, or if trimesh is not installed.
     """
     needed('trimesh')
-    found, rods, missing = solids(mechanism)
+    shapes, rods, missing = solids(mechanism)
     home = mechanism.home.y.tolist()
     freedoms = [
         {'name': name, 'home': at, 'unit': unit, 'per': per, 'low': low, 'high': high, 'step': step}
@@ -52,7 +52,7 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
     ]
     poses = mechanism.structure.tree.poses(mechanism.home.q)
     corners = np.vstack(
-        [s.mesh.vertices @ poses.rotations[s.body].T + poses.origins[s.body] for s in found]
+        [s.mesh.vertices @ poses.rotations[s.body].T + poses.origins[s.body] for s in shapes]
     )
     low, high = corners.min(axis=0), corners.max(axis=0)
     content = {
@@ -60,7 +60,7 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
         'motors': list(zip(mechanism.actuated, mechanism.effort_units, strict=True)),
         'extent': float(np.linalg.norm(high - low)),
         'middle': (0.5 * (low + high)).tolist(),
-        'solids': [_triangles(solid) for solid in found],
+        'solids': [_triangles(solid) for solid in shapes],
         'rods': [
             {
                 'bodies': rod.bodies,
@@ -85,11 +85,11 @@ def _solver(mechanism: Mechanism) -> str:
     description, structure = mechanism.description, mechanism.structure
     count = len(description.independent)
     graph = Graph(MOST_OPERATIONS)
-    given = graph.inputs(3 * count + _WRENCH)
-    names = [f'y[{i}]' if i < count else '0.0' for i in range(len(given))]  # at rest, unloaded
+    inputs = graph.inputs(3 * count + _WRENCH)
+    names = [f'y[{i}]' if i < count else '0.0' for i in range(len(inputs))]  # at rest, unloaded
     try:
         run = InverseDynamics(
-            description, structure, given, description.actuated, share=False, thorough=True
+            description, structure, inputs, description.actuated, share=False, thorough=True
         )
         for closing in run.closings:
             closing.require(PRECISE_IN_C)

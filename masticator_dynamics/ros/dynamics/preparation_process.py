@@ -24,21 +24,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.serialization import deserialize_message
-from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import LimitError, MasticatorError, RangeWarning, in_words
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_checks import (
-    PreparedTrajectory,
-    TrajectoryPoints,
-    expected_duration,
-    prepare,
-    read_points,
-    to_independent,
-)
+from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajectory, TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_question import Question, answer
 
 _START = 600.0  # s; code may have to be compiled
 _PATIENCE, _TIMES = 10.0, 40.0  # s, and of the expected duration, after which it is stuck
@@ -49,15 +42,6 @@ _PAUSE = 5.0  # s between two starts of a process that does not get as far as to
 
 class PreparationError(MasticatorError):
     """The process that checks trajectories has ended, or does not answer."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    """What a message asks for: its ``stamp`` (ns), so many points, and s to check the motion."""
-
-    stamp: int
-    points: int
-    expected: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,41 +88,26 @@ class Preparer:
         self._earliest = 0.0  # s, of the next start
         self._start()
 
-    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
-        """Read a serialised message, or take its points, for what is asked next.
-
-        Parameters
-        ----------
-        given : bytes or TrajectoryPoints
-        tolerance : float
-            Largest gap of a loop in actuated points, m.
+    def prepare(self, question: Question) -> PreparedTrajectory:
+        """What :func:`answer` returns.
 
         Raises
         ------
         MasticatorError
-            For what cannot be a motion.
+            For what is no motion, or one that cannot or must not be made.
         PreparationError
             If there is no answer.
         """
-        size = len(given) if isinstance(given, bytes) else given.rows[0].nbytes
-        if isinstance(given, bytes):
-            given = pickle.PickleBuffer(given)  # type: ignore[assignment]  # sent without a copy
-        answer: Reading = self._ask(_PATIENCE + _TIMES * _READING * size, 'read', given, tolerance)
-        return answer
-
-    def prepare(self, expected: float, *arguments: Any) -> PreparedTrajectory:
-        """What :func:`prepare` returns for the points read last, which takes s as expected.
-
-        Raises
-        ------
-        MasticatorError
-            For a motion that cannot or must not be made.
-        PreparationError
-            If there is no answer.
-        """
-        limit = _PATIENCE + _TIMES * expected
-        answer: PreparedTrajectory = self._ask(limit, 'prepare', *arguments)
-        return answer
+        self._wait_until_ready()
+        expected = self._exchange(_PATIENCE + _TIMES * _READING * question.size, question)
+        if isinstance(expected, float):  # it has been read
+            answer = self._exchange(_PATIENCE + _TIMES * expected)
+        else:
+            answer = expected
+        if isinstance(answer, _Refusal):
+            raise answer.error()
+        prepared: PreparedTrajectory = answer
+        return prepared
 
     def start_up(self) -> None:
         """Wait until the process works, before another thread asks it.
@@ -186,13 +155,6 @@ class Preparer:
             )  # fmt: skip
         self._link = ours
 
-    def _ask(self, limit: float, *question: Any) -> Any:
-        self._wait_until_ready()
-        answer = self._exchange(limit, question)
-        if isinstance(answer, _Refusal):
-            raise answer.error()
-        return answer
-
     def _wait_until_ready(self) -> None:
         if self._process.poll() is not None:
             self._fail()
@@ -203,11 +165,12 @@ class Preparer:
             self._fail(str(refusal.error()))
         self.state, self.failure = 'ready', ''
 
-    def _exchange(self, limit: float, question: Any) -> Any:
-        """Send a question and wait for the answer."""
+    def _exchange(self, limit: float, *questions: Any) -> Any:
+        """Send what is asked, if anything, and wait for the next answer."""
         try:
             self._link.settimeout(limit)  # it may stop half way
-            _send(self._link, question)
+            for question in questions:
+                _send(self._link, question)
             return _receive(self._link, limit)
         except TimeoutError:
             return self._fail(f'it has not answered for {limit:.0f} s')
@@ -234,42 +197,20 @@ class Preparer:
         raise PreparationError(text)
 
 
-class _Desk:
-    """The other end: a mechanism of its own, and the points that were read last."""
-
-    def __init__(self, description: MechanismDescription, settings: DynamicsSettings):
-        self._mechanism = mechanism = Mechanism(description)
-        self._prepare = functools.partial(
-            prepare, mechanism, goal=settings.goal, friction=settings.friction,
-            limits=settings.limits,
-        )  # fmt: skip
-        self._points = TrajectoryPoints((), np.zeros(0), ())
-        self._warm_up(settings)
-
-    def _warm_up(self, settings: DynamicsSettings) -> None:
-        """Run everything once, so that code is compiled or loaded and caches are filled."""
-        mechanism, home = self._mechanism, self._mechanism.home
-        mechanism.load_code(settings.goal, settings.friction)
-        rows = np.zeros((3, 2, len(mechanism.actuated)))
-        rows[0] = home.position
-        at_home = home.y, np.zeros_like(home.y), np.zeros_like(home.y)
-        # A home beyond a limit is no reason not to start: trajectories will be refused.
-        with contextlib.suppress(LimitError):
-            self.read(TrajectoryPoints(mechanism.actuated, np.array([0.1, 0.2]), tuple(rows)), 1e-4)
-            self.prepare(None, at_home, at_home, 1, 1, 1.0, True)
-
-    def read(self, given: bytes | TrajectoryPoints, tolerance: float) -> Reading:
-        """As `Preparer.read`."""
-        stamp, points = 0, given
-        if not isinstance(points, TrajectoryPoints):
-            message = deserialize_message(bytes(points), JointTrajectory)
-            stamp, points = read_points(message, self._mechanism)
-        self._points = points = to_independent(points, self._mechanism, tolerance)
-        return Reading(stamp, len(points.times), expected_duration(points))
-
-    def prepare(self, points: TrajectoryPoints | None, *arguments: Any) -> PreparedTrajectory:
-        """As :func:`prepare`, of given points or those read last."""
-        return self._prepare(points or self._points, *arguments)
+def _warmed_up(description: MechanismDescription, settings: DynamicsSettings) -> Mechanism:
+    """A mechanism for which all has run once, so that code is compiled and caches are filled."""
+    mechanism = Mechanism(description)
+    mechanism.load_code(settings.goal, settings.friction)
+    home = mechanism.home
+    rows = np.zeros((3, 2, len(mechanism.actuated)))
+    rows[0] = home.position
+    points = TrajectoryPoints(mechanism.actuated, np.array([0.1, 0.2]), tuple(rows))
+    schedule = ExecutedMotion(home.y).schedule
+    question = Question(points, 0, schedule, 1, settings)
+    # A home beyond a limit is no reason not to start: trajectories will be refused.
+    with contextlib.suppress(LimitError):
+        answer(mechanism, question, lambda expected: None)
+    return mechanism
 
 
 def _send(link: socket.socket, content: Any) -> None:
@@ -304,7 +245,7 @@ def _exactly(link: socket.socket, size: int) -> memoryview:
     return content
 
 
-def _answer(work: Callable[[], Any]) -> Any:
+def _attempt(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Exception as error:  # the process survives whatever a message does
@@ -317,10 +258,15 @@ def main(file: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter('ignore', RangeWarning)  # trajectories are refused for that
     link = socket.socket(fileno=file)
+
+    def announce(expected: float) -> None:
+        link.settimeout(None)
+        _send(link, expected)
+
     with contextlib.suppress(EOFError, OSError):
-        desk = _answer(functools.partial(_Desk, *_receive(link)))
-        _send(link, desk if isinstance(desk, _Refusal) else None)
+        mechanism = _attempt(functools.partial(_warmed_up, *_receive(link)))
+        _send(link, mechanism if isinstance(mechanism, _Refusal) else None)
         while True:
-            name, *arguments = _receive(link)
+            prepared = _attempt(functools.partial(answer, mechanism, _receive(link), announce))
             link.settimeout(None)
-            _send(link, _answer(functools.partial(getattr(desk, name), *arguments)))
+            _send(link, prepared)

@@ -87,7 +87,6 @@ class DynamicsRuntime:
             failed.pop_all()
         self.trajectory_input = TrajectoryInput(
             node,
-            mechanism,
             self.motion,
             lambda: self._settings,
             self.now,

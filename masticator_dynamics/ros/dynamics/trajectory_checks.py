@@ -231,8 +231,10 @@ class PreparedTrajectory:
         At the same times, where wanted.
     late : float
         By how much it begins after its stamp, s.
+    points : int
+        That were asked for.
     left_out : int
-        Points that are over when it has joined the motion that was meant.
+        Of them, those that are over when it has joined the motion that was meant.
     """
 
     piece: Piece
@@ -240,6 +242,7 @@ class PreparedTrajectory:
     message: bytes
     joints: JointMotion | None
     late: float = 0.0
+    points: int = 0
     left_out: int = 0
 
 
@@ -317,7 +320,9 @@ def prepare(
     after = told.times - told.times[0]
     message = _message(mechanism, start, after, told)
     joints = JointMotion(after, told.q, told.v) if sampled else None
-    return PreparedTrajectory(Piece(start, path), ramp, message, joints, late, left_out)
+    return PreparedTrajectory(
+        Piece(start, path), ramp, message, joints, late, len(points.times), left_out
+    )
 
 
 def _message(mechanism: Mechanism, start: int, after: FloatArray, samples: Samples) -> bytes:

@@ -10,42 +10,32 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from rclpy.lifecycle import LifecycleNode
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory
 
-from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.diagnostics import LogLimit, Rejections
 from masticator_dynamics.ros.common.direct_subscription import NO_EVENTS, RELIABLE
-from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, piece_at
-from masticator_dynamics.ros.dynamics.preparation_process import Preparer, Reading
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion
+from masticator_dynamics.ros.dynamics.preparation_process import Preparer
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_checks import (
-    PreparedTrajectory,
-    TrajectoryPoints,
-    check_start,
-)
+from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajectory, TrajectoryPoints
+from masticator_dynamics.ros.dynamics.trajectory_question import MARGIN, Question
 
 _TOPIC = 'joint_trajectory'
 ACTION = 'follow_joint_trajectory'
 _ATTEMPTS = 5
 _BURST = 10  # lines in the log at once
-_MOST_ACCEPTED = 100  # trajectories that begin later, each after the one before
 _MOST_WAITING, _MOST_BYTES = 100, 32_000_000  # to be checked; a sender of more changed its mind
 _LARGEST = 16_000_000  # bytes; the most points that are read, with every field filled
 _HEADER = 1024  # bytes, which hold a header whose frame has a name
-_MARGIN = 5_000_000  # ns; a cycle that is running must not be overtaken
 _LOOK = 0.2  # s between two looks at a process that has nothing to do
 _SECOND = 1_000_000_000  # ns
-
-
 _STARTS = 'the process that checks it is starting, which takes seconds, or a minute to compile'
-_STOP = 0.02  # s that the checks of a stop are expected to take
 Outcome = PreparedTrajectory | Exception
 
 
@@ -88,8 +78,6 @@ class TrajectoryInput:
     Parameters
     ----------
     node : LifecycleNode
-    mechanism : Mechanism
-        Only its names are read.
     motion : ExecutedMotion
         Follows what passes the checks.
     settings : callable
@@ -105,7 +93,6 @@ class TrajectoryInput:
     def __init__(
         self,
         node: LifecycleNode,
-        mechanism: Mechanism,
         motion: ExecutedMotion,
         settings: Callable[[], DynamicsSettings],
         now: Callable[[], int],
@@ -117,7 +104,7 @@ class TrajectoryInput:
         self.overtaken = 0
         self.asked = ''  # when the motion was requested, and by whom
         self._log_limit, self._overtaken_limit = LogLimit(_BURST), LogLimit()
-        self._node, self._independent, self.motion = node, mechanism.independent, motion
+        self._node, self.motion = node, motion
         self._settings, self.now, self._accepted = settings, now, accepted
         self.preparer = preparer
         self._waiting: list[Request] = []
@@ -206,69 +193,46 @@ class TrajectoryInput:
     def _follow(self, request: Request) -> bool:
         """Have a trajectory prepared and follow it; False when it is refused."""
         try:
-            reading = self._read(request)
-            prepared = self._replace_motion(request, reading)
+            prepared = self._replace_motion(request)
             self._accepted(prepared)
             self.rejections.accept()
             self.asked = f'{time.strftime("%H:%M:%S")} by {self._asker(request)}'
             if request.reply is not None:
                 request.reply(prepared)
             if self._log_limit.allows():
-                self._tell(request, reading, prepared)
+                self._tell(request, prepared)
         except Exception as error:  # the node survives whatever a message does
             self.reject(request, error)
             return False
         return True
-
-    def _read(self, request: Request) -> Reading:
-        """What is asked for."""
-        if request.content is None:
-            return Reading(request.stamp, 0, _STOP)
-        reading = self.preparer.read(request.content, self._settings().closure_tolerance)
-        if isinstance(request.content, bytes):
-            return reading
-        return dataclasses.replace(reading, stamp=request.stamp)
 
     def _asker(self, request: Request) -> str:
         if request.source == _TOPIC:
             return who_publishes(self._node, _TOPIC)
         return who_asks(self._node, f'{ACTION}/_action/send_goal')
 
-    def _replace_motion(self, request: Request, reading: Reading) -> PreparedTrajectory:
+    def _replace_motion(self, request: Request) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
-        settings = self._settings()
-        if request.content is not None:
-            check_start(reading.stamp, self.now(), settings.start_horizon)
-        ahead = reading.expected
+        ahead = 0.0
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule
-            start = max(reading.stamp, self.now() + round(ahead * 1e9) + _MARGIN)
-            waiting = sum(self.now() < piece.start < start for piece in schedule)
-            if waiting >= _MOST_ACCEPTED:  # every cycle looks at all of them
-                text = f'{waiting} trajectories are yet to begin before it; {_MOST_ACCEPTED} may'
-                raise InputError(text)
-            stop = request.content is None
-            stamp = start if stop else reading.stamp or start
-            at_start = piece_at(schedule, start).state(start)
-            known = stamp >= schedule[0].start
-            at_stamp = piece_at(schedule, stamp).state(stamp) if known else None
-            # What is needed to come to rest is appended to the point where the motion is.
-            rest = TrajectoryPoints(self._independent, np.zeros(1), (at_start[0][None],))
-            prepared = self.preparer.prepare(
-                reading.expected, rest if stop else None, at_start, at_stamp, stamp, start,
-                settings.effort_limit_scale, request.reply is not None, settings.late_scale,
+            question = Question(
+                request.content, request.stamp, schedule, self.now(), self._settings(), ahead,
+                request.reply is not None,
             )  # fmt: skip
+            prepared = self.preparer.prepare(question)
             now = self.now()
             if not self.active:
                 raise InputError('the node is not active any more')
             if request.withdrawn():
                 raise InputError('it was cancelled before it began')
-            if now + _MARGIN < start and self.motion.replace(prepared.piece, schedule, now):
+            in_time = now + MARGIN < prepared.piece.start
+            if in_time and self.motion.replace(prepared.piece, schedule, now):
                 return prepared
             ahead = 2.0 * (time.perf_counter() - begin) + 0.01
         raise InputError(f'its checks take longer than {ahead:.3g} s: the computer is overloaded')
 
-    def _tell(self, request: Request, reading: Reading, prepared: PreparedTrajectory) -> None:
+    def _tell(self, request: Request, prepared: PreparedTrajectory) -> None:
         logger, source, piece = self._node.get_logger(), request.source, prepared.piece
         seconds = f'{piece.path.end - piece.path.start:.6g} s'
         if request.content is None:
@@ -276,10 +240,10 @@ class TrajectoryInput:
             return
         late = ''
         if prepared.late > 0.0:
-            points = f'{prepared.left_out} of {reading.points} points left out'
+            points = f'{prepared.left_out} of {prepared.points} points left out'
             late = f', late by {prepared.late:.3g} s: {points}'
         logger.info(
-            f'{source} accepted: {reading.points} points, {seconds}, starts in '
+            f'{source} accepted: {prepared.points} points, {seconds}, starts in '
             f'{(piece.start - self.now()) * 1e-9:.3f} s{late}{self._log_limit.note()}'
         )
         if prepared.ramp > 0.0:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,13 +16,16 @@ from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.calibration import Calibration, calibrate
+from masticator_dynamics.identification.calibration import (
+    SUSPICIOUS,
+    Calibration,
+    calibrate,
+)
 from masticator_dynamics.mechanism import Mechanism
 
 _POLL = 0.02  # s
 _LOOK = 5.0  # s between attempts
 _CONFIDENT = 1.96  # standard deviations on both sides of 95 % of a normal distribution
-_MISFIT = 2.0  # times what counts and tolerance explain
 
 
 class ZeroCalibration:
@@ -91,7 +95,7 @@ class ZeroCalibration:
         joint = self._mechanism.actuated[worst]
         if found.unseen:
             return None, f'not seen: {found.unseen[0].text}; {found.unseen[0].remedy} would show it'
-        if found.misfit > _MISFIT:
+        if found.misfit > SUSPICIOUS:
             return None, (
                 f'redundant encoders disagree by {found.misfit:.2g} times what counts and a '
                 f'tolerance of {tolerance * 1e3:g} mm explain: a part, or an encoder '
@@ -100,4 +104,7 @@ class ZeroCalibration:
         known = f'{joint} is known within {half[worst]:.2g} {found.units[worst]} (95 %)'
         if half[worst] > limit:
             return None, f'{known}, {limit:g} is needed: move it through more of its range'
+        if not found.better:  # as `masticator calibrate`, which then writes nothing
+            as_good = 'held-out poses agree as well with the zeros that the encoders have'
+            return dataclasses.replace(found, values=found.before), f'{as_good}: kept; {known}'
         return found, f'zeros of all encoders from {found.poses} poses, the worst, {known}'

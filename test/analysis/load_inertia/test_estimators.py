@@ -19,7 +19,7 @@ from masticator_dynamics.analysis.load_inertia.estimator import (
     ModelEstimator,
     matrices,
 )
-from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_at
+from masticator_dynamics.analysis.load_inertia.sampling import element_indices, inertia_elements
 from masticator_dynamics.analysis.load_inertia.storage import fingerprint
 from masticator_dynamics.description import load_description
 from masticator_dynamics.errors import InputError, LimitError, ReachError
@@ -207,7 +207,7 @@ def test_shipped_estimators_of_the_masticator_are_as_good_as_they_say(kind: str)
     mechanism = samples.mechanism('masticator')
     found = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
     poses = found.region.sample(500, np.random.default_rng(2026))
-    model = inertia_at(mechanism, poses)
+    model = inertia_elements(mechanism, poses)
     closed = np.isfinite(model[:, 0])
     poses, model = poses[closed], model[closed]
     assert abs(closed.mean() - 0.01 * found.built['percent_closed']) < 0.04
@@ -227,7 +227,7 @@ def test_stated_errors_are_exceeded_as_rarely_as_the_manual_says(kind) -> None:
     mechanism = samples.mechanism('masticator')
     estimator = storage.read_estimator(storage.shipped_file('masticator', kind), mechanism)
     poses = estimator.region.sample(20000, np.random.default_rng(1107))
-    inertia = inertia_at(mechanism, poses)
+    inertia = inertia_elements(mechanism, poses)
     closed = np.isfinite(inertia[:, 0])
     values = estimator.elements.values(estimator.region.scaled(poses[closed]), slice(None))
     error = np.abs(values - inertia[closed])

@@ -1,0 +1,397 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The law of force control and its states, along the travel of one point.
+
+    velocity = bandwidth (wanted force some time ago - measured force) / upper bound of stiffness
+             + rate of the wanted force / stiffness
+
+smoothed and bounded; the *wanted* force is fed forward through the inverse dynamics, so that the
+drives' position loops carry only what the model does not know. No integral term is needed: the
+travel is the integral of the velocity. With the stiffness in the law the loop is an integrator with
+the same bandwidth on soft and stiff foods, and a dead time.
+
+`ForceControl.step` is a function of what was measured, what is wanted, and the steps before; times
+are those of the measurements, so tests step through it without a clock.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import Protocol
+
+from masticator_dynamics.control.force_goal import (
+    Commanded,
+    ForceBounds,
+    ForceGoal,
+    ForceSensor,
+    LoopTiming,
+    Measured,
+    Reason,
+    Reference,
+    Release,
+    State,
+)
+from masticator_dynamics.control.sensor_watch import WINDOW, SensorWatch
+from masticator_dynamics.control.stiffness import Stiffness
+
+_BRAKING = 0.03  # s: velocity falls with the travel that is left over this
+_NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
+_HARD = 4.0  # times the stiffness of the drives, of what is hard
+_NEAR_FORCE = 0.3  # of the wanted force, from which on it is controlled
+_HISTORY = 64  # cycles
+_PLANNED = 0.7  # of velocities and accelerations that are possible: the rest is for the error
+_AT_END = 2e-5  # m
+_OLD_JOINTS = 0.05  # s
+_YIELD_WINDOW = 100  # cycles within which it is seen that a force does not rise
+_YIELD, _YIELD_SHARE = 4.0, 0.25  # N that should have been added, and what part of it was
+
+
+class Way(Protocol):
+    """What the law needs of a `PressingPath`."""
+
+    length: float
+    hard: float
+    stiffest: float
+    velocity: float
+    least_acceleration: float
+
+    def stiffness(self, travel: float) -> float:
+        """Of the drives at the point, N/m."""
+        ...
+
+    def acceleration(self, travel: float) -> float:
+        """That no drive is too slow for there, m/s^2."""
+        ...
+
+
+class ForceControl:
+    """One goal, from approach to release.
+
+    Parameters
+    ----------
+    way : Way
+        At whose start it is at rest.
+    goal : ForceGoal
+    bounds, sensor, timing
+        By default those of the shipped robot.
+    softest, stiffness : float
+        N/m, of what is pressed: the least it can be, and what it is if that is known.
+
+    Attributes
+    ----------
+    state : State
+    release : Release or None
+        Why it let go.
+    commanded : Commanded
+        Of the latest cycle.
+    wanted : float
+        Shaped wanted force, N.
+    travelled : float
+        From contact on, m, as measured.
+    peak : float
+        Largest measured force, N.
+    stiffness : Stiffness
+    watch : SensorWatch
+    """
+
+    def __init__(
+        self,
+        way: Way,
+        goal: ForceGoal,
+        bounds: ForceBounds | None = None,
+        sensor: ForceSensor | None = None,
+        timing: LoopTiming | None = None,
+        *,
+        softest: float = 1e3,
+        stiffness: float | None = None,
+    ):
+        self._way, self.goal = way, goal
+        self._bounds, self._sensor = bounds or ForceBounds(), sensor or ForceSensor()
+        self._timing = timing or LoopTiming()
+        self.watch = SensorWatch(self._sensor, self._bounds, self._timing.period)
+        most = way.stiffest if stiffness is None else min(1.5 * stiffness, way.stiffest)
+        self.stiffness = Stiffness(most, softest, self._sensor.noise, _TRAVEL_NOISE)
+        self._velocity_bound = min(self._bounds.velocity, way.velocity)
+        self._slowing = 0.5 * min(self._bounds.acceleration, way.least_acceleration)
+        self.state, self.release = State.APPROACH, None
+        self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
+        self.wanted = self._wanted_rate = 0.0  # N, N/s
+        self.travelled = self.peak = 0.0
+        self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
+        self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)  # time, travel
+        self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
+        self._start: float | None = None
+        self._began = self._contact_travel = 0.0
+        self._beyond = 0
+        self._told: Release | None = None
+
+    def step(self, now: Measured, reference: Reference) -> Commanded:
+        """What to command in the cycle in which this was measured."""
+        if self._start is None:
+            self._start = now.time
+        self.watch.take(now)
+        self._places.append((now.time, now.travel))
+        self._learn(now)
+        if self.release is None:
+            self._end_if(self._reason(now, reference))
+        wish = self._wish(now, reference)
+        self.commanded = self._moved(self._kept_within(wish, now))
+        return self.commanded
+
+    def end(self, reason: Reason, text: str, time: float) -> None:
+        """Let go from the next cycle on, unless it does."""
+        if self.release is None:
+            self.release, self.state = Release(reason, text, time), State.RELEASE
+
+    # What is known
+
+    def _learn(self, now: Measured) -> None:
+        if not self.watch.fresh or self.state not in (State.CONTACT, State.FORCE):
+            return
+        self.peak = max(self.peak, now.force)
+        self.travelled = now.travel - self._contact_travel
+        if now.travel < self._way.hard - _NEAR_HARD:
+            self.stiffness.take(self._travel_at(now.stamp), now.force)
+        self._loading.append((now.travel, now.force, self.wanted))
+
+    def _travel_at(self, time: float) -> float:
+        """Measured travel when a force was: forces come late."""
+        later = self._places[-1]
+        for before in reversed(self._places):
+            if before[0] <= time:
+                if later[0] <= before[0]:
+                    return before[1]
+                part = (time - before[0]) / (later[0] - before[0])
+                return before[1] + part * (later[1] - before[1])
+            later = before
+        return later[1]
+
+    def _expected(self, delay: float) -> float:
+        """Wanted force some time ago, N."""
+        cycles = min(max(delay / self._timing.period, 0.0), _HISTORY - 2)
+        whole = int(cycles)
+        newer, older = self._history[-1 - whole], self._history[-2 - whole]
+        return newer + (cycles - whole) * (older - newer)
+
+    @property
+    def _loop_delay(self) -> float:
+        return self._timing.dead_time(self.watch.delay)
+
+    # Why to let go
+
+    def _end_if(self, found: tuple[Reason, str] | None, time: float | None = None) -> None:
+        if found is not None:
+            self.end(*found, self._places[-1][0] if time is None else time)
+
+    def _reason(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
+        return (
+            self.watch.fault(now.time)
+            or self._out_of_bounds(now)
+            or self._over(now, reference)
+            or self._broken()
+        )
+
+    def _out_of_bounds(self, now: Measured) -> tuple[Reason, str] | None:
+        bounds = self._bounds
+        if now.joints_age > _OLD_JOINTS or not math.isfinite(now.travel):
+            return Reason.NO_JOINTS, f'joints were last measured {now.joints_age:.3g} s ago'
+        if now.lateral_force > bounds.lateral_force:
+            return Reason.LATERAL_FORCE, (
+                f'{now.lateral_force:.3g} N across the pressing direction, '
+                f'more than {bounds.lateral_force:g} N'
+            )
+        if now.torque > bounds.torque:
+            return Reason.TORQUE, f'{now.torque:.3g} N m, more than {bounds.torque:g} N m'
+        wanted = self.goal.most
+        if self.state is State.FORCE:
+            # Whatever was wanted within the dead time may be what is felt now.
+            wanted = max(self.wanted, self._expected(self._loop_delay))
+        limit = wanted * (1.0 + bounds.beyond_share) + bounds.beyond
+        self._beyond = self._beyond + 1 if self.watch.fresh and now.force > limit else 0
+        if self._beyond >= 2:
+            return Reason.BEYOND, f'{now.force:.3g} N where {wanted:.3g} N were wanted'
+        return None
+
+    def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
+        goal, bounds = self.goal, self._bounds
+        elapsed = now.time - (now.time if self._start is None else self._start)
+        if self.state is State.FORCE:
+            since = now.time - self._began
+            if since >= goal.duration:
+                return Reason.DONE, f'force was controlled for {since:.3g} s'
+            if math.isnan(reference(since)):
+                return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
+        if self.travelled >= goal.travel:
+            return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
+        if elapsed >= bounds.time:
+            return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
+        if self.state is State.APPROACH:
+            if elapsed >= bounds.approach_time:
+                return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s'
+            if self._way.length - self.commanded.travel < 5.0 * _AT_END:
+                return Reason.NOTHING_MET, f'nothing was met on {1e3 * self._way.length:.3g} mm'
+        return None
+
+    def _broken(self) -> tuple[Reason, str] | None:
+        """A crack or a yield, where these end it."""
+        if self.state is not State.FORCE or not self.watch.fresh or self._near_hard:
+            return None  # hard things that meet bounce
+        recent, bounds = list(self.watch.recent), self._bounds
+        if len(recent) == WINDOW:
+            before = max(recent[:3])
+            asked = abs(self._wanted_rate) * (WINDOW - 1) * self._timing.period
+            lost = max(bounds.crack, bounds.crack_share * before) + asked
+            if before - recent[-1] > lost and self.goal.on_crack:
+                return Reason.CRACKED, (
+                    f'the force fell from {before:.3g} to {recent[-1]:.3g} N within '
+                    f'{1e3 * self._timing.period * (WINDOW - 1):.3g} ms'
+                )
+        if self.goal.on_yield and len(self._loading) > 1:
+            (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
+            elastic = min(self.stiffness.likely * (x1 - x0), w1 - w0)
+            if elastic > max(_YIELD, 20.0 * self._sensor.noise) and f1 - f0 < _YIELD_SHARE * elastic:
+                return Reason.YIELDED, (
+                    f'at {f1:.3g} N it gave way by {1e3 * (x1 - x0):.2g} mm, for which '
+                    f'{elastic:.3g} N more were due'
+                )
+        return None
+
+    # What to do: the velocity that is wished, m/s
+
+    def _wish(self, now: Measured, reference: Reference) -> float:
+        goal = self.goal
+        if self.state is State.APPROACH and self.watch.met():
+            self.state, self._contact_travel = State.CONTACT, now.travel
+            self.stiffness.begin()
+        if self.state is State.CONTACT:
+            near = self.watch.force > _NEAR_FORCE * self._clipped(reference(0.0))
+            if self.stiffness.known or near:
+                self._begin_force(now)
+        if self.state is State.RELEASE:
+            if abs(self.commanded.travel - goal.release_to) < _AT_END and self._at_rest:
+                self.state = State.DONE
+                return 0.0
+            return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
+        if self.state is State.DONE or self.watch.holds(now.time):
+            return 0.0
+        if self.state is State.FORCE:
+            return self._controlled(now.time, reference)
+        return goal.approach
+
+    def _begin_force(self, now: Measured) -> None:
+        """Without a bump: what is wanted begins as what is felt, and will be until it can change."""
+        self.state, self._began = State.FORCE, now.time
+        recent, period = list(self.watch.recent), self._timing.period
+        slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
+        most = self.stiffness.upper * max(self.commanded.velocity, 0.0)
+        rate = min(max(slope, 0.0), most)
+        delay = self._loop_delay
+        for k in range(_HISTORY):
+            ahead = delay - (_HISTORY - 1 - k) * period
+            self._history[k] = max(self.watch.force + rate * ahead, 0.0)
+        self.wanted, self._wanted_rate = self._history[-1], rate
+
+    def _controlled(self, time: float, reference: Reference) -> float:
+        timing = self._timing
+        near_hard = self._near_hard
+        upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
+        likely = upper if near_hard else self.stiffness.likely
+        self._shape(time, reference, likely)
+        delay = self._loop_delay
+        error = self._expected(delay) - self.watch.force
+        # Slower where the noise of the force would shake the mechanism.
+        noise = max(self._sensor.noise, 1e-6)
+        bandwidth = min(timing.bandwidth(self.watch.delay), timing.quiet * upper / noise)
+        return bandwidth * error / upper + self._wanted_rate / likely
+
+    def _shape(self, time: float, reference: Reference, likely: float) -> None:
+        """Filter what is asked, critically damped, and no faster than the point may travel.
+
+        It is known ahead, and looked up as much earlier as shaping and the way to the motion make
+        it late.
+        """
+        timing, period = self._timing, self._timing.period
+        ahead = 2.0 * timing.rise + timing.path_delay + timing.smoothing
+        left = self._clipped(reference(time - self._began + ahead)) - self.wanted
+        fastest = _PLANNED * self._acceleration_bound * likely  # N/s^2
+        most = min(
+            0.5 * abs(left) / timing.rise,
+            math.sqrt(2.0 * fastest * abs(left)),
+            _PLANNED * self._velocity_bound * likely,
+            self._bounds.force_rate,
+        )
+        change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
+        fastest *= 1.0 / _PLANNED * period
+        self._wanted_rate += min(max(change, -fastest), fastest)
+        self.wanted = min(max(self.wanted + self._wanted_rate * period, 0.0), self.goal.most)
+        self._history.append(self.wanted)
+
+    def _clipped(self, force: float) -> float:
+        return 0.0 if math.isnan(force) else min(max(force, 0.0), self.goal.most)
+
+    # Bounds
+
+    @property
+    def _acceleration_bound(self) -> float:
+        """m/s^2, where it is."""
+        return min(self._bounds.acceleration, self._way.acceleration(self.commanded.travel))
+
+    @property
+    def _near_hard(self) -> bool:
+        return self._places[-1][1] > self._way.hard - _NEAR_HARD
+
+    @property
+    def _at_rest(self) -> bool:
+        return abs(self.commanded.velocity) < 1e-3
+
+    def _kept_within(self, wish: float, now: Measured) -> float:
+        """Of a wished velocity, what the bounds leave, m/s."""
+        travel, velocity = self.commanded.travel, self.commanded.velocity
+        if self.state in (State.APPROACH, State.CONTACT, State.FORCE):
+            left = self._way.hard - travel
+            wish = min(wish, self._bounds.touch + max(left, 0.0) / _BRAKING)
+            lag = self._timing.path_delay + now.joints_age
+            ahead = travel - now.travel - velocity * lag
+            pushes = ahead > self._bounds.leash / self._way.stiffness(travel)
+            if now.limited or pushes:
+                wish = min(wish, 0.0)
+        end = self.goal.release_to if self.state is State.RELEASE else 0.0
+        lower = -self._approaching(travel - min(end, travel))
+        upper = self._approaching(self._way.length - travel)
+        if self.state is State.RELEASE and end > travel:
+            upper = min(upper, self._approaching(end - travel))
+        wish = min(max(wish, lower), upper)
+        return min(max(wish, -self._velocity_bound), self._velocity_bound)
+
+    def _approaching(self, left: float) -> float:
+        """Velocity at which the travel that is left is enough to stop, m/s."""
+        left = max(left, 0.0)
+        return min(left / _BRAKING, math.sqrt(2.0 * self._slowing * left))
+
+    def _moved(self, wish: float) -> Commanded:
+        before, timing = self.commanded, self._timing
+        period = timing.period
+        change = (wish - before.velocity) * period / (period + timing.smoothing)
+        most = self._acceleration_bound * period
+        change = min(max(change, -most), most)
+        velocity = min(max(before.velocity + change, -self._velocity_bound), self._velocity_bound)
+        travel = before.travel + 0.5 * (before.velocity + velocity) * period
+        inside = min(max(travel, 0.0), self._way.length)
+        if inside != travel:
+            velocity = 0.0
+        force = self._fed()
+        most = self._bounds.force_rate * period
+        force = min(max(force, before.force - most), before.force + most)
+        return Commanded(inside, velocity, (velocity - before.velocity) / period, max(force, 0.0))
+
+    def _fed(self) -> float:
+        """Force to feed forward, N: as late as smoothing makes the velocity."""
+        if self.state is State.FORCE:
+            return self._expected(self._timing.smoothing)
+        if self.state is State.CONTACT:
+            return min(max(self.watch.force, 0.0), self.goal.most)
+        return 0.0
+
+
+_TRAVEL_NOISE = 1e-6  # m, of counts of encoders

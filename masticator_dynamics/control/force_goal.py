@@ -1,0 +1,305 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What force control is asked for, what bounds it, and what is known of sensor and robot.
+
+Everything is in SI units. Forces, travels and velocities are numbers along the pressing direction:
+a force is positive where the point presses, a travel where it has moved that way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from masticator_dynamics.errors import InputError
+
+# Wanted force, N, at a time since force control began, s; NaN: there is none any more.
+Reference = Callable[[float], float]
+
+
+class State(enum.Enum):
+    """What force control does."""
+
+    APPROACH = 'approach'  # at a given velocity, until something is felt
+    CONTACT = 'contact'  # the same velocity, until the stiffness is known or the force near
+    FORCE = 'force'
+    RELEASE = 'release'  # back, whatever the force
+    DONE = 'done'
+
+
+class Reason(enum.Enum):
+    """Why the pressed thing was released; values are words for reports."""
+
+    DONE = 'done'
+    CANCELLED = 'cancelled'
+    CRACKED = 'cracked'
+    YIELDED = 'yielded'
+    TRAVEL = 'largest travel'
+    NOTHING_MET = 'nothing met'
+    TOO_LONG = 'too long'
+    BEYOND = 'force beyond what was wanted'
+    LATERAL_FORCE = 'lateral force'
+    TORQUE = 'torque'
+    LATE = 'sensor late'
+    SILENT = 'sensor silent'
+    STUCK = 'sensor stuck'
+    OPPOSITE = 'sensor of other sign'
+    DISAGREES = 'sensor and observer disagree'
+    NO_REFERENCE = 'no wanted force'
+    NO_JOINTS = 'joints not measured'
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it is an end that a goal can ask for, and no fault."""
+        return self in _WANTED
+
+
+_WANTED = (Reason.DONE, Reason.CRACKED, Reason.YIELDED, Reason.TRAVEL)
+
+
+class Release(NamedTuple):
+    """Why, in one word and in a sentence with the amounts; when, s."""
+
+    reason: Reason
+    text: str
+    time: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ForceGoal:
+    """What is asked, besides the wanted force itself.
+
+    Attributes
+    ----------
+    most : float
+        Largest wanted force, N; more is cut.
+    duration : float
+        Of force control, s, after which it releases; inf: until something else ends it.
+    travel : float
+        Largest travel from contact on, m: reaching it ends force control.
+    approach : float
+        Velocity until something is met, m/s. Rule: the force at first contact is this times the
+        stiffness of what is met times the dead time (some 10 ms): 10 mm/s on 200 N/mm is 20 N.
+    release_velocity : float
+        m/s.
+    release_to : float
+        Travel from the start of the path at which it ends, m.
+    on_crack, on_yield : bool
+        Whether these end it.
+    """
+
+    most: float
+    duration: float = math.inf
+    travel: float = math.inf
+    approach: float = 0.010
+    release_velocity: float = 0.080
+    release_to: float = 0.0
+    on_crack: bool = True
+    on_yield: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant (`InputError`)."""
+        _need(self, ('most', 'approach', 'release_velocity'), 'a positive number')
+        _need(self, ('duration', 'travel'), 'a positive number', endless=True)
+        _need(self, ('release_to',), '0 or more', least=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class ForceBounds:
+    """What no measurement and no wanted force can exceed, and what ends it as a fault.
+
+    Attributes
+    ----------
+    velocity, acceleration : float
+        Of the travel, m/s and m/s^2; the path may allow less.
+    force_rate : float
+        Of the force that is fed forward, N/s: also how fast it is taken off.
+    leash : float
+        N that the drives' position loops may add to it, should the sensor be wrong.
+    beyond, beyond_share : float
+        Release when more than wanted by this, N, and this share of what is wanted.
+    lateral_force, torque : float
+        N and N m, across the pressing direction and about the point: release.
+    approach_time, time : float
+        s, until something must be met, and until everything must have ended.
+    touch : float
+        m/s, where hard things may meet (``PressingPath.hard``). Rule: a blow is this times
+        the root of stiffness and mass: 0.5 mm/s on 10 N/um and 2.8 kg is 2.6 N.
+    crack, crack_share : float
+        Lost within 8 ms, N and share of the force: it has cracked.
+    disagreement, disagreement_share : float
+        Between sensor and observer for 30 ms, N and share.
+    """
+
+    velocity: float = 0.10
+    acceleration: float = 4.0
+    force_rate: float = 2e4
+    leash: float = 25.0
+    beyond: float = 10.0
+    beyond_share: float = 0.25
+    lateral_force: float = 60.0
+    torque: float = 3.0
+    approach_time: float = 5.0
+    time: float = math.inf
+    touch: float = 0.0005
+    crack: float = 4.0
+    crack_share: float = 0.25
+    disagreement: float = 8.0
+    disagreement_share: float = 0.15
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant (`InputError`)."""
+        names = tuple(field.name for field in dataclasses.fields(self))
+        _need(self, names, 'a positive number', endless=True)
+        _need(self, ('velocity', 'acceleration', 'force_rate'), 'a positive number')
+
+
+@dataclasses.dataclass(frozen=True)
+class ForceSensor:
+    """What is known of the sensor.
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation, N; 0 of a simulated one, whose readings may then stay the same.
+    delay : float
+        Least age of a reading when it comes, s; stamps may show more.
+    longest_delay : float
+        s, beyond which it is not used.
+    silence : float
+        s without a reading: nothing moves; five times that: release.
+    stuck : float
+        s of exactly the same reading, of a sensor that has noise: release.
+    """
+
+    noise: float = 0.2
+    delay: float = 0.002
+    longest_delay: float = 0.012
+    silence: float = 0.006
+    stuck: float = 0.020
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant (`InputError`)."""
+        _need(self, ('noise', 'delay'), '0 or more', least=True)
+        _need(self, ('longest_delay', 'silence', 'stuck'), 'a positive number')
+        if self.delay > self.longest_delay:
+            raise InputError(
+                f'delay of the sensor is {1e3 * self.delay:g} ms, more than the '
+                f'{1e3 * self.longest_delay:g} ms up to which force control is stable'
+            )
+
+    @property
+    def contact(self) -> float:
+        """What counts as contact, N."""
+        return max(7.0 * self.noise, 0.5)
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopTiming:
+    """How fast the loop may be, and what of it is fixed by the robot.
+
+    Attributes
+    ----------
+    period : float
+        Of the control cycle, s.
+    path_delay : float
+        From a command to the motion, s: a cycle until drives take it, and one until they are there.
+    smoothing : float
+        Time constant of the commanded velocity, s: friction and gears are compensated by its sign,
+        a direct path from velocity to torque.
+    phase : float
+        Bandwidth times dead time, rad. An integrator with delay has a gain margin of
+        pi / (2 phase): 3.9 with 0.4.
+    fastest : float
+        Bandwidth that is never exceeded, 1/s.
+    rise : float
+        Time constant, twice, of the filter that shapes the wanted force, s.
+    quiet : float
+        m/s that noise of the sensor may shake the commanded velocity by.
+    """
+
+    period: float = 0.002
+    path_delay: float = 0.004
+    smoothing: float = 0.004
+    phase: float = 0.4
+    fastest: float = 40.0
+    rise: float = 0.010
+    quiet: float = 0.002
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant (`InputError`)."""
+        _need(self, ('period', 'phase', 'fastest', 'rise', 'quiet'), 'a positive number')
+        _need(self, ('path_delay', 'smoothing'), '0 or more', least=True)
+
+    def dead_time(self, sensor_delay: float) -> float:
+        """Of the whole loop, s."""
+        return sensor_delay + self.path_delay + self.smoothing
+
+    def bandwidth(self, sensor_delay: float) -> float:
+        """That keeps the margin with such a sensor, 1/s."""
+        return min(self.phase / max(self.dead_time(sensor_delay), self.period), self.fastest)
+
+
+class Measured(NamedTuple):
+    """What is known at the beginning of a cycle.
+
+    Attributes
+    ----------
+    time : float
+        s, of the cycle.
+    travel : float
+        Measured by the joints, m.
+    joints_age : float
+        Of that measurement, s.
+    force : float
+        Of the newest reading, N, positive: pressing.
+    stamp : float
+        When it was measured, s; the same as before: nothing new. -inf: nothing so far.
+    lateral_force, torque : float
+        Magnitudes, N and N m, about the point.
+    observed : float
+        The force by the motors alone, N; NaN where it is not observed.
+    limited : bool
+        Whether an effort of the cycle before was at its limit.
+    """
+
+    time: float
+    travel: float
+    joints_age: float
+    force: float
+    stamp: float
+    lateral_force: float = 0.0
+    torque: float = 0.0
+    observed: float = math.nan
+    limited: bool = False
+
+
+class Commanded(NamedTuple):
+    """What a cycle commands.
+
+    Attributes
+    ----------
+    travel, velocity, acceleration : float
+        m, m/s, m/s^2 along the path.
+    force : float
+        N, to be fed forward through the inverse dynamics as acting at the point.
+    """
+
+    travel: float
+    velocity: float
+    acceleration: float
+    force: float
+
+
+def _need(
+    numbers: object, names: tuple[str, ...], what: str, *, least: bool = False, endless: bool = False
+) -> None:
+    """Refuse numbers that are not above zero, or not at least zero, or not finite."""
+    for name in names:
+        value = getattr(numbers, name)
+        in_range = value >= 0.0 if least else value > 0.0
+        if not in_range or (math.isinf(value) and not endless):
+            raise InputError(f'{name} of force control is {value}; {what} is needed')

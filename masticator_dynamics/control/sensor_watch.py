@@ -1,0 +1,109 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a force sensor can be trusted, from its readings and their stamps alone."""
+
+from __future__ import annotations
+
+import collections
+import math
+
+from masticator_dynamics.control.force_goal import ForceBounds, ForceSensor, Measured, Reason
+
+_DISAGREE = 0.030  # s
+_FORGET = 1.0  # s, of the largest delay seen
+_SILENT = 5.0  # times the silence after which nothing moves
+_IN_A_ROW = 2  # readings, since one alone may be noise
+WINDOW = 5  # readings: 8 ms at 500 Hz
+
+Fault = tuple[Reason, str]
+
+
+class SensorWatch:
+    """Takes what is measured, cycle by cycle.
+
+    Attributes
+    ----------
+    fresh : bool
+        Whether this cycle brought a reading.
+    force : float
+        N, of the newest reading.
+    recent : deque of float
+        The newest readings, N.
+    delay : float
+        Age that readings have when they come, s: the declared one or, if that is more, the largest
+        that stamps have shown within the last second or so.
+    """
+
+    def __init__(self, sensor: ForceSensor, bounds: ForceBounds, period: float):
+        self._sensor, self._bounds, self._period = sensor, bounds, period
+        self.recent: collections.deque[float] = collections.deque(maxlen=WINDOW)
+        self.fresh, self.force, self.delay = False, 0.0, sensor.delay
+        self._stamp, self._came = -math.inf, math.nan
+        self._same = self._odd = 0.0  # s
+        self._opposite = self._late = 0  # readings in a row
+        self._observed = math.nan
+
+    def take(self, now: Measured) -> None:
+        """Look at what this cycle knows; what is not a number counts as no reading."""
+        if math.isnan(self._came):
+            self._came = now.time
+        self.fresh = now.stamp > self._stamp and math.isfinite(now.force)
+        if not self.fresh:
+            return
+        age, before = now.time - now.stamp, self.force
+        between = now.time - self._came
+        self._stamp, self._came, self.force = now.stamp, now.time, now.force
+        self.delay = max(
+            age, self._sensor.delay, self.delay - (self.delay - age) * between / _FORGET
+        )
+        self._late = self._late + 1 if age > self._sensor.longest_delay else 0
+        unchanged = bool(self.recent) and now.force == before and self._sensor.noise > 0.0
+        self._same = self._same + between if unchanged else 0.0
+        self._opposite = self._opposite + 1 if now.force < -self._sensor.contact else 0
+        self._compare(now.observed, between)
+        self.recent.append(now.force)
+
+    def silence(self, time: float) -> float:
+        """Time since the newest reading came, s."""
+        return 0.0 if math.isnan(self._came) else time - self._came
+
+    def holds(self, time: float) -> bool:
+        """Whether nothing should move until there is a reading."""
+        return self.silence(time) > self._sensor.silence
+
+    def met(self) -> bool:
+        """Whether something is felt."""
+        newest = list(self.recent)[-_IN_A_ROW:]
+        return len(newest) == _IN_A_ROW and min(newest) > self._sensor.contact
+
+    def fault(self, time: float) -> Fault | None:
+        """Why it cannot be trusted, if so."""
+        silence, sensor = self.silence(time), self._sensor
+        if silence > _SILENT * sensor.silence:
+            return Reason.SILENT, f'no force has been measured for {1e3 * silence:.0f} ms'
+        if self._late >= _IN_A_ROW:
+            return Reason.LATE, (
+                f'forces come {1e3 * self.delay:.1f} ms late, more than the '
+                f'{1e3 * sensor.longest_delay:g} ms up to which force control is stable'
+            )
+        if self._same >= sensor.stuck:
+            return Reason.STUCK, (
+                f'the sensor has said exactly {self.force:.6g} N for {1e3 * self._same:.0f} ms'
+            )
+        if self._opposite >= _IN_A_ROW:
+            return Reason.OPPOSITE, (
+                f'the sensor says {self.force:.3g} N, a pull: its sign or the direction is wrong'
+            )
+        if self._odd >= _DISAGREE:
+            return Reason.DISAGREES, (
+                f'the sensor says {self.force:.3g} N, the motors {self._observed:.3g} N'
+            )
+        return None
+
+    def _compare(self, observed: float, between: float) -> None:
+        self._observed = observed
+        allowed = self._bounds.disagreement + self._bounds.disagreement_share * abs(self.force)
+        if abs(self.force - observed) > allowed:  # never, with NaN
+            self._odd += between
+        else:
+            self._odd = max(self._odd - between, 0.0)

@@ -1,0 +1,40 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What values of a description must be: numbers within bounds, names of what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, NamedTuple
+
+
+class Bound(NamedTuple):
+    """Bounds of a finite number; None: unbounded."""
+
+    ge: float | None = None
+    gt: float | None = None
+
+
+Finite = Annotated[float, Bound()]
+NotNegative = Annotated[float, Bound(ge=0.0)]
+Positive = Annotated[float, Bound(gt=0.0)]
+Refusal = Callable[[str, str], None]  # raises for a key and a reason
+
+
+def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+    """Refuse a name of nothing.
+
+    Parameters
+    ----------
+    name : str
+    known : iterable of str
+        The names there are.
+    key : str
+        Where the name stands in the description.
+    kind : str
+        What the names are names of, in words.
+    refuse : callable
+        Raises the error.
+    """
+    if name not in known:
+        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')

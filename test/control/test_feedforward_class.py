@@ -1,0 +1,339 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Class Feedforward of package masticator_control, compiled without ROS, against Python.
+
+It is played by ``masticator_control/test/feedforward_main.cpp``, under sanitizers, with the
+exported C of each mechanism. ``CONTROLLER_STATES`` sets how many states of each are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+import samples
+
+from masticator_dynamics.engine.traced.c_files import c_files
+
+PACKAGE = samples.ROOT / 'masticator_control'
+STATES = int(os.environ.get('CONTROLLER_STATES', '2000'))
+NAMES = ['masticator', 'rcid', 'rrr4', 'five_bar', 'trimule']
+STRICT = ('-Wall', '-Wextra', '-Wpedantic', '-Werror')
+SANITIZED = ('-fsanitize=address,undefined', '-fno-sanitize-recover=all')
+GOOD, HELD, FAILED = range(3)  # outcomes
+NOT_FINITE, UNREACHABLE, OUT_OF_RANGE, OPEN_LOOPS = range(1, 5)  # reasons
+WITHOUT_COMPILER = not (shutil.which('gcc') and shutil.which('g++'))
+pytestmark = pytest.mark.skipif(WITHOUT_COMPILER, reason='there is no g++')
+
+
+def words(*arrays: object) -> str:
+    return ' '.join(repr(float(x)) for array in arrays for x in np.ravel(array))
+
+
+class Player:
+    """The class for a mechanism."""
+
+    def __init__(self, name: str, folder: pathlib.Path):
+        self.mechanism = mechanism = samples.mechanism(name)
+        self.motors = len(mechanism.actuated)
+        files = c_files(
+            mechanism.description, mechanism.structure, effort_range=mechanism.effort_range,
+            name='exported',
+        )  # fmt: skip
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding='utf-8')
+        table = (PACKAGE / 'cmake' / 'mechanism.c.in').read_text(encoding='utf-8')
+        table = table.replace('@name@', 'exported').replace('@upper@', 'EXPORTED')
+        (folder / 'table.c').write_text(table, encoding='utf-8')
+        include = [f'-I{PACKAGE / "include"}', f'-I{folder}']
+        self._program = folder / 'player'
+        objects = []
+        for source in (folder / 'exported.c', folder / 'table.c'):
+            objects.append(source.with_suffix('.o'))
+            compiled(
+                'gcc', '-std=c99', '-O0', *SANITIZED, *include, '-c', source, '-o', objects[-1]
+            )
+        sources = (PACKAGE / 'src' / 'feedforward.cpp', PACKAGE / 'test' / 'feedforward_main.cpp')
+        compiled(
+            'g++', '-std=c++17', '-O1', '-Wconversion', '-Wshadow', *SANITIZED, *include, *sources,
+            *objects, '-o', self._program,
+        )  # fmt: skip
+
+    def play(self, commands: Iterable[str]) -> list[str]:
+        """The printed lines."""
+        done = subprocess.run(
+            [self._program], input='\n'.join(commands), capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stdout.splitlines()
+
+    def started(self, q: samples.Array, **given: float) -> list[str]:
+        """Commands that set up the class, and begin at joint positions and efforts of 0."""
+        settings = {
+            'proportional': 0.0, 'derivative': 0.0, 'limit': 0.0, 'scale': 1.0, 'tolerance': 0.01,
+            'hold': 0.05, 'ramp': 0.0, 'cutoff': 300.0, 'timeout': 0.1,
+        } | given  # fmt: skip
+        return [f'settings {words(*settings.values())}', f'start {words(q, np.zeros(self.motors))}']
+
+    def step(self, q, v, a, measured=None, rates=None, period=0.001) -> str:
+        measured = q if measured is None else measured
+        rates = v if rates is None else rates
+        return f'step full {words(period, q, v, a, measured, rates)}'
+
+    def rows(self, lines: list[str]) -> samples.Array:
+        """Steps as printed: outcome, reason, clamped, stale, allocations, efforts, rates."""
+        rows = np.array([[float(x) for x in line.split()] for line in lines])
+        assert not rows[:, 4].any(), 'a step has allocated memory'
+        return rows
+
+    def efforts(self, rows: samples.Array) -> samples.Array:
+        return rows[:, 5 : 5 + self.motors]
+
+    def joints(self, state) -> tuple[samples.Array, ...]:
+        """Positions, velocities and accelerations (..., n_u) of the actuated joints, by Python."""
+        motion = self.mechanism.solve(state.y, state.y_dot, state.y_ddot)
+        return tuple(x[self.mechanism.actuated_rows] for x in (motion.q, motion.v, motion.a))
+
+
+def compiled(compiler: str, *arguments: object) -> None:
+    done = subprocess.run([compiler, *STRICT, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode and 'asan' in done.stderr:
+        pytest.skip('there are no sanitizers')
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope='module')
+def players(tmp_path_factory: pytest.TempPathFactory):
+    made: dict[str, Player] = {}
+
+    def of(name: str) -> Player:
+        if name not in made:
+            made[name] = Player(name, tmp_path_factory.mktemp('player'))
+        return made[name]
+
+    return of
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_efforts_are_those_of_python(name: str, players) -> None:
+    """Each state from the last one, far away; with the wrench of a frame of the mechanism."""
+    player = players(name)
+    mechanism = player.mechanism
+    states = samples.states(name, STATES, seed=5101)
+    stacked = [np.array([getattr(s, part) for s in states]) for part in ('y', 'y_dot', 'y_ddot')]
+    motion = mechanism.solve_batch(*stacked)
+    frames = [mechanism.description.platform, mechanism.frames[0], mechanism.frames[-1]]
+    frames = [frame for frame in frames if rigid(mechanism, frame)]
+    home = mechanism.home.q[mechanism.actuated_rows]
+    commands, wrenches = player.started(home, hold=1e9, scale=1.0), []
+    for i, state in enumerate(states):
+        axes, point = frames[i % len(frames)], frames[i // 2 % len(frames)]
+        wrenches.append(on_platform(mechanism, state, axes, point))
+        commands.append(f'wrench 0 {axes} {point} {words(state.wrench, 0.0)}')
+        rows = mechanism.actuated_rows
+        commands.append(player.step(motion.q[i, rows], motion.v[i, rows], motion.a[i, rows]))
+    rows = player.rows(player.play(commands)[1:])
+    good = rows[:, 0] == GOOD
+    expected = mechanism.feedforward_batch(*stacked, np.array(wrenches)).actuated
+    expected = np.clip(expected, *mechanism.effort_range)
+    error = np.abs(player.efforts(rows) - expected).max(axis=1) / np.abs(expected).max(axis=1)
+    assert good.mean() > 0.98
+    assert error[good].max() < 1e-9
+
+
+def rigid(mechanism, frame: str) -> bool:
+    """Whether a frame is fixed to the platform or to the base."""
+    frames = mechanism.structure.tree.frames
+    return frames[frame].body in (-1, frames[mechanism.description.platform].body)
+
+
+def on_platform(mechanism, state, axes: str, point: str) -> samples.Array:
+    """The state's wrench, in a frame's axes at another's origin, on the platform in base axes."""
+    motion = mechanism.solve(state.y)
+    turn = mechanism.frame_pose(motion, axes).rotation
+    platform = mechanism.frame_pose(motion, mechanism.description.platform).position
+    force, torque = turn @ state.wrench[:3], turn @ state.wrench[3:]
+    arm = mechanism.frame_pose(motion, point).position - platform
+    return np.concatenate([force, torque + np.cross(arm, force)])
+
+
+def test_references_off_by_counts_are_fitted(players) -> None:
+    player = players('masticator')
+    mechanism, rng = player.mechanism, np.random.default_rng(5102)
+    count = 2.0 * np.pi / 4096 / 4.8
+    commands, expected = player.started(mechanism.home.q[mechanism.actuated_rows], hold=1e9), []
+    for state in samples.states('masticator', 100, seed=5102):
+        q, v, a = player.joints(state)
+        noisy = q + rng.uniform(-0.5, 0.5, player.motors) * count
+        commands.append(player.step(noisy, v, a))
+        y = mechanism.forward_kinematics(noisy, tolerance=0.01)
+        motion = mechanism.solve(y)
+        jacobian = mechanism.jacobian_actuated_from_independent(motion)
+        y_dot = np.linalg.lstsq(jacobian, v, rcond=None)[0]
+        drift = mechanism.solve(y, y_dot).a[mechanism.actuated_rows]
+        y_ddot = np.linalg.lstsq(jacobian, a - drift, rcond=None)[0]
+        expected.append(mechanism.feedforward(y, y_dot, y_ddot).actuated)
+    rows = player.rows(player.play(commands)[1:])
+    assert (rows[:, 0] == GOOD).all()
+    assert samples.relative_error(player.efforts(rows), expected) < 1e-7
+
+
+@pytest.fixture
+def player(players) -> Player:
+    return players('masticator')
+
+
+@pytest.fixture
+def state():
+    return samples.states('masticator', 1, seed=5103)[0]
+
+
+def test_what_is_refused_is_held_for_a_time_and_then_fails(player, state) -> None:
+    q, v, a = player.joints(state)
+    far, broken, endless = q.copy(), q.copy(), v.copy()
+    far[:] += [2.0, -2.0, 2.0, -2.0, 2.0, -2.0]
+    broken[2], endless[4] = np.nan, np.inf
+    open_loop = q + 0.05 * np.eye(6)[3]
+    for row, reasons in (
+        ((far, v, a), {UNREACHABLE, OPEN_LOOPS, OUT_OF_RANGE}),
+        ((broken, v, a), {NOT_FINITE}),
+        ((q, endless, a), {NOT_FINITE}),
+        ((open_loop, v, a), {OPEN_LOOPS}),
+    ):
+        steps = [player.step(q, v, a), *[player.step(*row)] * 52, player.step(q, v, a)]
+        rows = player.rows(player.play(player.started(q) + steps)[1:])
+        assert rows[0, 0] == GOOD and set(rows[1:-1, 1]) <= reasons
+        assert (rows[1:50, 0] == HELD).all() and (rows[52:-1, 0] == FAILED).all()
+        np.testing.assert_array_equal(
+            player.efforts(rows[1:-1]), player.efforts(rows[:1])[[0] * 52]
+        )
+        assert rows[-1, 0] == GOOD
+
+
+def test_a_pose_beyond_the_ranges_is_refused(players) -> None:
+    """The five-bar's motors turn through 2.9 rad; its C says so by code 2."""
+    player = players('rcid')
+    upper = player.mechanism.limits.upper[player.mechanism.actuated_rows]
+    assert np.isfinite(upper).all()
+    home = player.mechanism.home.q[player.mechanism.actuated_rows]
+    beyond, zero = upper + 0.01, np.zeros(player.motors)
+    rows = player.rows(player.play([*player.started(home), player.step(beyond, zero, zero)])[1:])
+    assert rows[0, 0] == HELD and rows[0, 1] in (OUT_OF_RANGE, UNREACHABLE)
+
+
+def test_no_reference_holds_the_pose_of_activation(player, state) -> None:
+    q, _, _ = player.joints(state)
+    unknown = np.full(player.motors, np.nan)
+    lines = player.play([*player.started(q), player.step(unknown, unknown, unknown, q, 0.0 * q)])
+    expected = player.mechanism.feedforward(state.y).actuated
+    assert samples.relative_error(player.efforts(player.rows(lines[1:]))[0], expected) < 1e-9
+
+
+def test_activation_needs_closed_loops(player, state) -> None:
+    q, _, _ = player.joints(state)
+    settings, _ = player.started(q)
+    wrong = q + 0.2 * np.eye(6)[1]
+    for position, said in ((wrong, 'crank_2 is off by'), (q * np.nan, 'not finite'), (q + 3.0, '')):
+        (line,) = player.play([settings, f'start {words(position, 0.0 * q)}'])
+        assert line != 'started' and said in line
+
+
+def test_activation_begins_at_the_commanded_efforts(player, state) -> None:
+    q, v, a = player.joints(state)
+    settings, _ = player.started(q, ramp=0.2)
+    commanded = np.linspace(-0.1, 0.1, player.motors)
+    start = f'start {words(q, commanded)}'
+    steps = [player.step(q, v, a)] * 202
+    efforts = player.efforts(player.rows(player.play([settings, start, *steps])[1:]))
+    own = player.mechanism.feedforward(state.y, state.y_dot, state.y_ddot).actuated
+    np.testing.assert_array_equal(efforts[0], commanded)
+    np.testing.assert_allclose(efforts[100], (commanded + own) / 2.0, atol=1e-9)
+    np.testing.assert_allclose(efforts[-1], own, atol=1e-9)
+    assert np.abs(np.diff(efforts, axis=0)).max() < np.abs(own - commanded).max() / 199.0
+
+
+def test_feedback_is_limited_and_all_is_clamped(player, state) -> None:
+    q, v, a = player.joints(state)
+    own = player.mechanism.feedforward(state.y, state.y_dot, state.y_ddot).actuated
+    given = {'proportional': 2.0, 'derivative': 0.1, 'limit': 0.03}
+    error, slip = (
+        np.array([0.01, -0.01, 0.004, 0.0, 1.0, -1.0]),
+        np.array([0.0, 0.0, 0.1, 0.2, 0, 0]),
+    )
+    wanted = np.clip(2.0 * error + 0.1 * slip, -0.03, 0.03)
+    lines = player.play([*player.started(q, **given), player.step(q, v, a, q - error, v - slip)])
+    efforts = player.efforts(player.rows(lines[1:]))[0]
+    np.testing.assert_allclose(efforts, own + wanted, atol=1e-9)
+    highest = player.mechanism.effort_range[1]
+    given = {'proportional': 1e3, 'derivative': 0.0, 'limit': 1e3, 'scale': 0.5}
+    lines = player.play([*player.started(q, **given), player.step(q, v, a, q - 1.0)])
+    rows = player.rows(lines[1:])
+    np.testing.assert_allclose(player.efforts(rows)[0], 0.5 * highest)
+    assert rows[0, 2] == 1
+    unknown = player.step(q, v, a, q * np.nan)
+    rows = player.rows(player.play([*player.started(q, **given), unknown])[1:])
+    assert rows[0, 1] == NOT_FINITE
+
+
+def test_a_wrench_that_stops_coming_counts_as_zero(player, state) -> None:
+    """Until it is as old as the time-out, its age at arrival included; two sources add up."""
+    q, v, a = player.joints(state)
+    frame = player.mechanism.description.platform
+    bite, step = f'wrench 0 {frame} {frame} {words(state.wrench)}', player.step(q, v, a)
+    other = f'wrench 1 {frame} {frame} {words(state.wrench, 0.0)}'
+    steps = [step, f'{bite} 0.0405', *[step] * 70, other, step]
+    rows = player.rows(player.play(player.started(q) + steps)[1:])
+    free = player.efforts(rows)[0]
+    with_bite = np.abs(player.efforts(rows) - free).max(axis=1) > 1e-6
+    assert with_bite.tolist() == [False] + [True] * 60 + [False] * 10 + [True]
+    assert rows[:, 3].tolist() == [0] * 61 + [1] * 11
+    np.testing.assert_allclose(player.efforts(rows)[-1], player.efforts(rows)[1], atol=1e-12)
+    both = player.efforts(
+        player.rows(player.play([*player.started(q), f'{bite} 0', other, step])[1:])
+    )[0]
+    np.testing.assert_allclose(both - free, 2.0 * (player.efforts(rows)[1] - free), atol=1e-9)
+
+
+def test_a_wrench_of_before_activation_does_not_count(player, state) -> None:
+    """However old it was when it arrived: since then nobody has counted."""
+    q, v, a = player.joints(state)
+    frame = player.mechanism.description.platform
+    settings, start = player.started(q)
+    bite, step = f'wrench 0 {frame} {frame} {words(state.wrench, 0.0)}', player.step(q, v, a)
+    rows = player.rows(player.play([settings, bite, start, step, bite, step])[1:])
+    free = player.mechanism.feedforward(state.y, state.y_dot, state.y_ddot).actuated
+    np.testing.assert_allclose(player.efforts(rows)[0], free, atol=1e-9)
+    assert np.abs(player.efforts(rows)[1] - free).max() > 1e-3
+
+
+def test_positions_alone_are_differentiated(player) -> None:
+    """A slow sine has its derivatives, behind by 2 / cutoff."""
+    mechanism = player.mechanism
+    home = mechanism.home.q[mechanism.actuated_rows]
+    times = np.arange(4000) * 1e-3
+    omega = 2.0 * np.pi
+    y = np.zeros((len(times), 4)) + mechanism.home.y
+    y[:, 3] += 0.05 * (1.0 - np.cos(omega * times))
+    y_dot, y_ddot = np.zeros_like(y), np.zeros_like(y)
+    y_dot[:, 3], y_ddot[:, 3] = (
+        0.05 * omega * np.sin(omega * times),
+        0.05 * omega**2 * np.cos(omega * times),
+    )
+    motion = mechanism.solve_batch(y, y_dot, y_ddot)
+    q, v, a = (x[:, mechanism.actuated_rows] for x in (motion.q, motion.v, motion.a))
+    steps = [f'step positions {words(0.001, row, row, 0.0 * row)}' for row in q]
+    rows = player.rows(player.play(player.started(home) + steps)[1:])
+    assert (rows[:, 0] == GOOD).all()
+    settled = slice(1000, None)
+    for values, expected in ((rows[:, 11:17], v), (rows[:, 17:23], a)):
+        # Behind by 2 / cutoff, and weakened by (omega / cutoff)^2.
+        delayed = np.abs(values[settled] - expected[settled]).max()
+        assert delayed < 1.5 * omega * 2.0 / 300.0 * np.abs(expected).max()
+        late = int(round(1000 * 2.0 / 300.0))
+        shifted = np.abs(values[settled] - expected[1000 - late : -late]).max()
+        assert shifted < 0.01 * np.abs(expected).max()

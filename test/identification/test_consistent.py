@@ -1,0 +1,80 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The likeliest bodies that can be, where what data say cannot be."""
+
+import clarabel
+import numpy as np
+import pytest
+
+from identification.hard_truths import arm
+from masticator_dynamics import Mechanism
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification import identify
+from masticator_dynamics.identification.learning import Learnt
+from masticator_dynamics.identification.unknowns import Beliefs, Usual, unknowns_of
+
+
+@pytest.fixture(scope='module')
+def unknowns(tmp_path_factory):
+    """Those of an arm without friction and rotors."""
+    mechanism = Mechanism.load(arm(tmp_path_factory.mktemp('arm')))
+    mechanism = Mechanism(identify.with_motor_friction(mechanism.description))
+    return unknowns_of(mechanism, Beliefs(), Usual(np.ones(4), np.ones(4), np.ones(4), None))
+
+
+def said(unknowns, seed):
+    """Data that say something impossible: masses and inertia far off, friction that drives."""
+    rng, count = np.random.default_rng(seed), len(unknowns.causes)
+    root = np.eye(count) + 0.3 * rng.normal(size=(count, count))
+    precision = root @ root.T
+    x = 9.0 * rng.normal(size=count)
+    same, every = np.eye(count), np.ones(count, dtype=bool)
+    return Learnt(
+        same, x, np.linalg.inv(precision), 9, precision, x, every, precision,
+        np.linalg.inv(precision), np.ones(count), np.ones(4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_no_bodies_that_can_be_are_nearer(unknowns, seed) -> None:
+    learnt = said(unknowns, seed)
+    assert not identify.is_consistent(unknowns, learnt.x)
+    x = identify.consistent(unknowns, learnt)
+    assert identify.is_consistent(unknowns, x)
+
+    # What can be is convex: towards no other of its points is there anything nearer.
+    others = [np.zeros_like(x), *(identify.consistent(unknowns, said(unknowns, k)) for k in (7, 8))]
+    for other in others:
+        step = other - x
+        assert step @ learnt.precision @ (x - learnt.x) > -1e-6 * (step @ learnt.precision @ step)
+    values = identify.possible(unknowns, x)
+    small = [
+        value for name, value in zip(unknowns.names, values, strict=True)
+        if name.endswith(('rotor_inertia', 'friction', 'damping')) and 0.0 < value < 1e-6
+    ]  # fmt: skip
+    assert small == [], 'nothing is 0, not what the solver leaves'
+
+
+def test_a_solver_that_gives_up_is_no_result(unknowns, monkeypatch) -> None:
+    monkeypatch.setattr(clarabel, 'DefaultSettings', _settings_of(2))
+    with pytest.raises(InputError, match='the solver ends with MaxIterations'):
+        identify.consistent(unknowns, said(unknowns, 0))
+
+
+def test_a_solver_that_gets_no_nearer_is_one(unknowns, monkeypatch) -> None:
+    """Beyond rounding it makes no progress; what it has is good, whatever it calls that."""
+    plain = identify.consistent(unknowns, said(unknowns, 0))
+    monkeypatch.setattr(identify, '_EXACT', 1e-30)
+    assert identify.consistent(unknowns, said(unknowns, 0)) == pytest.approx(plain, abs=1e-3)
+
+
+def _settings_of(iterations):
+    """Settings of Clarabel with so many iterations."""
+    original = clarabel.DefaultSettings
+
+    def settings():
+        made = original()
+        made.max_iter = iterations
+        return made
+
+    return settings

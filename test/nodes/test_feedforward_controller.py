@@ -1,0 +1,366 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""FeedforwardController in the real controller manager: on mock hardware, and with the twin.
+
+Needs ROS 2 with ros2_control, and masticator_control built. ``STROKES`` is how many the twin chews.
+"""
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
+
+from geometry_msgs.msg import WrenchStamped
+from processes import ROOT, START, wait_for
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.ros.ros2_control import controllers_for, description_for
+from nodes.harness import Peer, to_time
+
+pytestmark = pytest.mark.clock
+
+STROKES = int(os.environ.get('STROKES', '5'))
+PACKAGES = ('controller_manager', 'joint_trajectory_controller', 'masticator_control',
+            'robot_state_publisher')  # fmt: skip
+SWITCH = '/controller_manager/switch_controller'
+OWN = ['joint_trajectory_controller', 'feedforward_controller']
+
+
+def missing():
+    """What is not installed of that which these tests run."""
+    from ament_index_python.packages import get_package_prefix
+
+    names = [
+        n for n in ('controller_manager_msgs', 'launch_ros') if not importlib.util.find_spec(n)
+    ]
+    for name in PACKAGES:
+        try:
+            get_package_prefix(name)
+        except (LookupError, OSError):  # OSError: there is no index at all
+            names.append(name)
+    return names
+
+
+@pytest.fixture(scope='module', autouse=True)
+def installed():
+    if absent := missing():
+        pytest.skip(f'not installed: {", ".join(absent)}')
+
+
+class Run:
+    """A client, and processes that end with it."""
+
+    def __init__(self, folder):
+        self.peer, self.folder, self._started = Peer('feedforward_controller'), folder, []
+        self.points = self.publisher(JointTrajectoryPoint, 'feedforward_controller/reference')
+        self.wrenches = self.publisher(WrenchStamped, 'bite_force', qos_profile_sensor_data)
+        from control_msgs.msg import JointTrajectoryControllerState
+
+        self.states = self.peer.record(
+            JointTrajectoryControllerState, 'feedforward_controller/state'
+        )
+
+    def publisher(self, kind, topic, qos=10):
+        return self.peer.node.create_publisher(kind, topic, qos)
+
+    def start(self, *command):
+        log = self.folder / f'{len(self._started)}.log'
+        with log.open('w') as output:
+            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        self._started.append((process, log))
+        return process
+
+    def switch(self, **controllers):
+        from controller_manager_msgs.srv import SwitchController
+
+        strict = SwitchController.Request.STRICT
+        request = SwitchController.Request(strictness=strict, **controllers)
+        return self.peer.call(SwitchController, SWITCH, request).ok
+
+    def controllers(self):
+        from controller_manager_msgs.srv import ListControllers
+
+        name = '/controller_manager/list_controllers'
+        answer = self.peer.call(ListControllers, name, ListControllers.Request())
+        return {controller.name: controller.state for controller in answer.controller}
+
+    def logs(self):
+        return '\n'.join(log.read_text() for _, log in self._started)
+
+    def close(self):
+        print(self.logs()[-20000:])  # shown when a test fails
+        self.peer.close()
+        for process, _ in reversed(self._started):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        for process, _ in self._started:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(30.0)
+            process.kill()
+
+
+@pytest.fixture(scope='module')
+def mechanism():
+    return Mechanism.load('masticator')
+
+
+@pytest.fixture(scope='module')
+def mock(ros_domain, tmp_path_factory):
+    """The controller alone at 1 kHz, on hardware that stays where it is."""
+    folder = tmp_path_factory.mktemp('mock')
+    description = description_for('masticator', 'mock')
+    file = folder / 'controllers.yaml'
+    content = yaml.safe_load(
+        controllers_for(
+            ROOT / 'config/controllers.yaml', description, hardware='mock', controller='effort',
+            rate=1000.0, exported='masticator',
+        )
+    )  # fmt: skip
+    own = content['/**/feedforward_controller']['ros__parameters']
+    own |= {'state_rate': 1000.0, 'ramp_time': 0.0, 'reference_timeout': 60.0}
+    file.write_text(yaml.safe_dump(content))
+    urdf = folder / 'robot.urdf'
+    urdf.write_text(description.urdf_xml)
+    run = Run(folder)
+    from ament_index_python.packages import get_package_prefix
+
+    def program(package, name):
+        return f'{get_package_prefix(package)}/lib/{package}/{name}'
+
+    try:
+        run.start(program('robot_state_publisher', 'robot_state_publisher'), str(urdf))
+        run.start(
+            program('controller_manager', 'ros2_control_node'), '--ros-args', '--params-file',
+            str(file),
+        )  # fmt: skip
+        spawner = run.start(program('controller_manager', 'spawner'), 'feedforward_controller')
+        assert spawner.wait(120.0) == 0, run.logs()
+        wait_for(lambda: run.states, 'states', 30.0)
+        yield run
+    finally:
+        run.close()
+
+
+def answers(run, points):
+    """Efforts that the controller commands for reference points, one after the other."""
+    found = []
+    for position, velocity, acceleration in points:
+        point = JointTrajectoryPoint(
+            positions=position.tolist(), velocities=velocity.tolist(),
+            accelerations=acceleration.tolist(),
+        )  # fmt: skip
+        del run.states[:-1]
+        run.points.publish(point)
+
+        def answered(at=position):
+            for state in list(run.states):
+                if np.array_equal(state.reference.positions, at):
+                    return np.array(state.output.effort)
+            return None
+
+        end = time.monotonic() + 10.0
+        while (effort := answered()) is None:
+            assert time.monotonic() < end, 'no answer'
+            time.sleep(0.001)
+        found.append(effort)
+    return np.array(found)
+
+
+def motion(mechanism, rate=50.0, strokes=1):
+    times = np.arange(1, round(strokes * rate)) / rate
+    return times, chewing_stroke(strokes=strokes, period=1.0, opening=0.1).sample(times)
+
+
+def test_torques_are_those_of_the_node(mock, mechanism):
+    """Of each point of the trajectory that node dynamics hands on, at that point's time."""
+    from nodes.harness import NodeProcess
+
+    node = NodeProcess('dynamics')
+    try:
+        handed = mock.peer.record(JointTrajectory, 'feedforward_trajectory')
+        send = mock.publisher(JointTrajectory, 'joint_trajectory')
+        times, rows = motion(mechanism)
+        message = JointTrajectory(joint_names=list(mechanism.independent))
+        for stamp, *row in zip(times, *rows, strict=True):
+            point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
+            point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
+            message.points.append(point)
+        wait_for(lambda: send.get_subscription_count(), 'node dynamics', 30.0)
+        send.publish(message)
+        wait_for(lambda: handed, 'feedforward_trajectory', 30.0)
+    finally:
+        node.end()
+    points = handed[-1].points
+    assert len(points) > 40
+    columns = ([np.array(getattr(p, part)) for p in points]
+               for part in ('positions', 'velocities', 'accelerations'))  # fmt: skip
+    efforts = answers(mock, zip(*columns, strict=True))
+    difference = np.abs(efforts - [point.effort for point in points]).max()
+    print('largest difference', difference, 'N m of', np.abs(efforts).max())
+    assert np.abs(efforts).max() > 0.01 and difference < 1e-9
+
+
+def to_duration(seconds):
+    from builtin_interfaces.msg import Duration
+
+    return Duration(sec=int(seconds), nanosec=round((seconds - int(seconds)) * 1e9))
+
+
+def test_a_wrench_that_stops_coming(mock, mechanism):
+    """On the molar, for 0.1 s; then the diagnostics say so, and efforts are those without it."""
+    rows = mechanism.home.q[mechanism.actuated_rows]
+    (free,) = answers(mock, [(rows, 0.0 * rows, 0.0 * rows)])
+    message = WrenchStamped()
+    message.header.frame_id = 'molar_right'
+    message.wrench.force.z = -60.0
+    loaded = mechanism.inverse_dynamics(
+        mechanism.home, link_wrenches={'molar_right': [0.0, 0.0, -60.0, 0.0, 0.0, 0.0]}
+    ).actuated
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        message.header.stamp = to_time(mock.peer.now())
+        mock.wrenches.publish(message)
+        time.sleep(0.01)
+    bitten = wait_for(
+        lambda: [s for s in list(mock.states) if not np.allclose(s.output.effort, free)], 'bite'
+    )
+    assert np.abs(np.array(bitten[-1].output.effort) - loaded).max() < 1e-9
+    time.sleep(0.3)
+    last = mock.states[-1]
+    assert np.abs(np.array(last.output.effort) - free).max() < 1e-12
+    stopped = max(seconds(s) for s in bitten)
+    sent = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    assert 0.09 < stopped - sent < 0.13
+    wait_for(
+        lambda: any('no longer comes' in status.message for array in list(mock.peer.diagnostics)
+                    for status in array.status),
+        'diagnostics',
+    )  # fmt: skip
+
+
+def seconds(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def test_what_is_refused_ends_the_controller_as_ros2_control_expects(mock, mechanism):
+    """The last efforts are held, then it is deactivated; it can be activated again."""
+    rows = mechanism.home.q[mechanism.actuated_rows]
+    broken = rows + 0.05 * np.eye(6)[2]
+    mock.points.publish(
+        JointTrajectoryPoint(
+            positions=broken.tolist(), velocities=[0.0] * 6, accelerations=[0.0] * 6
+        )
+    )
+    wait_for(lambda: mock.controllers()['feedforward_controller'] != 'active', 'deactivated')
+    assert 'does not close the loops' in mock.logs()
+    state = mock.controllers()['feedforward_controller']
+    assert state == 'inactive', state
+    assert mock.switch(activate_controllers=['feedforward_controller'])
+    del mock.states[:]
+    wait_for(lambda: mock.states, 'states')
+    free = mechanism.feedforward(mechanism.home.y).actuated
+    assert np.abs(np.array(mock.states[-1].output.effort) - free).max() < 1e-9
+
+
+@pytest.fixture(scope='module')
+def twin(ros_domain, mock, tmp_path_factory):
+    """twin.launch.py with the controller; mock hardware is over."""
+    mock.close()
+    run = Run(tmp_path_factory.mktemp('twin'))
+    command = 'import sys; from ros2cli.cli import main; sys.exit(main())'
+    arguments = ['launch', str(ROOT / 'launch/twin.launch.py')]
+    try:
+        run.launch = run.start(
+            sys.executable, '-c', command, *arguments, 'feedforward:=controller', 'gui:=false'
+        )
+        ready = 'Configured and activated all the parsed controllers list'
+        wait_for(lambda: 'activated' in run.logs() and ready in run.logs(), 'controllers', START)
+        yield run
+    finally:
+        run.close()
+
+
+def chew(run, mechanism, strokes):
+    """Send strokes to node dynamics; returns when they are over."""
+    times, rows = motion(mechanism, strokes=strokes)
+    message = JointTrajectory(joint_names=list(mechanism.independent))
+    for stamp, *row in zip(times, *rows, strict=True):
+        point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
+        point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
+        message.points.append(point)
+    message.header.stamp = to_time(run.peer.now() + 10**9)
+    run.publisher(JointTrajectory, 'joint_trajectory').publish(message)
+    time.sleep(strokes + 1.5)
+
+
+def test_the_twin_chews(twin, mechanism):
+    """It follows, and each effort is that of node dynamics' function for the same reference."""
+    measured = twin.peer.record(JointState, 'servo_drives/state')
+    node = twin.peer.record(JointState, 'feedforward_state')
+    publisher = twin.publisher(JointTrajectory, 'joint_trajectory')
+    wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
+    del twin.states[:], measured[:], node[:]
+    chew(twin, mechanism, STROKES)
+    references = np.array([state.reference.positions for state in twin.states])
+    feedback = np.array([state.feedback.positions for state in twin.states])
+    assert np.ptp(references, axis=0).max() > 0.2
+    lag = np.abs(references - feedback).max()
+    at = np.array([seconds(state) for state in twin.states])
+    theirs = np.array([seconds(state) for state in node])
+    efforts = np.array([state.output.effort for state in twin.states])
+    same = np.array([np.interp(at, theirs, column)
+                     for column in np.array([state.effort for state in node]).T]).T  # fmt: skip
+    print(f'{STROKES} strokes, {len(at)} states: references are off by {lag:.4f} rad at most; ')
+    print(f'efforts {np.abs(efforts).max():.4f} N m, node at the same times differs by '
+          f'{np.abs(efforts - same)[100:-100].max():.2e} N m')  # fmt: skip
+    assert lag < 0.15
+    assert twin.controllers()['feedforward_controller'] == 'active'
+
+
+def test_switching_off_and_on_makes_no_step(twin, mechanism):
+    """Drives are taken through disable and enable, as docs/robot.md has it."""
+    for request in ('disable', 'reset'):
+        answer = twin.peer.call(Trigger, f'servo_drives/{request}', Trigger.Request())
+        assert answer.success, (request, answer.message)
+    assert twin.switch(deactivate_controllers=OWN)
+    assert {twin.controllers()[name] for name in OWN} == {'inactive'}
+    answer = twin.peer.call(Trigger, 'servo_drives/enable', Trigger.Request())
+    assert answer.success, answer.message
+    del twin.states[:]
+    assert twin.switch(activate_controllers=OWN)
+    wait_for(lambda: len(twin.states) > 25, 'states')
+    efforts = np.array([state.output.effort for state in twin.states])
+    assert np.abs(efforts[0]).max() < 0.1 * np.abs(efforts[-1]).max() + 0.01
+    assert np.abs(np.diff(efforts, axis=0)).max() < 0.3 * np.abs(efforts[-1]).max()
+    chew(twin, mechanism, 1)
+    assert twin.controllers()['feedforward_controller'] == 'active'
+
+
+def test_everything_ends_when_the_manager_is_killed(twin):
+    """As for any other process that moves the robot; the drives stop, since commands stop."""
+    states = twin.peer.record(JointState, 'servo_drives/state')
+    wait_for(lambda: states, 'drives')
+    found = subprocess.run(
+        ['pgrep', '-P', str(twin.launch.pid), '-f', 'ros2_control_node'],
+        capture_output=True,
+        text=True,
+    )
+    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+    twin.launch.wait(30.0)
+    assert 'the controller manager has ended' in twin.logs() or 'ros2_control_node' in twin.logs()
+    velocity = np.abs(states[-1].velocity).max()
+    assert velocity < 0.2 or not np.isfinite(velocity)
