@@ -421,7 +421,7 @@ def cells() -> Iterator[Any]:
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
-@pytest.mark.parametrize(('column', 'name'), cells())
+@pytest.mark.parametrize(('column', 'name'), [*cells()])
 def test_cell(column: str, name: str) -> None:
     refusal = REFUSED.get((name, column))
     if refusal is None:
