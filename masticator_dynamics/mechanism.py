@@ -363,7 +363,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         if key not in self._quick_kinds:
             rows = self.solver.distribution(goal, friction)  # raises for an unknown goal
             code = self.kernels.best(weights, friction)
-            result = type('QuickEffort', (QuickEffort,), {'__slots__': (), 'kind': rows})
+            result = QuickEffort.of_kind(rows)
             self._quick_kinds[key] = code, result
             if isinstance(goal, str) and code.available:
                 fallback = functools.partial(self._feedforward, goal=goal, friction=friction)

@@ -115,4 +115,6 @@ CONTACTS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     ),
     'surface': surface,
 }
-JOINTS = {kind: _chain(kind) for kind in ('revolute', 'continuous', 'prismatic')}
+JOINTS = {kind: _chain(kind) for kind in ('revolute', 'continuous', 'prismatic')} | {
+    'screw': lambda _: MECHANISMS / 'jack.yaml'
+}

@@ -32,6 +32,7 @@ from masticator_dynamics.cli import main
 from masticator_dynamics.description import archetypes, shipped_mechanisms
 from masticator_dynamics.description.data import Closure, Contact
 from masticator_dynamics.description.urdf import MOVING_TYPES
+from masticator_dynamics.description.urdf_text import urdf_parts
 from masticator_dynamics.engine.evaluation.closed_pose import closed_pose
 from masticator_dynamics.engine.traced import c_files
 from masticator_dynamics.errors import MasticatorError
@@ -172,10 +173,13 @@ def mjcf(name: str) -> None:
     oracle = MujocoOracle(file)
     y_ddot = np.linspace(1.0, 2.0, len(mechanism.independent))
     effort = mechanism.feedforward(states(name, 1, seed=14)[0].y, 0.0 * y_ddot, y_ddot)
-    oracle.place(dict(zip(mechanism.tree_joints, effort.q, strict=True)))
-    asked = np.zeros(oracle.model.nv)
-    for joint, acceleration in zip(mechanism.tree_joints, effort.a, strict=True):
-        asked[oracle.model.joint(joint).dofadr[0]] = acceleration
+    asked, places = np.zeros(oracle.model.nv), {}
+    for joint in mechanism.structure.tree.joints:
+        k = mechanism.tree_joints.index(joint.name)
+        for part, factor in urdf_parts(joint).items():  # of a screw, a turn and a slide
+            places[part] = factor * effort.q[k]
+            asked[oracle.model.joint(part).dofadr[0]] = factor * effort.a[k]
+    oracle.place(places)
     motors = [oracle.model.actuator(motor).id for motor in mechanism.actuated]
     assert samples.relative_error(oracle.efforts(asked)[motors], effort.actuated) < 1e-4
 

@@ -165,6 +165,11 @@ CHUNK = 2000  # rows; some ten milliseconds of work, after which Ctrl-C takes ef
 @click.option(
     '--at-rest', is_flag=True, help='The spline through a motion without rates begins and ends so.'
 )
+@number_option(
+    '--cutoff', 0.1, 1000.0, None,
+    'Of a filter for measured positions, Hz: above what the motion holds, below what only shakes. '
+    'Default: none, and derivatives show all noise.', 'HZ',
+)  # fmt: skip
 @click.option(
     '--wrench-axes',
     metavar='FRAME',
@@ -190,6 +195,7 @@ def inverse_dynamics(
     limits: bool,
     nearest: bool,
     at_rest: bool,
+    cutoff: float | None,
     wrench_axes: str | None,
     wrench_point: str | None,
     strict: bool,
@@ -218,7 +224,7 @@ def inverse_dynamics(
         if frame is not None:
             check_frame(loaded, frame)
     check_joints(loaded, names)
-    motion = read_motion(motion_file, loaded, at_rest, topic, names)
+    motion = read_motion(motion_file, loaded, at_rest, topic, names, cutoff)
     _tell_doubts(motion)
     if not (motion.rates or at_rest):
         _tell_moving_ends(motion, loaded.independent)

@@ -146,7 +146,7 @@ def _on_the_robot(asked: Experiment, progress: Progress) -> None:
 
     check_packages({'ros': PACKAGES['ros']})
     from masticator_dynamics.mechanism import Mechanism
-    from masticator_dynamics.robot.laboratory.robot import Robot
+    from masticator_dynamics.robot.laboratory.chewing_robot import Robot
 
     model = Mechanism.load('masticator')
     with (

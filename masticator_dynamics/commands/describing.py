@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 import click
 import yaml
 
-from masticator_dynamics.commands.options import named_values, split_names
+from masticator_dynamics.commands.options import named_values, recording_options, split_names
 from masticator_dynamics.commands.terminal import section, warn
 from masticator_dynamics.description import (
     MechanismDescription,
@@ -37,6 +37,7 @@ from masticator_dynamics.errors import (
     meant,
 )
 from masticator_dynamics.files.folder import results_in
+from masticator_dynamics.files.recorded_joints import recorded_ranges
 from masticator_dynamics.files.tables import check_writable, replacing, write_text
 from masticator_dynamics.interchange.imported_description import import_robot
 from masticator_dynamics.mechanism import Mechanism
@@ -234,6 +235,11 @@ def new(name: str, archetype: str) -> None:
 @click.option(
     '--lock', metavar='NAMES', callback=split_names, help='Joints to hold at the closed pose.'
 )
+@click.option(
+    '--recording', metavar='FILE',
+    help='Of the robot in motion: joints that rest in it, or that it does not have, are held.',
+)  # fmt: skip
+@recording_options()
 @click.option('--platform', metavar='LINK', default='', help='Platform, instead of a choice.')
 @click.option(
     '--argument', 'arguments', metavar='NAME=VALUE', multiple=True,
@@ -251,6 +257,9 @@ def import_(
     actuated: tuple[str, ...] | None,
     independent: tuple[str, ...] | None,
     lock: tuple[str, ...] | None,
+    recording: str | None,
+    topic: str | None,
+    names: dict[str, str],
     platform: str,
     arguments: dict[str, str],
     ignore: tuple[str, ...],
@@ -262,6 +271,8 @@ def import_(
     named after it. What was left out or decided is printed, and written into the YAML file.
     Elements that tie links or joints to each other and are not understood are refused.
     """
+    if (topic or names) and not recording:
+        raise click.UsageError('--topic and --joints need --recording')
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'
     for written in (path / f'{path.name}.urdf', file):
@@ -270,6 +281,7 @@ def import_(
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),
+        recorded=recorded_ranges(recording, topic, names) if recording else None,
         platform=platform, arguments=arguments, ignore=ignore,
     )  # fmt: skip
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -132,7 +133,7 @@ def identify(
     original = load_description(mechanism)
     texts = _texts(result, original, files, log_file, held_out, drives_file, suspicions)
     if suspicions and not accept:
-        texts = {files[2]: texts[files[2]]}  # to be looked at; nothing that would be used
+        texts = {files.report: texts[files.report]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
             write_text(str(folder / name), text)
@@ -141,7 +142,7 @@ def identify(
     for sentence in suspicions:
         click.echo(sentence, err=True)
     if suspicions and not accept:
-        where = output.parent / files[2]
+        where = output.parent / files.report
         click.echo(f'only {where} is written; --accept writes the description, too', err=True)
     click.echo(_summary(result))
     if suspicions and not accept:
@@ -150,8 +151,14 @@ def identify(
 
 def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
     """What else a person should know."""
+<<<<<<< HEAD
+    yield from _scales(found)
+    yield from (*found.remarks, *found.friction)
+    if log.wrench is not None and found.measured.wrench is None:
+=======
     yield from _scales(result)
     if log.wrench is not None and result.measured.wrench is None:
+>>>>>>> d203b129847cbb5ad74db2a0d2b050333ff60e71
         yield 'the force sensor shows noise alone: taken as no force'
     if result.kept:
         yield f'not determined, as in the file: {", ".join(result.kept)}'
@@ -192,22 +199,31 @@ def _scales(result: Identified) -> Iterator[str]:
             yield f'force sensor: {scale:.3g} is to be added to {kind} {sure}'
 
 
-def _files(output: pathlib.Path, drives_file: pathlib.Path | None) -> list[str]:
+class _Files(NamedTuple):
+    """Names of the files to write; none of drives without a file of them."""
+
+    description: str
+    urdf: str
+    report: str
+    drives: str
+
+
+def _files(output: pathlib.Path, drives_file: pathlib.Path | None) -> _Files:
     """Names of the files to write, none of which exists."""
     if output.suffix != '.yaml':
         raise InputError(f'{output}: the description should be called something.yaml')
-    names = [output.name, f'{output.stem}.urdf', f'{output.stem}.html']
-    names += [f'{output.stem}_drives.yaml'] if drives_file is not None else []
-    for name in names:
+    drives = f'{output.stem}_drives.yaml' if drives_file is not None else ''
+    files = _Files(output.name, f'{output.stem}.urdf', f'{output.stem}.html', drives)
+    for name in filter(None, files):
         if (output.parent / name).exists():
             raise InputError(f'{output.parent / name} exists; it is not replaced')
-    return names
+    return files
 
 
 def _texts(
     result: Identified,
     original: MechanismDescription,
-    files: list[str],
+    files: _Files,
     log_file: str,
     held_out: str | None,
     drives_file: pathlib.Path | None,
@@ -221,17 +237,17 @@ def _texts(
             f'{100.0 * before:.2f} % error of efforts, held out): nothing is written'
         )
     comment = f'Identified by `masticator identify` from {pathlib.Path(log_file).name}.'
-    values, stem = result.values, pathlib.Path(files[0]).stem
+    values, stem = result.values, pathlib.Path(files.description).stem
     mechanism = result.mechanism
     if drives_file is not None:
         values = without_drive_friction(mechanism, original, values)
         mechanism = Mechanism(with_motor_friction(original))
     texts = description_files(mechanism, values, stem, comment)
     if drives_file is not None:
-        texts[files[3]] = drives_text(drives_file, result.values, comment)
+        texts[files.drives] = drives_text(drives_file, result.values, comment)
     check_loads(texts, stem)
     judged = held_out or f'the end of {log_file}'
-    return {**texts, files[2]: report(result, log_file, judged, doubts)}
+    return {**texts, files.report: report(result, log_file, judged, doubts)}
 
 
 @click.command('excite')

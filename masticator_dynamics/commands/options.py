@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from masticator_dynamics.engine.evaluation.effort_goals import GOALS
+from masticator_dynamics.engine.traced.goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_bytes
 from masticator_dynamics.optional import from_checkout
@@ -84,7 +84,7 @@ def _finite(
 
 output_option = file_option('File to write (CSV).', callback=_no_description)
 goal_option = click.option(
-    '--goal', type=click.Choice(GOALS), default='torque', show_default=True,
+    '--goal', type=click.Choice([*GOALS]), default='torque', show_default=True,
     help='What redundant actuators minimise.',
 )  # fmt: skip
 friction_option = click.option(

@@ -40,8 +40,9 @@ _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
 _NEAR_FORCE = 0.3  # of the wanted force, from which on it is controlled
 _HISTORY = 64  # cycles
-_PLANNED = 0.7  # of velocities and accelerations that are possible: the rest is for the error
-_AT_END = 2e-5  # m
+_CLEAR = 15.0  # standard deviations of the noise, of an error that is none
+_PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
+_AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 _OLD_JOINTS = 0.05  # s
 _YIELD_WINDOW = 100  # cycles within which it is seen that a force does not rise
 _YIELD, _YIELD_SHARE = 4.0, 0.25  # N that should have been added, and what part of it was
@@ -175,8 +176,10 @@ class ForceControl:
         return newer + (cycles - whole) * (older - newer)
 
     @property
-    def _loop_delay(self) -> float:
-        return self._timing.dead_time(self.watch.delay)
+    def _felt_delay(self) -> float:
+        """From what is planned to what is felt of it, s."""
+        drives = self._way.stiffness(self.commanded.travel)
+        return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
 
     # Why to let go
 
@@ -206,7 +209,7 @@ class ForceControl:
         wanted = self.goal.most
         if self.state is State.FORCE:
             # Whatever was wanted within the dead time may be what is felt now.
-            wanted = max(self.wanted, self._expected(self._loop_delay))
+            wanted = max(self.wanted, self._expected(self._felt_delay))
         limit = wanted * (1.0 + bounds.beyond_share) + bounds.beyond
         self._beyond = self._beyond + 1 if self.watch.fresh and now.force > limit else 0
         if self._beyond >= 2:
@@ -250,7 +253,10 @@ class ForceControl:
         if self.goal.on_yield and len(self._loading) > 1:
             (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
             elastic = min(self.stiffness.likely * (x1 - x0), w1 - w0)
-            if elastic > max(_YIELD, 20.0 * self._sensor.noise) and f1 - f0 < _YIELD_SHARE * elastic:
+            if (
+                elastic > max(_YIELD, 20.0 * self._sensor.noise)
+                and f1 - f0 < _YIELD_SHARE * elastic
+            ):
                 return Reason.YIELDED, (
                     f'at {f1:.3g} N it gave way by {1e3 * (x1 - x0):.2g} mm, for which '
                     f'{elastic:.3g} N more were due'
@@ -269,8 +275,9 @@ class ForceControl:
             if self.stiffness.known or near:
                 self._begin_force(now)
         if self.state is State.RELEASE:
-            if abs(self.commanded.travel - goal.release_to) < _AT_END and self._at_rest:
-                self.state = State.DONE
+            if abs(self.commanded.travel - goal.release_to) < _AT_END:
+                if abs(self.commanded.velocity) < _AT_REST:
+                    self.state = State.DONE
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
         if self.state is State.DONE or self.watch.holds(now.time):
@@ -286,11 +293,11 @@ class ForceControl:
         slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
         most = self.stiffness.upper * max(self.commanded.velocity, 0.0)
         rate = min(max(slope, 0.0), most)
-        delay = self._loop_delay
+        delay = self._felt_delay
         for k in range(_HISTORY):
             ahead = delay - (_HISTORY - 1 - k) * period
             self._history[k] = max(self.watch.force + rate * ahead, 0.0)
-        self.wanted, self._wanted_rate = self._history[-1], rate
+        self.wanted, self._wanted_rate = min(self._history[-1], self.goal.most), rate
 
     def _controlled(self, time: float, reference: Reference) -> float:
         timing = self._timing
@@ -298,12 +305,14 @@ class ForceControl:
         upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
         likely = upper if near_hard else self.stiffness.likely
         self._shape(time, reference, likely)
-        delay = self._loop_delay
-        error = self._expected(delay) - self.watch.force
-        # Slower where the noise of the force would shake the mechanism.
-        noise = max(self._sensor.noise, 1e-6)
-        bandwidth = min(timing.bandwidth(self.watch.delay), timing.quiet * upper / noise)
-        return bandwidth * error / upper + self._wanted_rate / likely
+        error = self._expected(self._felt_delay) - self.watch.force
+        return self._bandwidth(error, upper) * error / upper + self._wanted_rate / likely
+
+    def _bandwidth(self, error: float, upper: float) -> float:
+        """Of the loop, 1/s: less for errors that may be noise, which would shake the mechanism."""
+        fastest, noise = self._timing.bandwidth(self.watch.delay), max(self._sensor.noise, 1e-6)
+        quiet = min(fastest, self._timing.quiet * upper / noise)
+        return quiet + (fastest - quiet) * min(abs(error) / (_CLEAR * noise), 1.0)
 
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
         """Filter what is asked, critically damped, and no faster than the point may travel.
@@ -312,14 +321,14 @@ class ForceControl:
         it late.
         """
         timing, period = self._timing, self._timing.period
-        ahead = 2.0 * timing.rise + timing.path_delay + timing.smoothing
+        ahead = 2.0 * timing.rise
         left = self._clipped(reference(time - self._began + ahead)) - self.wanted
         fastest = _PLANNED * self._acceleration_bound * likely  # N/s^2
         most = min(
             0.5 * abs(left) / timing.rise,
             math.sqrt(2.0 * fastest * abs(left)),
             _PLANNED * self._velocity_bound * likely,
-            self._bounds.force_rate,
+            min(self._bounds.loading_rate, self._bounds.force_rate),
         )
         change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
         fastest *= 1.0 / _PLANNED * period
@@ -340,10 +349,6 @@ class ForceControl:
     @property
     def _near_hard(self) -> bool:
         return self._places[-1][1] > self._way.hard - _NEAR_HARD
-
-    @property
-    def _at_rest(self) -> bool:
-        return abs(self.commanded.velocity) < 1e-3
 
     def _kept_within(self, wish: float, now: Measured) -> float:
         """Of a wished velocity, what the bounds leave, m/s."""
@@ -375,6 +380,8 @@ class ForceControl:
         change = (wish - before.velocity) * period / (period + timing.smoothing)
         most = self._acceleration_bound * period
         change = min(max(change, -most), most)
+        if self.state is State.DONE:  # it is as good as at rest, and stays where it is
+            change = -before.velocity
         velocity = min(max(before.velocity + change, -self._velocity_bound), self._velocity_bound)
         travel = before.travel + 0.5 * (before.velocity + velocity) * period
         inside = min(max(travel, 0.0), self._way.length)
@@ -388,7 +395,7 @@ class ForceControl:
     def _fed(self) -> float:
         """Force to feed forward, N: as late as smoothing makes the velocity."""
         if self.state is State.FORCE:
-            return self._expected(self._timing.smoothing)
+            return min(self._expected(self._timing.smoothing), self.goal.most)
         if self.state is State.CONTACT:
             return min(max(self.watch.force, 0.0), self.goal.most)
         return 0.0

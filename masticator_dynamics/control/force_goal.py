@@ -117,6 +117,8 @@ class ForceBounds:
         Of the travel, m/s and m/s^2; the path may allow less.
     force_rate : float
         Of the force that is fed forward, N/s: also how fast it is taken off.
+    loading_rate : float
+        Of the wanted force, N/s.
     leash : float
         N that the drives' position loops may add to it, should the sensor be wrong.
     beyond, beyond_share : float
@@ -137,6 +139,7 @@ class ForceBounds:
     velocity: float = 0.10
     acceleration: float = 4.0
     force_rate: float = 2e4
+    loading_rate: float = 2000.0
     leash: float = 25.0
     beyond: float = 10.0
     beyond_share: float = 0.25
@@ -154,7 +157,7 @@ class ForceBounds:
         """Refuse what cannot be meant (`InputError`)."""
         names = tuple(field.name for field in dataclasses.fields(self))
         _need(self, names, 'a positive number', endless=True)
-        _need(self, ('velocity', 'acceleration', 'force_rate'), 'a positive number')
+        _need(self, ('velocity', 'acceleration', 'force_rate', 'loading_rate'), 'a positive number')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -207,6 +210,10 @@ class LoopTiming:
         Of the control cycle, s.
     path_delay : float
         From a command to the motion, s: a cycle until drives take it, and one until they are there.
+    lead : float
+        By which the drive layer leads a steady motion, s: `path_delay` if it compensates all of it.
+        It counts for what is planned, not for the margin, since changes are not known ahead; and
+        the less, the stiffer is what is pressed beside the drives: efforts come later.
     smoothing : float
         Time constant of the commanded velocity, s: friction and gears are compensated by its sign,
         a direct path from velocity to torque.
@@ -223,20 +230,26 @@ class LoopTiming:
 
     period: float = 0.002
     path_delay: float = 0.004
+    lead: float = 0.004
     smoothing: float = 0.004
     phase: float = 0.4
     fastest: float = 40.0
-    rise: float = 0.010
-    quiet: float = 0.002
+    rise: float = 0.008
+    quiet: float = 0.0008
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('period', 'phase', 'fastest', 'rise', 'quiet'), 'a positive number')
-        _need(self, ('path_delay', 'smoothing'), '0 or more', least=True)
+        _need(self, ('path_delay', 'lead', 'smoothing'), '0 or more', least=True)
 
     def dead_time(self, sensor_delay: float) -> float:
         """Of the whole loop, s."""
         return sensor_delay + self.path_delay + self.smoothing
+
+    def motion_delay(self, relative_stiffness: float) -> float:
+        """From what is planned to the motion, s; stiffness over that of the drives."""
+        led = self.lead * max(1.0 - relative_stiffness, 0.0)
+        return max(self.path_delay - led, 0.0) + self.smoothing
 
     def bandwidth(self, sensor_delay: float) -> float:
         """That keeps the margin with such a sensor, 1/s."""
@@ -295,7 +308,12 @@ class Commanded(NamedTuple):
 
 
 def _need(
-    numbers: object, names: tuple[str, ...], what: str, *, least: bool = False, endless: bool = False
+    numbers: object,
+    names: tuple[str, ...],
+    what: str,
+    *,
+    least: bool = False,
+    endless: bool = False,
 ) -> None:
     """Refuse numbers that are not above zero, or not at least zero, or not finite."""
     for name in names:

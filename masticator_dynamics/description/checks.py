@@ -21,13 +21,13 @@ Positive = Annotated[float, Bound(gt=0.0)]
 Refusal = Callable[[str, str], None]  # raises for a key and a reason
 
 
-def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
+def require_known(name: str, existing: Iterable[str], key: str, kind: str, refuse: Refusal) -> None:
     """Refuse a name of nothing.
 
     Parameters
     ----------
     name : str
-    known : iterable of str
+    existing : iterable of str
         The names there are.
     key : str
         Where the name stands in the description.
@@ -36,5 +36,5 @@ def require_known(name: str, known: Iterable[str], key: str, kind: str, refuse: 
     refuse : callable
         Raises the error.
     """
-    if name not in known:
-        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(known)}')
+    if name not in existing:
+        refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(existing)}')

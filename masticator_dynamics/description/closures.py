@@ -93,8 +93,8 @@ class ClosureKind:
 
     def opened(self, closure: Closure, gap: str) -> str:
         """A sentence on a closure that is open at home."""
-        one, other = closure.frames
-        return f'the loop does not close at home: gap {gap} between {one!r} and {other!r}'
+        first, other = closure.frames
+        return f'the loop does not close at home: gap {gap} between {first!r} and {other!r}'
 
     def check(
         self, closure: Closure, place: str, carriers: Mapping[str, str], moving: Iterable[str],
@@ -275,8 +275,8 @@ def coupling_gap(coupling: Any, joints: list[str], q: Array) -> tuple[Array, Arr
 
     The coupling is a closure's, or that of a robot to be imported.
     """
-    rates, own = np.zeros((1, len(q))), joints.index(str(coupling.joint))
-    rates[0, own], gap = 1.0, q[own] - coupling.offset
+    rates, follower = np.zeros((1, len(q))), joints.index(str(coupling.joint))
+    rates[0, follower], gap = 1.0, q[follower] - coupling.offset
     for name, powers in coupling.of.items():
         other, polynomial = joints.index(name), Polynomial((0.0, *powers))
         gap -= polynomial(q[other])

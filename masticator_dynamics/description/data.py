@@ -141,6 +141,11 @@ class Actuator:
 class JointPhysics:
     """What a joint does by itself, driven or not: its spring, losses and armature."""
 
+    lead: Annotated[
+        Finite | None,
+        'm per turn by which a turning joint of the URDF advances along its axis: it is a screw, '
+        'right-handed above 0',
+    ] = None
     stiffness: Annotated[NotNegative, 'of its spring, N m/rad or N/m'] = 0.0
     reference: Annotated[Finite, 'where the spring is slack, rad or m'] = 0.0
     damping: Annotated[

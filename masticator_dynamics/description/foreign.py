@@ -100,13 +100,13 @@ def _robot(text: str, file: pathlib.Path) -> ElementTree.Element:
 
 def _strip(element: ElementTree.Element, place: str, file: pathlib.Path) -> Iterator[str]:
     """Remove what is not read from an element; yield the tags that are not URDF."""
-    known = KNOWN[str(element.tag)]
+    children = KNOWN[str(element.tag)]
     for child in list(element):
-        if child.tag in known and child.tag not in _UNREAD:
+        if child.tag in children and child.tag not in _UNREAD:
             yield from _check_read(child, element, place, file)
             continue
-        if child.tag not in known and isinstance(child.tag, str):
-            _refuse_misspelt(child, known, place, file)
+        if child.tag not in children and isinstance(child.tag, str):
+            _refuse_misspelt(child, children, place, file)
             yield child.tag
         element.remove(child)
 
@@ -120,8 +120,8 @@ def _check_read(
         if name == 'rpy' and re.fullmatch(r'[\s0.+-]*', child.get(name, '')):
             continue  # files of ROS 1 turn axes by nothing
         if tag not in _MORE or meant(name, _ATTRIBUTES[tag] - child.attrib.keys(), _SIMILAR):
-            known = ', '.join(sorted(_ATTRIBUTES[tag]))
-            raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {known}')
+            attributes = ', '.join(sorted(_ATTRIBUTES[tag]))
+            raise DescriptionError(file, place, f'{name} of <{tag}> is not one of {attributes}')
         yield f'{tag} {name}'
     for name, value in child.attrib.items():
         if name not in ('link', 'joint') and re.search(r'\d_\d', value):
@@ -142,10 +142,10 @@ def _check_read(
 
 
 def _refuse_misspelt(
-    element: ElementTree.Element, known: tuple[str, ...], place: str, file: pathlib.Path
+    element: ElementTree.Element, children: tuple[str, ...], place: str, file: pathlib.Path
 ) -> None:
     tag = str(element.tag)
-    if near := meant(tag, known, _SIMILAR):
+    if near := meant(tag, children, _SIMILAR):
         raise DescriptionError(file, place, f'unknown element <{tag}>{near}')
 
 

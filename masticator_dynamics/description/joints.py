@@ -43,13 +43,34 @@ class JointKind:
         return {}
 
 
+class _Screw(JointKind):
+    """A nut on a thread; ``lead`` (m) is what it advances per turn."""
+
+    dimensions = ('lead',)
+
+    def shift_of(self, joint: Joint) -> float:
+        """By the joint's own lead."""
+        return joint.lead / math.tau
+
+    def of_sdf(self, joint: ElementTree.Element) -> dict[str, float]:
+        """Of ``screw_thread_pitch``, m per turn, or of the old ``thread_pitch``, -rad/m.
+
+        1 m where there is neither, as SDF says.
+        """
+        lead, old = (
+            float(joint.findtext(tag) or 0.0) for tag in ('screw_thread_pitch', 'thread_pitch')
+        )
+        return {'lead': lead if lead else -math.tau / old if old else 1.0}
+
+
 FIXED = JointKind('fixed', WELD)
 REVOLUTE = JointKind('revolute', HINGE, spin=1.0, ranged=True)
 CONTINUOUS = JointKind('continuous', HINGE, spin=1.0)
 PRISMATIC = JointKind('prismatic', SLIDER, shift=1.0, ranged=True)
+SCREW = _Screw('screw', None, spin=1.0, ranged=True, urdf=REVOLUTE.name)
 FLOATING = JointKind('floating', None)  # of robots to be imported: no joint of a tree
 # In the order in which a tree grows across them, where there is a choice: the last close loops.
-KINDS = {kind.name: kind for kind in (FIXED, REVOLUTE, CONTINUOUS, PRISMATIC)}
+KINDS = {kind.name: kind for kind in (FIXED, REVOLUTE, CONTINUOUS, PRISMATIC, SCREW)}
 MOVING_TYPES = tuple(kind.name for kind in KINDS.values() if kind.spin or kind.shift)
 
 
@@ -70,11 +91,17 @@ class Joint:
     effort: float = math.inf
     damping: float = 0.0  # N m s/rad or N s/m
     friction: float = 0.0  # dry, N m or N
+    lead: float = 0.0  # of a screw, m per turn
 
     @property
     def kind(self) -> JointKind:
         """Its kind, which says how it moves."""
         return KINDS.get(self.type, FLOATING)
+
+    @property
+    def urdf_type(self) -> str:
+        """What it is in URDF."""
+        return self.kind.urdf or self.type
 
     @property
     def spin(self) -> float:

@@ -44,19 +44,19 @@ def description(file: pathlib.Path, arguments: Mapping[str, str]) -> data.Mechan
         sources('description', 'files'), sys.version, np.__version__, str(file.absolute()),
         str(file), content, sorted(arguments.items()),
     )  # fmt: skip
-    found = None
+    read_now = None
 
     def make() -> bytes:
-        nonlocal found
+        nonlocal read_now
         started = time.time()
-        found, files = _read(file, arguments)
-        return _digests(files, started) + b'\n' + pickle.dumps(found)
+        read_now, files = _read(file, arguments)
+        return _digests(files, started) + b'\n' + pickle.dumps(read_now)
 
     contents = kept('descriptions', f'{name}.pickle', make, _holds)
-    if found is None:
+    if read_now is None:
         # As safe as the machine code kept beside it: nobody but this user can have written it.
-        found = pickle.loads(contents.split(b'\n', 1)[1])
-    return found
+        read_now = pickle.loads(contents.split(b'\n', 1)[1])
+    return read_now
 
 
 def _read(

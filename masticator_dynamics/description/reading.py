@@ -33,6 +33,7 @@ from masticator_dynamics.description.data import (
     JointPhysics,
     Vector3,
 )
+from masticator_dynamics.description.joints import SCREW
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.yaml_file import Strict, checked, read_mapping
 
@@ -184,7 +185,7 @@ def of_texts(file: pathlib.Path, yaml_text: str, urdf_text: str) -> data.Mechani
 def _described(
     file: pathlib.Path, content: MechanismFile, urdf_file: pathlib.Path, xml: str
 ) -> data.MechanismDescription:
-    tree = urdf.parse(xml, urdf_file)
+    tree = _threaded(urdf.parse(xml, urdf_file), content.joints, file)
     closures, home = _with_mimics(content, tree)
     _check_names(content, closures, tree, file)
     actuators = {j: content.actuators.get(j, data.Actuator()) for j in content.actuated}
@@ -195,6 +196,21 @@ def _described(
         dict(content.flexible), dict(_physics(content, tree)),
         (*tree.warnings, *_outside(home, tree)),
     )  # fmt: skip
+
+
+def _threaded(tree: urdf.Tree, joints: Mapping[str, JointPhysics], file: pathlib.Path) -> urdf.Tree:
+    """The tree with the screws that the YAML file makes of turning joints."""
+
+    def threaded(joint: urdf.Joint) -> urdf.Joint:
+        physics = joints.get(joint.name)
+        if physics is None or physics.lead is None:
+            return joint
+        if not joint.turns or physics.lead == 0.0:
+            reason = 'a screw is a turning joint of the URDF, and its lead is not 0'
+            raise DescriptionError(file, f'joints.{joint.name}.lead', reason)
+        return dataclasses.replace(joint, type=SCREW.name, lead=physics.lead)
+
+    return dataclasses.replace(tree, joints=tuple(map(threaded, tree.joints)))
 
 
 def _with_mimics(

@@ -250,9 +250,9 @@ def _ring(above: dict[str, Joint]) -> list[Joint]:
 
 def _joint(element: UrdfElement, links: dict[str, Inertia]) -> Joint:
     name, kind = element.name, element.text('type')
-    known = [name for name in (*MOVING_TYPES, FIXED.name) if not KINDS[name].urdf]
-    if kind not in known:
-        raise element.error(f'type {kind!r} is not one of {", ".join(known)}')
+    joint_types = [name for name in (*MOVING_TYPES, FIXED.name) if not KINDS[name].urdf]
+    if kind not in joint_types:
+        raise element.error(f'type {kind!r} is not one of {", ".join(joint_types)}')
     for tag in ('parent', 'child'):
         if element.part(tag).element is None:
             raise element.error(f'has no <{tag}>')

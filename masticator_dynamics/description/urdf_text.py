@@ -35,13 +35,13 @@ def angles(rotation: Array) -> tuple[float, float, float]:
 
 def inertial(inertia: Inertia) -> ElementTree.Element:
     """``<inertial>`` of a body, in the axes of its link."""
-    found = ElementTree.Element('inertial')
-    ElementTree.SubElement(found, 'origin', xyz=numbers(inertia.center_of_mass))
-    ElementTree.SubElement(found, 'mass', value=numbers([inertia.mass]))
+    element = ElementTree.Element('inertial')
+    ElementTree.SubElement(element, 'origin', xyz=numbers(inertia.center_of_mass))
+    ElementTree.SubElement(element, 'mass', value=numbers([inertia.mass]))
     pairs = [(i, j) for i in range(3) for j in range(i, 3)]
     moments = {f'i{"xyz"[i]}{"xyz"[j]}': numbers([inertia.about_center[i, j]]) for i, j in pairs}
-    ElementTree.SubElement(found, 'inertia', moments)
-    return found
+    ElementTree.SubElement(element, 'inertia', moments)
+    return element
 
 
 def with_tree(text: str, old: Tree, new: Tree) -> str:

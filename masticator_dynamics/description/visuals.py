@@ -64,7 +64,7 @@ def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]
         for material in (*robot.findall('link/visual/material'), *robot.findall('material'))
         if material.find('color') is not None
     }
-    found, doubts = [], []
+    visible, doubts = [], []
     for link in robot.findall('link'):
         name = str(link.get('name'))
         for number, visual in enumerate(link.findall('visual'), start=1):
@@ -75,10 +75,10 @@ def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]
                 doubts.append(f'{where}: {error}; it is shown in grey')
                 colour = _GREY
             try:
-                found.append(_shape(name, where, visual, colour, folder))
+                visible.append(_shape(name, where, visual, colour, folder))
             except ValueError as error:
                 doubts.append(f'{where}: {error}; it is not shown')
-    return found, doubts
+    return visible, doubts
 
 
 def _shape(

@@ -110,12 +110,12 @@ def _expand_apart(
 def _packages_beside(file: pathlib.Path) -> dict[str, str]:
     """Folders of the ROS package that a file lies in, and of those beside it, by name."""
     home = next((k for k in file.parents if (k / 'package.xml').is_file()), None)
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for manifest in (*home.parent.glob('*/package.xml'), home / 'package.xml') if home else ():
         with contextlib.suppress(OSError, *NOT_XML):
             name = (ElementTree.parse(manifest).findtext('name') or '').strip()
-            found[name] = str(manifest.parent)
-    return found
+            folders[name] = str(manifest.parent)
+    return folders
 
 
 def _refusal(file: pathlib.Path, reason: str) -> DescriptionError:

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import pathlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import yaml
 
+from masticator_dynamics.description.written import save
 from masticator_dynamics.design import report_pictures
 from masticator_dynamics.design.figures import KINDS
 from masticator_dynamics.design.judge import DesignStatus
@@ -27,40 +26,6 @@ from masticator_dynamics.mechanism import Mechanism
 _WIDTH = 96
 
 
-def write_description(mechanism: Mechanism, file: pathlib.Path, said: str) -> None:
-    """Write a mechanism with other numbers as YAML, and its URDF beside it.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        From :meth:`Mechanism.with_parameters`.
-    file : pathlib.Path
-        The YAML file; the URDF has the same name.
-    said : str
-        A comment for the top of the file.
-    """
-    described = mechanism.description
-    content = read_mapping(described.file)
-    content.pop('xacro_arguments', None)
-    content['urdf'] = f'{file.stem}.urdf'
-    content['home'] = {joint: float(x) for joint, x in described.home.items() if x}
-    # Closures that follow are the URDF's mimics.
-    closures = described.closures[: len(content.get('closures', ()))]
-    parts: dict[str, Any] = {
-        'closures': [_plain(closure) for closure in closures],
-        'contacts': [_plain(contact) for contact in described.contacts],
-        'actuators': {name: _plain(motor) for name, motor in described.actuators.items()},
-        'joints': {name: _plain(physics) for name, physics in described.joints.items()},
-    }
-    content |= {key: part for key, part in parts.items() if part}
-    text = yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
-    )
-    comment = ''.join(f'# {line}\n' for line in said.splitlines())
-    write_text(str(file.with_suffix('.urdf')), described.urdf_xml)
-    write_text(str(file), comment + text)
-
-
 def write_arguments(
     mechanism: Mechanism, arguments: dict[str, float], file: pathlib.Path, said: str
 ) -> None:
@@ -72,24 +37,6 @@ def write_arguments(
     content['xacro_arguments'] = dict(content.get('xacro_arguments', {})) | texts
     comment = ''.join(f'# {line}\n' for line in said.splitlines())
     write_text(str(file), comment + yaml.safe_dump(content, sort_keys=False, width=_WIDTH))
-
-
-def _plain(value: Any) -> Any:
-    """Plain data of what a description holds, without what is as usual."""
-    if dataclasses.is_dataclass(value):
-        fields = {f.name: (f, getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {name: _plain(x) for name, (f, x) in fields.items() if x != _default(f)}
-    if isinstance(value, dict):
-        return {key: _plain(x) for key, x in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(x) for x in value]
-    return float(value) if isinstance(value, np.floating) else value
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
 
 
 REPORT, BEST = 'report.html', 'best.yaml'
@@ -158,7 +105,7 @@ def _write_best(study: Study, row: FloatArray, best: Mechanism, file: pathlib.Pa
     if study.judge.space.only_arguments:
         write_arguments(best, arguments, file, '\n'.join(lines))
     else:
-        write_description(best, file, '\n'.join(lines))
+        save(best.description, file, '\n'.join(lines))
 
 
 def _counted(study: Study, result: StudyResult) -> str:

@@ -21,27 +21,17 @@ from canopen.objectdictionary.eds import import_eds
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import Drive, Drives, find_file
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.errors import DescriptionError, DriveError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
-# Objects in PDOs and their types; those to the drive by mode.
+# Objects in PDOs from the drive and their types.
 FROM_DRIVE = {
     objects.STATUS_WORD: datatypes.UNSIGNED16,
     objects.POSITION: datatypes.INTEGER32,
     objects.TORQUE: datatypes.INTEGER16,
-}
-TO_DRIVE = {
-    'position': {
-        objects.CONTROL_WORD: datatypes.UNSIGNED16,
-        objects.TARGET_POSITION: datatypes.INTEGER32,
-        objects.TORQUE_OFFSET: datatypes.INTEGER16,
-    },
-    'effort': {
-        objects.CONTROL_WORD: datatypes.UNSIGNED16,
-        objects.TARGET_TORQUE: datatypes.INTEGER16,
-    },
 }
 _NEEDED = (
     objects.DEVICE_TYPE, objects.CONSUMER_HEARTBEAT, objects.PRODUCER_HEARTBEAT,
@@ -79,7 +69,7 @@ def load_dictionary(
     """
     dictionary, path = read_eds(name, drive, file)
     needed: dict[Object, int | None] = dict.fromkeys(_NEEDED)
-    mapped = FROM_DRIVE | TO_DRIVE[mode]
+    mapped = FROM_DRIVE | MODES[mode].entries
     for entry, data_type in (needed | mapped | (_GAINS if drive.gains else {})).items():
         fault = _fault(dictionary, entry, data_type, entry in mapped)
         if fault:
@@ -162,10 +152,6 @@ def pdo_layout(entries: dict[Object, int]) -> struct.Struct:
     return struct.Struct('<' + ''.join(code.lstrip('<') for code in formats))
 
 
-MODES = {
-    'position': Mode.CYCLIC_SYNCHRONOUS_POSITION,
-    'effort': Mode.CYCLIC_SYNCHRONOUS_TORQUE,
-}
 _MODE_CHANGE = 2.0  # s
 
 
@@ -194,7 +180,7 @@ def check_identity(channel: SdoChannel, vendor: int, product: int, mode: str) ->
             raise DriveError(
                 channel.title, f'{entry} is 0x{value:08X}, its EDS is for 0x{expected:08X}'
             )
-    needed = MODES[mode]
+    needed = MODES[mode].code
     if not int(channel.read(objects.SUPPORTED_MODES)) >> (needed - 1) & 1:
         words = needed.name.lower().replace('_', ' ')
         raise DriveError(channel.title, f'does not support {words} (mode {needed:d})')
@@ -230,7 +216,7 @@ def set_up(channel: SdoChannel, drive: Drive, drives: Drives) -> None:
         channel.write(objects.VELOCITY_GAIN, drive.gains.velocity)
     _set_cycle_time(channel, drives.cycle_rate)
     _set_pdos(channel, drive.node_id, drives.mode)
-    set_mode(channel, MODES[drives.mode])
+    set_mode(channel, drives.sends.code)
 
 
 def watch(channel: SdoChannel, drives: Drives, on: bool) -> None:
@@ -342,7 +328,7 @@ def _set_pdos(channel: SdoChannel, node_id: int, mode: str) -> None:
                 channel.write(cob, objects.PDO_INVALID | unused)
     for parameters, mapping, lowest, entries in (
         (objects.TPDO_PARAMETERS, objects.TPDO_MAPPING, objects.TPDO1_COB, FROM_DRIVE),
-        (objects.RPDO_PARAMETERS, objects.RPDO_MAPPING, objects.RPDO1_COB, TO_DRIVE[mode]),
+        (objects.RPDO_PARAMETERS, objects.RPDO_MAPPING, objects.RPDO1_COB, MODES[mode].entries),
     ):
         _map_pdo(channel, parameters, mapping, lowest + node_id, entries)
 

@@ -11,7 +11,7 @@ import can
 import numpy as np
 
 from masticator_dynamics.drives import objects
-from masticator_dynamics.drives.bring_up import FROM_DRIVE, TO_DRIVE, largest_per_mille, pdo_layout
+from masticator_dynamics.drives.bring_up import FROM_DRIVE, largest_per_mille, pdo_layout
 from masticator_dynamics.drives.can_bus import data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
@@ -53,8 +53,8 @@ class DriveFrames:
         self._own = {objects.SYNC_COB, *(objects.RPDO1_COB + d.node_id for d in settings)}
         self._node_ids = [drive.node_id for drive in settings]
         self._sdo_replies = {objects.SDO_TO_MASTER_COB + n: i for i, n in enumerate(self._node_ids)}
-        self._layout = pdo_layout(TO_DRIVE[drives.mode])
-        self._with_position = drives.mode == 'position'
+        self._layout, self._sent = pdo_layout(drives.sends.entries), drives.sends.sent
+        self._with_position = drives.sends.positions
         self._messages = [
             data_frame(objects.RPDO1_COB + drive.node_id, bytes(self._layout.size))
             for drive in settings
@@ -195,8 +195,7 @@ class DriveFrames:
         self._homing = goal is DriveGoal.HOMING
         for i, message in enumerate(self._messages):
             word = control_word(state_of(self._status[i]), goal, pulse)
-            position = (counts[i],) if self._with_position else ()
-            self._layout.pack_into(message.data, 0, word, *position, per_mille[i])
+            self._layout.pack_into(message.data, 0, *self._sent(word, counts[i], per_mille[i]))
         return self._messages
 
     def action(self, index: int, action: Action, goal: DriveGoal) -> can.Message:

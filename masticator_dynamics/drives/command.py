@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 
@@ -40,11 +41,11 @@ class CommandReader:
     joints : sequence of str
         In actuated order.
     mode : str
-        'position' needs positions, 'effort' needs efforts.
+        Of the drives: one that commands positions needs these, others efforts.
     """
 
     def __init__(self, joints: Sequence[str], mode: str):
-        self._joints, self._mode = tuple(joints), mode
+        self._joints, self._mode = tuple(joints), MODES[mode]
         self._names: tuple[str, ...] = self._joints
         self._order: list[int] | None = None  # None: already in order
 
@@ -87,7 +88,7 @@ class CommandReader:
         positions = self._row('positions', position)
         velocities = _unless_all_nan(self._row('velocities', velocity))
         efforts = self._row('efforts', effort)
-        if self._mode == 'position':
+        if self._mode.positions:
             efforts = _unless_all_nan(efforts)
             self._need('positions', positions)
         else:
@@ -130,7 +131,7 @@ class CommandReader:
 
     def _need(self, what: str, row: FloatArray | None) -> None:
         if row is None:
-            raise InputError(f'there are no {what}; the drives are in {self._mode} mode')
+            raise InputError(f'there are no {what}; the drives are in {self._mode.name} mode')
 
     def _check(self, what: str, row: FloatArray) -> None:
         if not np.isfinite(row).all():

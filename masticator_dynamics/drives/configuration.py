@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pydantic
 
+from masticator_dynamics.drives.modes import MODES, DriveMode
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import (
@@ -150,16 +151,20 @@ class Drive(Strict):
     limits: DriveLimits
 
 
+if TYPE_CHECKING:
+    ModeName = str
+else:
+    ModeName = Literal[tuple(MODES)]
+
+
 class Drives(Strict):
     """All drives of a robot."""
 
     schema_: Literal[1] = pydantic.Field(alias='schema')
     bus: Bus = Bus()
     cycle_rate: Positive = pydantic.Field(500.0, description='Hz, of SYNC')
-    mode: Literal['position', 'effort'] = pydantic.Field(
-        'position',
-        description='position: cyclic synchronous position with torque offset; '
-        'effort: cyclic synchronous torque',
+    mode: ModeName = pydantic.Field(
+        next(iter(MODES)), description='; '.join(f'{m.name}: {m.meaning}' for m in MODES.values())
     )
     heartbeat: Heartbeat = Heartbeat()
     command_timeout: Positive = pydantic.Field(
@@ -191,6 +196,11 @@ class Drives(Strict):
     drives: dict[str, Drive] = pydantic.Field(description='by actuated joint')
 
     @property
+    def sends(self) -> DriveMode:
+        """What is sent in every cycle, by the mode."""
+        return MODES[self.mode]
+
+    @property
     def lead(self) -> float:
         """Time from a SYNC until the setpoint sent after it is reached, s; see ``command_lead``."""
         return 2.0 / self.cycle_rate if self.command_lead is None else self.command_lead
@@ -204,7 +214,7 @@ class Drives(Strict):
         """
         if self.effort_lead is not None:
             return self.effort_lead
-        return 1.5 / self.cycle_rate if self.mode == 'position' else 0.0
+        return 1.5 / self.cycle_rate if self.sends.positions else 0.0
 
 
 def changed(settings: Settings, /, **fields: Any) -> Settings:
@@ -223,10 +233,9 @@ def changed(settings: Settings, /, **fields: Any) -> Settings:
 
 def bus_load(drives: Drives) -> tuple[float, float]:
     """Least and greatest share of the bit rate that cyclic frames take, due to bit stuffing."""
-    bytes_to_drive = 8 if drives.mode == 'position' else 4
 
     def bits(frame: int, byte: int) -> int:
-        one_drive = 2 * frame + (8 + bytes_to_drive) * byte
+        one_drive = 2 * frame + (8 + drives.sends.size) * byte
         return frame + len(drives.drives) * one_drive
 
     per_bit = drives.cycle_rate / drives.bus.bitrate

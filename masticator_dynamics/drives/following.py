@@ -161,7 +161,7 @@ class Following:
 
     def __init__(self, limits: DriveJointLimits, drives: Drives):
         self._limits, self._drives = limits, drives
-        self._positions = drives.mode == 'position'
+        self._positions = drives.sends.positions
         self._longest_age = _LONGEST_AGE * limits.period  # s
         self._longest_step = _LONGEST_STEP * limits.period  # s
         none = np.zeros(len(limits.names))

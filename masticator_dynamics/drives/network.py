@@ -293,7 +293,7 @@ class DriveNetwork:
 
     def end_homing(self) -> None:
         """Return to cyclic mode (blocks; raises `DriveError`, after trying all drives)."""
-        mode = bring_up.MODES[self.drives.mode]
+        mode = self.drives.sends.code
         self._ask_all(lambda channel: bring_up.set_mode(channel, mode))
         self.others.homing = False
 

@@ -250,7 +250,7 @@ class SetpointGate:
     """
 
     def __init__(self, drives: Drives, limits: DriveJointLimits, mechanism: Mechanism):
-        self._limits, self._positions = limits, drives.mode == 'position'
+        self._limits, self._positions = limits, drives.sends.positions
         self._closure = CommandedClosure(mechanism)
         self._tolerance = drives.command_closure
         self._acceleration = limits.acceleration

@@ -132,6 +132,46 @@ def read_joints(
     return RecordedJoints(source, name, series, recording.cut)
 
 
+def recorded_ranges(
+    source: str, topic: str | None = None, names: Mapping[str, str] | None = None
+) -> dict[str, tuple[float, float]]:
+    """Least and greatest position of every joint in a recording, rad or m, by name.
+
+    Parameters
+    ----------
+    source, topic, names
+        As for :func:`read_joints`; of a CSV file, joints are what columns ``position_J`` name.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or has no positions.
+    """
+    recorded = {there: here for here, there in (names or {}).items()}
+    prefix, found = f'{FIELDS[0]}_', {}
+    if not (is_bag(source) or pathlib.Path(source).is_dir()):
+        table = read_table(source, topic)
+        table.rename_joints(recorded)
+        for column in table.columns:
+            if column.startswith(prefix):
+                (values,) = table.numbers([column]).T
+                found[column.removeprefix(prefix)] = float(values.min()), float(values.max())
+    else:
+        recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
+        _check_names(recording, recorded)
+        for name, events in recording.events.items():
+            for joint in joint_names(events) if _is_meant(name, topic) else ():
+                series = _series(events, [joint])  # one by one: messages may have some of them
+                if series is not None and np.isfinite(series.position).any():
+                    low, high = np.nanmin(series.position), np.nanmax(series.position)
+                    here = recorded.get(joint, joint)
+                    before = found.get(here, (np.inf, -np.inf))
+                    found[here] = min(before[0], float(low)), max(before[1], float(high))
+    if not found:
+        raise InputError(f'{source}: no positions of joints are in it')
+    return found
+
+
 def times_in_doubt(table: Columns, time: FloatArray) -> str:
     """A sentence on times (s) that may be milliseconds; empty where a unit is said or they fit."""
     if not isinstance(table, Table) or table.states_unit or len(time) < _MANY:

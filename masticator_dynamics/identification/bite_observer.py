@@ -293,13 +293,13 @@ class BiteObserver:
         twist, arm = mechanism.frame_jacobian(now, mechanism.description.platform), self._arm(now)
         # Friction now, and where velocities are some samples before and after.
         near = self._velocity + _NEAR * (fast - slow) * np.array([[0.0], [-1.0], [1.0]])
-        given = np.tile(effort, (3, 1))
+        efforts = np.tile(effort, (3, 1))
         if self._motors is not None:
-            given = self._motors.effort_behind_friction(given, near @ tangent.T)
-        state = np.tile(now.y, (3, 1)), near, given, np.tile(self._wrench, (3, 1))
+            efforts = self._motors.effort_behind_friction(efforts, near @ tangent.T)
+        state = np.tile(now.y, (3, 1)), near, efforts, np.tile(self._wrench, (3, 1))
         free = mechanism.forward_dynamics_batch(*state)
         caused = mechanism.forward_dynamics_batch(*state, friction=_LAW)
-        friction, *others = (caused - free) @ mass - (effort - given) @ tangent
+        friction, *others = (caused - free) @ mass - (effort - efforts) @ tangent
         external = mass @ (acceleration - caused[0]) + twist.T @ self._wrench
         self._stages[0] += share * (external - self._stages[0])
         self._stages[1] += share * (self._stages[0] - self._stages[1])
@@ -315,7 +315,7 @@ class BiteObserver:
         # The two poles are behind a force that changes by twice as much as they differ.
         self._late = 2.0 * (self._stages[0] - self._stages[1])
         self._friction += share * (friction - self._friction)
-        self._torques.press(given[0], tangent, period)
+        self._torques.press(efforts[0], tangent, period)
         return self._told(t1, twist, arm, tangent, period, gap)
 
     def _noise(
@@ -340,14 +340,14 @@ class BiteObserver:
         gap: float,
     ) -> BiteEstimate:
         """The force that explains what is left, and what none does."""
-        found, friction = self._stages[1] + self._late, self._friction
+        smoothed, friction = self._stages[1] + self._late, self._friction
         chain = twist[:3] - _cross(arm) @ twist[3:]  # velocity of the point per y_dot
         late = 0.25 * np.outer(self._late, self._late)
         weight = np.linalg.inv(self._expected.sum(axis=0) + late)
         covariance: FloatArray = np.linalg.inv(chain @ weight @ chain.T).astype(np.float64)
         to_force = covariance @ chain @ weight
-        force = to_force @ found
-        excess, sd, unexplained = self._self_check(chain, found, friction, period)
+        force = to_force @ smoothed
+        excess, sd, unexplained = self._self_check(chain, smoothed, friction, period)
         # Friction that seems to be more wrong than stated is no bite, nor is what no force causes.
         of = self.settings
         wrong = (abs(excess) - sd) / max(of.friction_error, _TELLING)
@@ -387,17 +387,17 @@ class BiteObserver:
         return np.asarray(self._platform.poses(now.q)[1] @ self._offset)
 
     def _self_check(
-        self, chain: FloatArray, found: FloatArray, friction: FloatArray, period: float
+        self, chain: FloatArray, torques: FloatArray, friction: FloatArray, period: float
     ) -> tuple[float, float, float]:
         """Excess of friction, its standard deviation, and what no force at the point explains."""
         across = np.linalg.svd(chain)[2][3:]  # motions that leave the point where it is
         if not len(across):
             return 0.0, float('inf'), 0.0
-        rest, rubbed = across @ found, across @ friction
+        rest, rubbed = across @ torques, across @ friction
         expected = across @ self._expected.sum(axis=0) @ across.T
         scaled = np.linalg.solve(expected, rest)
-        kept = np.exp(-period / _FORGET)
-        self._sums = kept * self._sums + [
+        memory = np.exp(-period / _FORGET)
+        self._sums = memory * self._sums + [
             rubbed @ rubbed, rest @ rubbed, rest @ scaled / len(across), 1.0,
         ]  # fmt: skip
         squares, products, ratio, count = self._sums

@@ -43,21 +43,11 @@ _MOST_NAMED = 6
 
 
 class Unseen(NamedTuple):
-    """A direction in the unknowns that is not determined.
+    """A direction in the unknowns that is not determined."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What belongs to it, the largest share first.
-    text : str
-        The same in words.
-    remedy : str
-        What measurement would determine it.
-    """
-
-    names: tuple[str, ...]
-    text: str
-    remedy: str
+    names: tuple[str, ...]  # what belongs to it, the largest share first
+    text: str  # the same in words
+    remedy: str  # what measurement would determine it
 
 
 def unseen(
@@ -82,13 +72,13 @@ def unseen(
     """
     spread = unknowns.spread[: len(unknowns.asked)]
 
-    def of(known: Sequence[LinearisedEquations]) -> FloatArray:
-        asked = unknowns.covariance(known)[: len(spread), : len(spread)]
+    def of(measured: Sequence[LinearisedEquations]) -> FloatArray:
+        asked = unknowns.covariance(measured)[: len(spread), : len(spread)]
         return np.asarray(asked / np.outer(spread, spread))
 
-    left, directions = np.linalg.eigh(of(equations))
-    chosen = np.flatnonzero(left > LEARNT**2)
-    seen = directions[:, left <= LEARNT**2]
+    shares, directions = np.linalg.eigh(of(equations))
+    chosen = np.flatnonzero(shares > LEARNT**2)
+    seen = directions[:, shares <= LEARNT**2]
     project = (seen @ seen.T) * np.outer(spread, 1.0 / spread)
     if not len(chosen):
         return (), project
@@ -227,38 +217,38 @@ def calibrate(
     unknowns = EncoderUnknowns(mechanism, names, tolerance)
     table = _table(mechanism, readings)
     if noise is not None:
-        told = np.broadcast_to(np.asarray(noise, dtype=float), table.shape[1:])
-        if not (told > 0.0).all():
+        noises = np.broadcast_to(np.asarray(noise, dtype=float), table.shape[1:])
+        if not (noises > 0.0).all():
             raise InputError('noise of readings must be more than 0')
-        return _calibrated(unknowns, table, told, fixture)
+        return _calibrated(unknowns, table, noises, fixture)
     rounding, shaking = rounding_noise(table), shaking_noise(table)
-    told = np.fmax(rounding, shaking)
+    noises = np.fmax(rounding, shaking)
     untold = np.isnan(shaking) & (len(mechanism.actuated) > len(mechanism.independent))
     if not untold.any():
-        return _calibrated(unknowns, table, told, fixture)
-    told = np.where(untold, np.maximum(_GUESSED * np.ptp(table, axis=0), told), told)
-    found = _calibrated(unknowns, table, told, fixture)
+        return _calibrated(unknowns, table, noises, fixture)
+    noises = np.where(untold, np.maximum(_GUESSED * np.ptp(table, axis=0), noises), noises)
+    first = _calibrated(unknowns, table, noises, fixture)
     # What redundant encoders disagree by is then their noise.
-    told = np.where(untold, np.maximum(found.misfit * told, rounding), told)
-    return _calibrated(unknowns, table, told, fixture)
+    noises = np.where(untold, np.maximum(first.misfit * noises, rounding), noises)
+    return _calibrated(unknowns, table, noises, fixture)
 
 
 def _calibrated(
     unknowns: EncoderUnknowns, table: FloatArray, noise: FloatArray, fixture: Fixture | None
 ) -> Calibration:
     mechanism = unknowns.mechanism
-    kept = _distinct(table, noise)
+    distinct = _distinct(table, noise)
     redundant = len(mechanism.actuated) - len(mechanism.independent)
     if redundant:
         refuse_faulty_encoders(mechanism, table, noise)
-    if redundant and len(kept) < _LEAST and fixture is None:
+    if redundant and len(distinct) < _LEAST and fixture is None:
         raise InputError(
-            f'the readings show {len(kept)} different poses; {_LEAST} or more are needed, from '
+            f'the readings show {len(distinct)} different poses; {_LEAST} or more are needed, from '
             'all over the range of motion'
         )
     search = CalibrationSearch(unknowns, noise)
-    held = np.arange(len(kept)) * _BLOCKS // max(len(kept), 1) % _HELD == _HELD - 1
-    values, parts = search.found(kept[~held] if redundant else kept[:0], fixture)
+    held = np.arange(len(distinct)) * _BLOCKS // max(len(distinct), 1) % _HELD == _HELD - 1
+    values, parts = search.found(distinct[~held] if redundant else distinct[:0], fixture)
     equations = [search.equations.linearised(values, part) for part in parts]
     covariance = unknowns.covariance(equations)
     count = len(unknowns.asked)
@@ -271,20 +261,20 @@ def _calibrated(
     errors = equations[0].errors if redundant else np.zeros((0, 0))
     return Calibration(
         unknowns.asked, now[:count], unknowns.start[:count], sd, np.array(learnt, dtype=bool),
-        hidden, len(kept),
-        _disagreement(search, unknowns.start, kept[held]),
-        _disagreement(search, now, kept[held]), _size(errors), unknowns.units,
+        hidden, len(distinct),
+        _disagreement(search, unknowns.start, distinct[held]),
+        _disagreement(search, now, distinct[held]), _size(errors), unknowns.units,
     )  # fmt: skip
 
 
-def refuse_worse(mechanism: Mechanism, readings: npt.ArrayLike, found: Calibration) -> None:
+def refuse_worse(mechanism: Mechanism, readings: npt.ArrayLike, result: Calibration) -> None:
     """Refuse values with which held-out poses agree no better than with those before.
 
     Parameters
     ----------
     mechanism, readings
         What :func:`calibrate` was given.
-    found : Calibration
+    result : Calibration
         What it found.
 
     Raises
@@ -292,20 +282,20 @@ def refuse_worse(mechanism: Mechanism, readings: npt.ArrayLike, found: Calibrati
     InputError
         Saying by how much poses disagree, and why if that is known.
     """
-    suspicious = found.misfit > SUSPICIOUS
-    if found.better and (found.learnt.any() or not suspicious):
+    suspicious = result.misfit > SUSPICIOUS
+    if result.better and (result.learnt.any() or not suspicious):
         return
     pair = exchanged_joints(mechanism, _table(mechanism, readings)) if suspicious else None
-    if found.better and pair is None:  # nothing is changed, and nobody knows what is wrong
+    if result.better and pair is None:  # nothing is changed, and nobody knows what is wrong
         return
     reason = 'an encoder slips or counts the other way, or a part is off by more than that'
     if pair is not None:
         reason = f'{pair[0]} and {pair[1]} seem to be swapped'
-    times = f'; errors are {found.misfit:.2g} times what noise and tolerance explain: {reason}'
+    times = f'; errors are {result.misfit:.2g} times what noise and tolerance explain: {reason}'
     raise InputError(
         'the values found are no better than those before: redundant encoders disagree by '
-        f'{found.residual_after:.3g} in held-out poses, and disagreed by '
-        f'{found.residual_before:.3g} (root mean square, rad or m){times if suspicious else ""}'
+        f'{result.residual_after:.3g} in held-out poses, and disagreed by '
+        f'{result.residual_before:.3g} (root mean square, rad or m){times if suspicious else ""}'
     )
 
 
@@ -323,13 +313,13 @@ def _table(mechanism: Mechanism, readings: npt.ArrayLike) -> FloatArray:
 
 def _distinct(readings: FloatArray, noise: FloatArray) -> FloatArray:
     """Readings of poses that differ from those kept before: at rest nothing is learnt."""
-    kept: list[int] = []
+    rows: list[int] = []
     for row, reading in enumerate(readings):
-        if not kept or (np.abs(reading - readings[kept[-1]]) > _SEPARATE * noise).any():
-            kept.append(row)
-    if len(kept) > _MOST:
-        kept = [kept[i] for i in np.linspace(0, len(kept) - 1, _MOST).astype(int)]
-    return readings[kept]
+        if not rows or (np.abs(reading - readings[rows[-1]]) > _SEPARATE * noise).any():
+            rows.append(row)
+    if len(rows) > _MOST:
+        rows = [rows[i] for i in np.linspace(0, len(rows) - 1, _MOST).astype(int)]
+    return readings[rows]
 
 
 def _disagreement(search: CalibrationSearch, values: FloatArray, readings: FloatArray) -> float:

@@ -77,10 +77,10 @@ class CalibrationSearch:
         InputError
             If no poses fit the readings at all.
         """
-        known = [] if fixture is None else [_known(fixture)]
+        fixed_poses = [] if fixture is None else [_known(fixture)]
         start = self._unknowns.start
         if not len(readings):
-            return self._fitted(start, known) if known else (start, [])
+            return self._fitted(start, fixed_poses) if fixed_poses else (start, [])
         some = np.unique(np.linspace(0, len(readings) - 1, _COARSE).astype(int))
         best, least = None, np.inf
         redundancy = len(self._mechanism.actuated) - len(self._mechanism.independent)
@@ -88,7 +88,7 @@ class CalibrationSearch:
             poses = self.poses(first, readings[some])
             if poses is None or len(poses.y) < 0.5 * len(some):
                 continue
-            values, parts = self._fitted(first, [poses, *known], _FEW)
+            values, parts = self._fitted(first, [poses, *fixed_poses], _FEW)
             error = self._cost(values, parts) / max(len(poses.y), 1)
             if error < least:
                 best, least = values, error
@@ -100,7 +100,7 @@ class CalibrationSearch:
                 f'no poses of {self._mechanism.name} fit the readings: are they its joints, in '
                 'rad or m?'
             )
-        return self._fitted(best, [poses, *known])
+        return self._fitted(best, [poses, *fixed_poses])
 
     def poses(self, values: FloatArray, readings: FloatArray) -> Poses | None:
         """Readings with the poses that fit them, without those that none fits; None: no reading."""
@@ -109,14 +109,14 @@ class CalibrationSearch:
             with contextlib.suppress(ValueError):
                 at = self._unknowns.names.index(f'{name}.zero')
                 shift[joint] = values[at] - self._unknowns.start[at]
-        fit, rows, found = self._mechanism.made(ActuatedFit), [], []
+        fit, rows, positions = self._mechanism.made(ActuatedFit), [], []
         for row, reading in enumerate(readings):
             with contextlib.suppress(MasticatorError):
-                found.append(fit.closest(reading + shift, _POSES).y)
+                positions.append(fit.closest(reading + shift, _POSES).y)
                 rows.append(row)
         if not rows:
             return None
-        return self.equations.with_poses(values, Poses(readings[rows], np.array(found)))
+        return self.equations.with_poses(values, Poses(readings[rows], np.array(positions)))
 
     def _starts(self, reading: FloatArray) -> Iterator[FloatArray]:
         """Values to begin at: as they are, then with zeros for poses all over the range."""
@@ -145,8 +145,8 @@ class CalibrationSearch:
         poses = [self.equations.with_poses(values, part) for part in parts]
         cost = self._cost(values, poses)
         for _ in range(steps if np.isfinite(cost) else 0):
-            found = [self.equations.linearised(values, part) for part in poses]
-            matrix, slope = self._normal(found, values)
+            linearised = [self.equations.linearised(values, part) for part in poses]
+            matrix, slope = self._normal(linearised, values)
             while damping < _STIFFEST:
                 stiff = matrix + damping * np.diag(np.diag(matrix))
                 step = np.linalg.solve(stiff, slope) * spread
@@ -164,12 +164,12 @@ class CalibrationSearch:
         return values, poses
 
     def _normal(
-        self, found: Sequence[LinearisedEquations], values: FloatArray
+        self, linearised: Sequence[LinearisedEquations], values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Normal equations in prior standard deviations."""
         spread, start = self._unknowns.spread, self._unknowns.start
-        matrix = sum((e.information for e in found), np.zeros((len(spread),) * 2))
-        slope = sum((e.slope for e in found), np.zeros(len(spread)))
+        matrix = sum((e.information for e in linearised), np.zeros((len(spread),) * 2))
+        slope = sum((e.slope for e in linearised), np.zeros(len(spread)))
         return (
             matrix * np.outer(spread, spread) + np.eye(len(spread)),
             slope * spread - (values - start) / spread,

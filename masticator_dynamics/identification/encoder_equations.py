@@ -48,23 +48,14 @@ class Poses:
 
 @dataclasses.dataclass(frozen=True)
 class LinearisedEquations:
-    """Linearised equations of many readings, each of unit variance, summed up.
+    """Linearised equations of many readings, each of unit variance, summed up."""
 
-    Attributes
-    ----------
-    information : array, shape (n_p, n_p)
-        Of the parameters.
-    slope : array, shape (n_p,)
-        Half the negative gradient of the squared errors.
-    scatter : array, shape (n_p, n_p)
-        What the information would be if parts of the recording had the errors that they show.
-    errors : array, shape (N, redundant)
-        What is left, in standard deviations; NaN where loops do not close.
-    """
-
-    information: FloatArray
-    slope: FloatArray
+    information: FloatArray  # (n_p, n_p), of the parameters
+    slope: FloatArray  # (n_p,), half the negative gradient of the squared errors
+    # (n_p, n_p), what the information would be if parts of the recording had the errors that they
+    # show.
     scatter: FloatArray
+    # (N, redundant), what is left, in standard deviations; NaN where loops do not close.
     errors: FloatArray
 
 
@@ -85,10 +76,10 @@ class EncoderEquations:
         """The same readings with the poses that fit them best for parameters (n_p,)."""
         y = poses.y.copy()
         for _ in range(3):
-            found = self._batch.positions(values[None], y, derivatives=False)
-            valid = found.valid[0]
-            error = (poses.readings - found.position[0]) / self.noise
-            jacobian = found.by_y[0] / self.noise[:, None]
+            evaluated = self._batch.positions(values[None], y, derivatives=False)
+            valid = evaluated.valid[0]
+            error = (poses.readings - evaluated.position[0]) / self.noise
+            jacobian = evaluated.by_y[0] / self.noise[:, None]
             if poses.known is not None and poses.known_sd is not None:
                 off = poses.known - y
                 jacobian, error = _with_prior(jacobian, error, off, poses.known_sd)
@@ -113,13 +104,13 @@ class EncoderEquations:
         count = len(values)
         information, pulls, errors = np.zeros((count, count)), [], []
         for first in range(0, len(poses.y), _TOGETHER):
-            rows, left = self._across(values, poses, slice(first, first + _TOGETHER))
-            errors.append(left)
-            good = np.isfinite(left).all(axis=1)
-            rows, left = rows[good], left[good]
+            rows, errors_across = self._across(values, poses, slice(first, first + _TOGETHER))
+            errors.append(errors_across)
+            good = np.isfinite(errors_across).all(axis=1)
+            rows, errors_across = rows[good], errors_across[good]
             flat = rows.reshape(-1, count)
             information += flat.T @ flat
-            pulls.append((rows.swapaxes(-1, -2) @ left[..., None])[..., 0])
+            pulls.append((rows.swapaxes(-1, -2) @ errors_across[..., None])[..., 0])
         pull = np.concatenate([np.zeros((0, count)), *pulls])
         if not len(pull):
             raise InputError('no pose that fits the readings closes the loops')
@@ -133,12 +124,12 @@ class EncoderEquations:
         self, values: FloatArray, poses: Poses, part: slice, derivatives: bool = True
     ) -> tuple[FloatArray, FloatArray]:
         """Rows (N, redundant, n_p), empty without derivatives, and what is left (N, redundant)."""
-        found = self._batch.positions(values[None], poses.y[part], derivatives=derivatives)
-        jacobian = found.by_y[0] / self.noise[:, None]
-        error = (poses.readings[part] - found.position[0]) / self.noise
+        evaluated = self._batch.positions(values[None], poses.y[part], derivatives=derivatives)
+        jacobian = evaluated.by_y[0] / self.noise[:, None]
+        error = (poses.readings[part] - evaluated.position[0]) / self.noise
         slopes = np.zeros((*error.shape, 0))
-        if found.by_parameters is not None:
-            slopes = found.by_parameters[0] / self.noise[:, None]
+        if evaluated.by_parameters is not None:
+            slopes = evaluated.by_parameters[0] / self.noise[:, None]
         if poses.known is not None and poses.known_sd is not None:
             off = poses.known[part] - poses.y[part]
             jacobian, error = _with_prior(jacobian, error, off, poses.known_sd)
@@ -146,9 +137,9 @@ class EncoderEquations:
             slopes = np.concatenate([slopes, none], axis=1)
         across = np.linalg.qr(jacobian, mode='complete')[0][..., jacobian.shape[-1] :]
         across = across.swapaxes(-1, -2)
-        left = (across @ error[..., None])[..., 0]
-        left[~found.valid[0]] = np.nan
-        return across @ slopes, left
+        errors_across = (across @ error[..., None])[..., 0]
+        errors_across[~evaluated.valid[0]] = np.nan
+        return across @ slopes, errors_across
 
 
 def _with_prior(
@@ -202,10 +193,10 @@ class EncoderUnknowns:
         others = tuple(name for name in others if name not in self.asked)
         self.names = (*self.asked, *others)
         self.batch = mechanism.parameter_batch(self.names)
-        own = [self._prior(name) for name in self.asked]
-        self.units = tuple(unit for _, unit in own)
+        priors = [self._prior(name) for name in self.asked]
+        self.units = tuple(unit for _, unit in priors)
         self.start = self.batch.values
-        self.spread = np.array([*(sd for sd, _ in own), *[tolerance] * len(others)])
+        self.spread = np.array([*(sd for sd, _ in priors), *[tolerance] * len(others)])
 
     def _prior(self, name: str) -> tuple[float, str]:
         """Standard deviation and unit of something asked for."""
@@ -227,9 +218,9 @@ class EncoderUnknowns:
         (Huber's sandwich over parts of the recording).
         """
         scale = np.outer(self.spread, self.spread)
-        one = np.eye(len(self.spread))
-        information = sum((e.information for e in equations), np.zeros_like(one)) * scale + one
-        scatter = sum((e.scatter for e in equations), np.zeros_like(one)) * scale + one
+        prior = np.eye(len(self.spread))
+        information = sum((e.information for e in equations), np.zeros_like(prior)) * scale + prior
+        scatter = sum((e.scatter for e in equations), np.zeros_like(prior)) * scale + prior
         plain = np.linalg.inv(information)
         robust = plain @ scatter @ plain
         grown = np.sqrt(np.maximum(np.diag(robust) / np.diag(plain), 1.0))
@@ -252,13 +243,13 @@ def dimensions(mechanism: Mechanism) -> tuple[str, ...]:
     used = {frame for closure in description.closures for frame in closure.frames or ()}
     used |= {contact.frame for contact in description.contacts}
     moving = set(mechanism.tree_joints)
-    found = [
+    names = [
         f'{joint.name}.{axis}'
         for joint in joints
         if joint.parent in parts and (joint.name in moving or joint.child in used)
         for axis in 'xyz'
     ]
-    found += [f'{closure.name}.length' for closure in description.closures]
-    found += [f'{contact.name}.offset' for contact in description.contacts]
-    known = mechanism.parameters(geometry=True)
-    return tuple(name for name in found if name in known)
+    names += [f'{closure.name}.length' for closure in description.closures]
+    names += [f'{contact.name}.offset' for contact in description.contacts]
+    parameters = mechanism.parameters(geometry=True)
+    return tuple(name for name in names if name in parameters)

@@ -121,6 +121,6 @@ def _should_move(mechanism: Mechanism, readings: FloatArray, joint: int, noise: 
     if np.linalg.matrix_rank(rates[others]) < rates.shape[1]:
         return False
     moved = readings[:, others] - readings[0, others]
-    told = moved @ np.linalg.pinv(rates[others]).T @ rates[joint]
+    expected = moved @ np.linalg.pinv(rates[others]).T @ rates[joint]
     scale = np.abs(moved) @ np.abs(np.linalg.pinv(rates[others]).T @ rates[joint])
-    return bool(np.abs(told).max() > max(_MOVES * scale.max(), _COUNTS * noise[joint]))
+    return bool(np.abs(expected).max() > max(_MOVES * scale.max(), _COUNTS * noise[joint]))

@@ -49,31 +49,18 @@ _SMALLEST = 1e-8  # part of the largest singular value: what is below is roundin
 
 @dataclasses.dataclass(frozen=True)
 class ExcitingMotion:
-    """A motion and what it tells.
+    """A motion and what it tells."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s.
-    rows : array, shape (N, 3, n_y)
-        Independent coordinates with their first and second derivatives.
-    internal : array, shape (N, n_u)
-        Efforts of motors against one another, to be given on top of the motion's, N m or N.
-    condition : tuple of float
-        Condition number of the equations for the unknowns, over as many directions as both
-        motions determine: of the first motion that was tried, and of this one.
-    learnt : tuple of int
-        Directions in which the data would say more than is believed before, likewise.
-    conditioning : float
-        The least on the way, see :class:`Conditioning`.
-    """
-
-    time: FloatArray
-    rows: FloatArray
+    time: FloatArray  # (N,), s
+    rows: FloatArray  # (N, 3, n_y), independent coordinates with their first and second derivatives
+    # (N, n_u), efforts of motors against one another, to be given on top of the motion's, N m or N.
     internal: FloatArray
+    # Condition number of the equations for the unknowns, over as many directions as both motions
+    # determine: of the first motion that was tried, and of this one.
     condition: tuple[float, float]
+    # Directions in which the data would say more than is believed before, likewise.
     learnt: tuple[int, int]
-    conditioning: float
+    conditioning: float  # the least on the way, see :class:`Conditioning`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,11 +138,11 @@ class _MotionSearch:
             return np.zeros((1, 1))
         usual, unknowns = self._sized(effort)
         motion = self.mechanism.solve_batch(*np.moveaxis(rows, 1, 0))
-        given = effort.actuated + self.internal(self.time, motion) if self._internal else None
-        found = regressor(self.mechanism, motion, True, given).generalized
+        efforts = effort.actuated + self.internal(self.time, motion) if self._internal else None
+        generalized = regressor(self.mechanism, motion, True, efforts).generalized
         sized = powers(self.mechanism, motion) * usual.effort
         weights = np.linalg.inv(np.linalg.cholesky(sized @ np.swapaxes(sized, -1, -2)))
-        matrix = weights @ found @ unknowns.spread[: found.shape[-1]] / _NOISE
+        matrix = weights @ generalized @ unknowns.spread[: generalized.shape[-1]] / _NOISE
         return np.asarray(matrix.reshape(-1, matrix.shape[-1]))
 
     def internal(self, time: FloatArray, motion: Motion | Effort) -> FloatArray:
@@ -308,12 +295,12 @@ def exciting_motion(
             f'{duration:g} s are too short for {highest:g} Hz; needed are '
             f'{2.0 * _HARMONICS / highest:g} s, two periods of the lowest frequency'
         )
-    known = Mechanism(with_motor_friction(mechanism.description))
+    model = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
         series = _Series(duration, highest)
-        search = _MotionSearch(known, series, internal, below, conditioning, progress)
-        for name, reach in zip(known.independent, search.reach, strict=True):
+        search = _MotionSearch(model, series, internal, below, conditioning, progress)
+        for name, reach in zip(model.independent, search.reach, strict=True):
             if reach < 1e-6:
                 raise InputError(f'{mechanism.name} has no room to move along {name}')
         first, best = _searched(search, tries, seed, progress)
@@ -325,11 +312,11 @@ def exciting_motion(
             raise InputError(f'{mechanism.name} cannot move within the limits of its motors')
         equations = [search.equations(shape) for shape in (first, best)]
         rows = search.rows(time, best, factor)
-        effort = known.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
+        effort = model.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
         against = search.internal(time, effort)
-        total, (low, high) = effort.actuated + against, known.load_limits.effort_range
+        total, (low, high) = effort.actuated + against, model.load_limits.effort_range
         if internal and not ((total >= low) & (total <= high)).all():
-            motor = known.actuated[int((np.abs(total) / high).max(axis=0).argmax())]
+            motor = model.actuated[int((np.abs(total) / high).max(axis=0).argmax())]
             raise InputError(f'internal efforts of {internal:g} are too much for {motor}')
     sizes = [np.linalg.svd(matrix, compute_uv=False) for matrix in equations]
     count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)

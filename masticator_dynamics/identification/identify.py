@@ -21,6 +21,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.identification.friction_kinds import friction_of_other_kinds
 from masticator_dynamics.identification.learning import Learnt, learn
 from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
@@ -180,8 +181,11 @@ class Identified:
         The unknowns: those of bodies that can be.
     plain : array, shape (n_x,)
         By least squares, whether bodies can be so or not.
-    mistakes : tuple of str
-        Of the recording: sentences, each of which begins with the motors that it is about.
+    mistakes, remarks : tuple of str
+        On the recording: sentences, each of which begins with the motors that it is about; the
+        former leave clearly more of the efforts unexplained.
+    friction : tuple of str
+        Sentences on motors whose friction is of another kind, where that is worth it.
     training, held_out : Equations
     """
 
@@ -192,6 +196,8 @@ class Identified:
     x: FloatArray
     plain: FloatArray
     mistakes: tuple[str, ...]
+    remarks: tuple[str, ...]
+    friction: tuple[str, ...]
     training: Equations
     held_out: Equations
 
@@ -300,7 +306,7 @@ def identify(
     for _ in range(passes(description)):
         training = equations(present, measured, before, usual, progress)
         if mistakes is None:
-            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).told())
+            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).found())
         learnt = learn(training, before)
         unknowns = before.scaled(learnt.sizes)
         x = consistent(unknowns, learnt)
@@ -308,9 +314,16 @@ def identify(
     other = equations(present, judged, unknowns, usual, progress)
     training = training.scaled(learnt.sizes)
     plain = least_squares(training)
-    return Identified(
-        mechanism, measured, unknowns, learnt, x, plain, mistakes or (), training, other
+    grave, slight = (
+        tuple(mistake.told for mistake in mistakes or () if mistake.matters is matters)
+        for matters in (True, False)
     )
+    bodies = np.array([' ' in cause for cause in unknowns.causes])  # 'LINK mass', 'LINK spread 12'
+    kinds = () if grave else friction_of_other_kinds(training, x, bodies, mechanism.actuated)
+    return Identified(
+        mechanism, measured, unknowns, learnt, x, plain, grave, slight, tuple(kinds), training,
+        other,
+    )  # fmt: skip
 
 
 def passes(description: MechanismDescription) -> int:

@@ -22,38 +22,16 @@ from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.low_pass import SAMPLES, Filter
 
 _SEEDS = 0.1  # s between poses that are searched from home
 _STEPS = 3  # of Gauss-Newton from there
-_ORDER = 4  # of the filter
 _ROUNDING = 1e-3  # of a rate
-_EDGE = 4.0  # periods of the cutoff that are lost at both ends
 _SPREAD = 2.0  # periods of the cutoff by which lost rows spoil their neighbours
 _LEFT = 0.5  # part of the rows that lost ones must leave
-_SAMPLES = 4.0  # rows that stay, per period of the cutoff
 DEFAULT_CUTOFF = 15.0  # Hz
 _ROWS = 10.0  # of a recording, per period of that: derivatives of fewer are mostly noise
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
-
-
-@dataclasses.dataclass(frozen=True)
-class Filter:
-    """A low pass without delay: cutoff and rate in Hz."""
-
-    cutoff: float
-    rate: float
-
-    def __call__(self, rows: FloatArray) -> FloatArray:
-        """Filter rows (N, ...) along the first axis."""
-        from scipy.signal import butter, sosfiltfilt
-
-        sections = butter(_ORDER, self.cutoff, fs=self.rate, output='sos')
-        return np.asarray(sosfiltfilt(sections, rows, axis=0))
-
-    def kept(self, count: int) -> slice:
-        """Rows that are free of what the filter does at the ends; as many as it leaves apart."""
-        edge = int(np.ceil(_EDGE / self.cutoff * self.rate))
-        return slice(edge, count - edge, max(1, int(self.rate / (_SAMPLES * self.cutoff))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,10 +117,10 @@ def measured_motion(
     InputError
         If the positions are not those of this mechanism.
     """
-    if log.rate < _SAMPLES * cutoff * (1.0 - _ROUNDING):
+    if log.rate < SAMPLES * cutoff * (1.0 - _ROUNDING):
         raise InputError(
             f'{log.source}: {log.rate:.3g} rows per second; a cutoff of {cutoff:g} Hz needs '
-            f'{_SAMPLES * cutoff:g}: a lower --cutoff, {log.rate / _SAMPLES:.3g} at most, or a '
+            f'{SAMPLES * cutoff:g}: a lower --cutoff, {log.rate / SAMPLES:.3g} at most, or a '
             'recording with more'
         )
     smooth = Filter(cutoff, log.rate)

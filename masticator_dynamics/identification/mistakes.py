@@ -6,13 +6,15 @@ Signs, swapped motors, gains, a lag and rows reversed in time are tried one by o
 by what is left of the efforts after a fit of bodies near the file's, of friction that brakes, of
 rotors and offsets: a mistake is told when the recording without it is much likelier, whatever
 friction the file has. Likelihoods are relative to each motor's own efforts, so that a wrist counts
-as much as a shoulder.
+as much as a shoulder. Long recordings make small things certain: efforts of every drive lag a
+little. A lag without which hardly less would be left is a remark, and no mistake.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,7 @@ _RESOLVED = 0.02  # of a motor's efforts: smaller differences prove nothing
 _INDEPENDENT = 4.0  # rows per second that count as such
 _ROUNDS = 3
 _SURE = 12.0  # logarithm of how much likelier a recording must be without the mistake
+_LESS = 0.85  # of what is left of each motor's efforts, on average, without a lag that matters
 _GAINS = 10.0 ** np.array([-4.0, -3.0, -2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25])
 _FINER = 0.01  # decades, to which a gain is found
 _NO_GAIN = 1.5  # factor by which bodies may be other than the file's
@@ -49,6 +52,28 @@ class _Reading:
     lag: int = 0  # rows
     backward: bool = False
     told: str = ''
+
+
+class _Judged(NamedTuple):
+    """How a reading fits.
+
+    Attributes
+    ----------
+    unlikely : float
+        Minus the logarithm of the likelihood.
+    left : float
+        Part of a motor's efforts that is left, geometric mean over motors.
+    """
+
+    unlikely: float
+    left: float
+
+
+class Mistake(NamedTuple):
+    """A sentence that begins with the motors it is about, and whether it matters."""
+
+    told: str
+    matters: bool
 
 
 class MistakeSearch:
@@ -99,8 +124,8 @@ class MistakeSearch:
         effort = np.roll(self._measured.effort @ reading.mixing.T, -reading.lag, axis=0)
         return self._moving(self._rates @ effort[..., None])[..., 0]
 
-    def judged(self, reading: _Reading) -> float:
-        """Minus the logarithm of the likelihood."""
+    def judged(self, reading: _Reading) -> _Judged:
+        """How a reading fits."""
         rows = self._inside(reading.lag)
         supplied = self._supplied(reading)[rows]
         target, columns = supplied - self._needed[rows], self._columns[rows]
@@ -112,10 +137,11 @@ class MistakeSearch:
             weight = worth / noise**2
             normal = np.tensordot(weight, self._normal, axes=1) * np.outer(sign, sign)
             x = self._bounded(normal + np.diag(self._precision), weight @ right)
-            left = target - columns @ (sign * x)
-            noise = np.sqrt((left**2).mean(axis=0) + (_RESOLVED * size) ** 2)
-        unlikely = worth * len(target) * np.log(noise / size).sum()
-        return float(unlikely + 0.5 * (self._precision * x) @ x)
+            error = target - columns @ (sign * x)
+            noise = np.sqrt((error**2).mean(axis=0) + (_RESOLVED * size) ** 2)
+        left = np.log(noise / size)
+        unlikely = worth * len(target) * left.sum() + 0.5 * (self._precision * x) @ x
+        return _Judged(float(unlikely), float(np.exp(left.mean())))
 
     def _inside(self, lag: int) -> npt.NDArray[np.bool_]:
         """Rows (M,) that stay inside the recording when they are read later."""
@@ -137,16 +163,17 @@ class MistakeSearch:
             free &= ~below
         return np.maximum(x, self._least)
 
-    def told(self) -> Iterator[str]:
-        """Sentences, each of which begins with the motors that it is about."""
+    def found(self) -> Iterator[Mistake]:
+        """Mistakes, the one that explains most first."""
         present = _Reading(np.eye(len(self._mechanism.actuated)))
         before = self.judged(present)
         for _ in range(_AT_ONCE):
             others = [(self.judged(reading), reading) for reading in self._others(present)]
-            after, likeliest = min(others, key=lambda pair: pair[0])
-            if after > before - _SURE:
+            after, likeliest = min(others, key=lambda pair: pair[0].unlikely)
+            if after.unlikely > before.unlikely - _SURE:
                 return
-            yield likeliest.told
+            late = likeliest.lag != present.lag
+            yield Mistake(likeliest.told, not late or after.left < _LESS * before.left)
             present, before = likeliest, after
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
@@ -184,7 +211,7 @@ class MistakeSearch:
             return other(fixed + factor * changed, told)
 
         def unlikely(decades: float) -> float:
-            return self.judged(reading(10.0**decades))
+            return self.judged(reading(10.0**decades)).unlikely
 
         factors = np.log10(np.concatenate([_GAINS, 1.0 / _GAINS]))
         best, step = min(factors, key=unlikely), 0.25
@@ -205,7 +232,7 @@ class MistakeSearch:
             return dataclasses.replace(present, lag=rows, told=told)
 
         def unlikely(rows: int) -> float:
-            return self.judged(reading(rows))
+            return self.judged(reading(rows)).unlikely
 
         most = min(max(round(_LONGEST * rate), _MOST_ROWS), len(self._measured.time) // 8)
         step = max(1, most // _COARSE)

@@ -52,9 +52,11 @@ def report(found: Identified, source: str, held_out: str, told: Sequence[str] = 
         f'<b>{100.0 * after:.2f} %</b> with those found; least squares, whose bodies need not be '
         f'possible, leaves {100.0 * found.held_out.error(found.plain):.2f} %.</p>',
         *(f'<p><b>{html.escape(sentence)}</b></p>' for sentence in told),
+        *(f'<p>{html.escape(sentence)}</p>' for sentence in found.remarks),
         f'<p>{_ABOUT}</p>',
         image(_efforts_figure(found), 'Measured and predicted efforts over time, of each motor'),
         f'<p>{_OVER_VELOCITY}</p>',
+        *(f'<p>{html.escape(sentence)}.</p>' for sentence in found.friction),
         image(_friction_figure(found), 'What is left of efforts over velocity, of each motor'),
         '<h2>By motor</h2>',
         table(

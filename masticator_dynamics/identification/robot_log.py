@@ -281,10 +281,10 @@ def _gap(mechanism: Mechanism, position: FloatArray) -> float:
     """Median gap of the loops, m; infinite where nothing closes."""
     rows = np.linspace(0, len(position) - 1, _POSES).astype(int)
     try:
-        found = forward_kinematics_batch(mechanism, position[rows], np.inf)
+        fitted = forward_kinematics_batch(mechanism, position[rows], np.inf)
     except MasticatorError:
         return np.inf
-    return float(np.median(found.closure_residual))
+    return float(np.median(fitted.closure_residual))
 
 
 def _reach(mechanism: Mechanism) -> FloatArray:

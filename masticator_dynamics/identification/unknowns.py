@@ -30,27 +30,15 @@ _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
 @dataclasses.dataclass(frozen=True)
 class Beliefs:
-    """How far values of the file may err: standard deviations.
+    """How far values of the file may err: standard deviations."""
 
-    Attributes
-    ----------
-    inertia : float
-        Of masses, moments of inertia, rotors and springs, relative.
-    centre : float
-        Of centres of mass, part of the mechanism's size.
-    friction : float
-        Relative.
-    effort : float
-        Of torque constants and gear efficiencies, relative; 0: measured efforts are taken as true.
-    sensor : float
-        Of the scale of a force sensor, and of its offset relative to the usual wrench; 0: the
-        sensor is taken as true.
-    """
-
-    inertia: float = 0.12
-    centre: float = 0.01
-    friction: float = 0.4
+    inertia: float = 0.12  # of masses, moments of inertia, rotors and springs, relative
+    centre: float = 0.01  # of centres of mass, part of the mechanism's size
+    friction: float = 0.4  # relative
+    # Of torque constants and gear efficiencies, relative; 0: measured efforts are taken as true.
     effort: float = 0.0
+    # Of the scale of a force sensor, and of its offset relative to the usual wrench; 0: the sensor
+    # is taken as true.
     sensor: float = 0.0
 
 
@@ -69,26 +57,15 @@ class Usual:
 
 @dataclasses.dataclass(frozen=True)
 class Unknowns:
-    """Parameters are ``values + spread @ x``, where each number in x is about 1 in size.
+    """Parameters are ``values + spread @ x``, where each number in x is about 1 in size."""
 
-    Attributes
-    ----------
-    names : tuple of str, length n_p
-        Of the mechanism's parameters, then of scales of efforts and numbers of the force sensor.
-    values : array, shape (n_p,)
-        Of the file.
-    causes : tuple of str, length n_x
-        What each unknown is.
-    groups : array of int, shape (n_x,)
-        Unknowns of a kind have one number: how far the file errs in them is one question.
-    spread : array, shape (n_p, n_x)
-    """
-
+    # Of the mechanism's parameters, then of scales of efforts and numbers of the force sensor.
     names: tuple[str, ...]
-    values: FloatArray
-    causes: tuple[str, ...]
+    values: FloatArray  # (n_p,), of the file
+    causes: tuple[str, ...]  # what each unknown is
+    # (n_x,), unknowns of a kind have one number: how far the file errs in them is one question.
     groups: npt.NDArray[np.int_]
-    spread: FloatArray
+    spread: FloatArray  # (n_p, n_x)
 
     @property
     def deviation(self) -> FloatArray:
@@ -106,27 +83,29 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
     Bodies err in three ways (mass, centre, spread), each by as much for all of them; friction,
     rotor and scale of a motor by as much as that motor's data say.
     """
-    known = mechanism.parameters(friction=True)
-    known |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
+    parameters = mechanism.parameters(friction=True)
+    parameters |= {f'{joint}.{OFFSET}': 0.0 for joint in mechanism.actuated}
     if beliefs.effort:
-        known |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
+        parameters |= {f'{joint}.effort_scale': 1.0 for joint in mechanism.actuated}
     if usual.wrench is not None and beliefs.sensor:
-        known |= {'sensor.scale': 1.0} | {f'sensor.{part}': 0.0 for part in SENSOR}
-    rows = {name: k for k, name in enumerate(known)}
+        parameters |= {'sensor.scale': 1.0} | {f'sensor.{part}': 0.0 for part in SENSOR}
+    rows = {name: k for k, name in enumerate(parameters)}
     causes: dict[str, tuple[str, FloatArray]] = {}
     for link in bodies_with_mass(mechanism.structure):
         names = [f'{link}.{part}' for part in INERTIAL]
-        for cause, change in _of_body([known[name] for name in names], mechanism, beliefs):
-            column = np.zeros(len(known))
+        for cause, change in _of_body([parameters[name] for name in names], mechanism, beliefs):
+            column = np.zeros(len(parameters))
             column[[rows[name] for name in names]] = change
             causes[f'{link} {cause}'] = cause.split()[0], column
-    for name, size in _singles(mechanism, known, beliefs, usual).items():
+    for name, size in _singles(mechanism, parameters, beliefs, usual).items():
         group = OFFSET if name.endswith(OFFSET) else name
-        causes[name] = group, size * np.eye(len(known))[rows[name]]
+        causes[name] = group, size * np.eye(len(parameters))[rows[name]]
     causes = {cause: change for cause, change in causes.items() if change[1].any()}
     groups, spread = (np.array(part) for part in zip(*causes.values(), strict=True))
     _, numbers = np.unique(groups, return_inverse=True)
-    return Unknowns(tuple(known), np.array([*known.values()]), tuple(causes), numbers, spread.T)
+    return Unknowns(
+        tuple(parameters), np.array([*parameters.values()]), tuple(causes), numbers, spread.T
+    )
 
 
 def _of_body(
@@ -156,14 +135,14 @@ def _of_body(
 
 
 def _singles(
-    mechanism: Mechanism, known: dict[str, float], beliefs: Beliefs, usual: Usual
+    mechanism: Mechanism, parameters: dict[str, float], beliefs: Beliefs, usual: Usual
 ) -> dict[str, float]:
     """Standard deviations of parameters that are unknowns themselves."""
     sizes: dict[str, float] = {}
     moved = np.diag(mechanism.actuated_inertia(mechanism.home))
     motors = {joint: k for k, joint in enumerate(mechanism.actuated)}
     wrench = np.zeros(6) if usual.wrench is None else usual.wrench
-    for name, value in known.items():
+    for name, value in parameters.items():
         owner, _, kind = name.rpartition('.')
         k = motors.get(owner, -1)
         ratio = abs(float(mechanism.transmission_ratios[k]))

@@ -29,38 +29,20 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Equations:
-    """``force = matrix @ x`` up to errors; M rows in time with n_y equations each.
+    """``force = matrix @ x`` up to errors; M rows in time with n_y equations each."""
 
-    Attributes
-    ----------
-    time : array, shape (M,)
-        s.
-    pose : array, shape (M, n_y)
-        Independent coordinates.
-    velocity : array, shape (M, n_u)
-        Of the motors' joints, rad/s or m/s.
-    force : array, shape (M, n_y)
-        Generalised forces that the file's numbers leave unexplained, N m or N.
-    matrix : array, shape (M, n_y, n_x)
-    rates : array, shape (M, n_y, n_u)
-        Generalised forces per unit effort of each motor.
-    back : array, shape (M, n_u, n_y)
-        Smallest efforts for a generalised force, in units of the usual ones.
-    effort : array, shape (M, n_u)
-        The part of measured efforts that moves the mechanism, filtered, N m or N.
-    usual : array, shape (n_u,)
-        Efforts of motors of its kind, N m or N.
-    """
-
-    time: FloatArray
-    pose: FloatArray
-    velocity: FloatArray
+    time: FloatArray  # (M,), s
+    pose: FloatArray  # (M, n_y), independent coordinates
+    velocity: FloatArray  # (M, n_u), of the motors' joints, rad/s or m/s
+    # (M, n_y), generalised forces that the file's numbers leave unexplained, N m or N.
     force: FloatArray
-    matrix: FloatArray
-    rates: FloatArray
+    matrix: FloatArray  # (M, n_y, n_x)
+    rates: FloatArray  # (M, n_y, n_u), generalised forces per unit effort of each motor
+    # (M, n_u, n_y), smallest efforts for a generalised force, in units of the usual ones.
     back: FloatArray
+    # (M, n_u), the part of measured efforts that moves the mechanism, filtered, N m or N.
     effort: FloatArray
-    usual: FloatArray
+    usual: FloatArray  # (n_u,), efforts of motors of its kind, N m or N
 
     def left(self, x: FloatArray | float) -> FloatArray:
         """Generalised forces (M, n_y) that unknowns x leave unexplained; 0.0: those of the file."""
@@ -131,16 +113,16 @@ def equations(
         forces[part, :, 0] = supplied - needed
         forces[part, :, 1:] = matrix @ unknowns.spread
         progress(part.stop - part.start)
-    kept = measured.kept
-    forces = measured.smooth(forces)[kept]
+    used = measured.kept
+    forces = measured.smooth(forces)[used]
     rates = powers(mechanism, measured.motion)
-    effort = measured.smooth(rates @ measured.effort[..., None])[kept]
-    rates = rates[kept]
+    effort = measured.smooth(rates @ measured.effort[..., None])[used]
+    rates = rates[used]
     back = usual.of_kind[:, None] * np.linalg.pinv(rates * usual.of_kind)
     return Equations(
-        measured.time[kept],
-        measured.motion.y[kept],
-        measured.motion.v[kept][:, mechanism.actuated_rows],
+        measured.time[used],
+        measured.motion.y[used],
+        measured.motion.v[used][:, mechanism.actuated_rows],
         forces[..., 0],
         forces[..., 1:],
         rates,
@@ -159,10 +141,10 @@ def _columns(
     effort = measured.effort[part]
     wrench = None if measured.wrench is None else measured.wrench[part]
     columns = regressor(mechanism, motion, True, effort, wrench)
-    names, found = columns.names, columns.generalized
+    names, generalized = columns.names, columns.generalized
     for k, joint in enumerate(mechanism.actuated):
-        own = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
-        found[..., own] *= measured.felt[part, k, None, None]
+        own_friction = [n in (f'{joint}.friction', f'{joint}.damping') for n in names]
+        generalized[..., own_friction] *= measured.felt[part, k, None, None]
     by_motor = powers(mechanism, motion)
     supplied = (by_motor @ effort[..., None])[..., 0]
     more = [-by_motor]
@@ -174,7 +156,7 @@ def _columns(
         supplied = supplied + pushed[..., 0]
         if 'sensor.scale' in unknowns.names:
             more += [-pushed, -by_wrench @ turned]
-    return np.concatenate([found, *more], axis=-1), supplied
+    return np.concatenate([generalized, *more], axis=-1), supplied
 
 
 def _by_wrench(mechanism: Mechanism, motion: Motion) -> tuple[FloatArray, FloatArray]:

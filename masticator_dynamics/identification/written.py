@@ -49,8 +49,8 @@ def description_files(
     old = mechanism.description
     if old.file.suffix not in ('.yaml', '.yml'):
         raise InputError(f'{old.file}: first make a description of it: masticator import')
-    known = mechanism.parameters(friction=True)
-    values = {n: x for n, x in values.items() if n in known}
+    parameters = mechanism.parameters(friction=True)
+    values = {n: x for n, x in values.items() if n in parameters}
     new = with_inertia(changed(old, values, lambda angle: None), mechanism.structure, values)
     content = read_mapping(old.file)
     content['urdf'] = f'{name}.urdf'
@@ -72,8 +72,8 @@ def description_files(
 
 def _set_law(entry: dict[str, Any], law: ContactFriction | JointFriction) -> None:
     if law.coulomb or law.viscous:
-        known = {'coulomb': law.coulomb, 'viscous': law.viscous}
-        entry['friction'] = {**entry.get('friction', {}), **known}
+        coefficients = {'coulomb': law.coulomb, 'viscous': law.viscous}
+        entry['friction'] = {**entry.get('friction', {}), **coefficients}
 
 
 def _set(content: dict[str, Any], part: str, joint: str, values: dict[str, Any]) -> None:
@@ -127,11 +127,11 @@ def check_loads(texts: Mapping[str, str], name: str) -> MechanismDescription:
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():
             pathlib.Path(folder, file).write_text(text, encoding='utf-8')
-        found = load_description(pathlib.Path(folder, f'{name}.yaml'))
-        Mechanism(found)
+        description = load_description(pathlib.Path(folder, f'{name}.yaml'))
+        Mechanism(description)
         if f'{name}_drives.yaml' in texts:
             load_drives(pathlib.Path(folder, f'{name}_drives.yaml'))
-        return found
+        return description
 
 
 def with_drive_friction(description: MechanismDescription, drives: Drives) -> MechanismDescription:
@@ -150,11 +150,11 @@ def without_drive_friction(
 ) -> dict[str, float]:
     """Parameters for the description alone: friction of motors and their rotors are the drives'."""
     theirs = {f'{j}.{kind}': 0.0 for j in mechanism.actuated for kind in ('friction', 'damping')}
-    found = {**values, **theirs}
+    merged = {**values, **theirs}
     for joint in mechanism.actuated:
         name = f'{joint}.rotor_inertia'
-        if name in found:  # what is more than the drives file says
+        if name in merged:  # what is more than the drives file says
             felt = mechanism.description.actuators[joint].rotor_inertia
-            more = found[name] - felt + original.actuators[joint].rotor_inertia
-            found[name] = max(more, 0.0)
-    return found
+            more = merged[name] - felt + original.actuators[joint].rotor_inertia
+            merged[name] = max(more, 0.0)
+    return merged

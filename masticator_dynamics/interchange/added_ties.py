@@ -43,8 +43,8 @@ def closing_pairs(names: Iterable[str], unread: Unread) -> Iterator[tuple[str, s
     """
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
-        if found := _CLOSING.fullmatch(name):
-            ends.setdefault(found[1], {})[found[2]] = name
+        if name_parts := _CLOSING.fullmatch(name):
+            ends.setdefault(name_parts[1], {})[name_parts[2]] = name
     for stem, pair in ends.items():
         if len(pair) == 2:
             yield stem, pair['1'], pair['2']
@@ -58,13 +58,13 @@ def mimic_of(
     plugin: ElementTree.Element, unread: Unread, absolute: Callable[[str], str]
 ) -> JointCoupling | None:
     """The coupling that a plugin makes, if it is of the kind that names a ``<mimicJoint>``."""
-    told = {re.sub('_', '', str(e.tag)).lower(): (e.text or '').strip() for e in plugin}
-    follower, leader = told.get('mimicjoint'), told.get('joint') or told.get('jointname')
+    texts = {re.sub('_', '', str(e.tag)).lower(): (e.text or '').strip() for e in plugin}
+    follower, leader = texts.get('mimicjoint'), texts.get('joint') or texts.get('jointname')
     if not follower or not leader:
         return None
     place = f'plugin {plugin.get("name")}'
     ratio, offset = (
-        numbers_in(told.get(key) or default, 1, unread.file, f'{place} {key}')[0]
+        numbers_in(texts.get(key) or default, 1, unread.file, f'{place} {key}')[0]
         for key, default in (('multiplier', '1'), ('offset', '0'))
     )
     return JointCoupling.mimic(absolute(follower), absolute(leader), ratio, offset)
@@ -146,14 +146,14 @@ def ball_constraint(
         For missing or senseless values.
     """
     place = 'drake:ball_constraint'
-    told = {
+    texts = {
         tag_of(part).removeprefix(f'{place}_'): part.get('name') or part.get('value') or part.text
         for part in element
     }
     frames = []
     for body, point in (('body_A', 'p_AP'), ('body_B', 'p_BQ')):
-        if not told.get(body) or not told.get(point):
+        if not texts.get(body) or not texts.get(point):
             raise DescriptionError(unread.file, place, f'has no {body} or no {point}')
-        offset = np.array(numbers_in(str(told[point]), 3, unread.file, f'{place} value'))
-        frames.append(Frame(absolute(str(told[body]).strip()), offset, np.eye(3)))
+        offset = np.array(numbers_in(str(texts[point]), 3, unread.file, f'{place} value'))
+        frames.append(Frame(absolute(str(texts[body]).strip()), offset, np.eye(3)))
     return Loop(str(element.get('name') or 'ball_constraint'), POINT, *frames)

@@ -26,8 +26,8 @@ def to_casadi(mechanism: Evaluator, quantity: Quantity, frame: str | None) -> An
     """See :meth:`Mechanism.to_casadi`."""
     ca = needed('casadi')
     if quantity not in get_args(Quantity):
-        known = ', '.join(get_args(Quantity))
-        raise InputError(f'quantity is {quantity!r}, expected one of {known}')
+        quantities = ', '.join(get_args(Quantity))
+        raise InputError(f'quantity is {quantity!r}, expected one of {quantities}')
     if (frame is not None) != (quantity == 'frame_pose'):
         raise InputError('a frame is for frame_pose, which needs one')
     freedoms = len(mechanism.independent)
@@ -38,41 +38,41 @@ def to_casadi(mechanism: Evaluator, quantity: Quantity, frame: str | None) -> An
     names, outputs = _QUANTITIES[quantity]
     graph = Graph()
     numbers = iter(graph.inputs(sum(lengths[name] for name in names)))
-    given = {name: [next(numbers) for _ in range(lengths[name])] for name in names}
-    found = outputs(mechanism, given, frame)
+    inputs = {name: [next(numbers) for _ in range(lengths[name])] for name in names}
+    parts = outputs(mechanism, inputs, frame)
     symbols = [ca.SX.sym(name, lengths[name]) for name in names]
-    flat = [x for _, part in found.values() for x in part]
+    flat = [x for _, part in parts.values() for x in part]
     values = _in_casadi(ca, graph, flat, ca.vertcat(*symbols))
     results, first = [], 0
-    for shape, part in found.values():
+    for shape, part in parts.values():
         column = values[first : first + len(part)]
         # CasADi stores columns one after the other.
         matrix = len(shape) == 2
         results.append(ca.reshape(column, *shape[::-1]).T if matrix else column)
         first += len(part)
     return ca.Function(
-        f'{_identifier(mechanism.name)}_{quantity}', symbols, results, names, [*found]
+        f'{_identifier(mechanism.name)}_{quantity}', symbols, results, names, [*parts]
     )
 
 
-def _inverse_dynamics(mechanism: Evaluator, given: dict[str, Any], frame: str | None) -> Parts:
-    numbers = [x for part in given.values() for x in part]
+def _inverse_dynamics(mechanism: Evaluator, inputs: dict[str, Any], frame: str | None) -> Parts:
+    numbers = [x for part in inputs.values() for x in part]
     run = mechanism.kernels.run(numbers, False, False)
     efforts = LeastNorm(run).efforts()
     return {'effort': ((len(efforts),), efforts), 'valid': ((1,), [run.valid()])}
 
 
-def _forward_dynamics(mechanism: Evaluator, given: dict[str, Any], frame: str | None) -> Parts:
-    numbers = [*(x for part in given.values() for x in part), 1.0]
+def _forward_dynamics(mechanism: Evaluator, inputs: dict[str, Any], frame: str | None) -> Parts:
+    numbers = [*(x for part in inputs.values() for x in part), 1.0]
     run = ForwardDynamics(
         mechanism.description, mechanism.structure, numbers, Setting(), share=False
     )
     return {'y_ddot': ((len(run.y_ddot),), run.y_ddot), 'valid': ((1,), [run.valid()])}
 
 
-def _equations_of_motion(mechanism: Evaluator, given: dict[str, Any], frame: str | None) -> Parts:
-    y_dot, freedoms = given['y_dot'], len(given['y'])
-    run = _evaluation(mechanism, given['y'], y_dot)
+def _equations_of_motion(mechanism: Evaluator, inputs: dict[str, Any], frame: str | None) -> Parts:
+    y_dot, freedoms = inputs['y_dot'], len(inputs['y'])
+    run = _evaluation(mechanism, inputs['y'], y_dot)
     mass, (kinetic, potential) = [x for row in run.mass for x in row], run.energy(y_dot)
     return {
         'mass': ((freedoms, freedoms), mass), 'bias': ((freedoms,), run.bias()),
@@ -81,9 +81,9 @@ def _equations_of_motion(mechanism: Evaluator, given: dict[str, Any], frame: str
     }  # fmt: skip
 
 
-def _frame_pose(mechanism: Evaluator, given: dict[str, Any], frame: str | None) -> Parts:
+def _frame_pose(mechanism: Evaluator, inputs: dict[str, Any], frame: str | None) -> Parts:
     placement = check_frame(mechanism, str(frame))
-    run = _evaluation(mechanism, given['y'], [0.0] * len(given['y']))
+    run = _evaluation(mechanism, inputs['y'], [0.0] * len(inputs['y']))
     body = run.plan.body(placement.body)
     axes = [vec.apply(body.rotation, column) for column in placement.rotation.T.tolist()]
     rotation = [x for row in zip(*axes, strict=True) for x in row]
@@ -122,19 +122,19 @@ def _in_casadi(ca: Any, graph: Graph, outputs: Sequence[Any], inputs: Any) -> An
         'select': lambda c, a, b: ca.if_else(c > 0, a, b),
     }  # fmt: skip
     indices = [graph.lift(x) for x in outputs]
-    found: dict[int, Any] = {}
+    expressions: dict[int, Any] = {}
     for i in reachable(graph, indices):
         operation, *arguments = graph.nodes[i]
         if operation == 'input':
-            found[i] = inputs[arguments[0]]
+            expressions[i] = inputs[arguments[0]]
         elif operation == 'constant':
-            found[i] = ca.SX(arguments[0])
+            expressions[i] = ca.SX(arguments[0])
         else:
-            found[i] = operations[operation](*(found[k] for k in arguments))
-    return ca.vertcat(*(found[k] for k in indices))
+            expressions[i] = operations[operation](*(expressions[k] for k in arguments))
+    return ca.vertcat(*(expressions[k] for k in indices))
 
 
 def _identifier(name: str) -> str:
     """A name that CasADi takes: letters, digits and single underscores."""
-    kept = ''.join(c if c.isascii() and c.isalnum() else ' ' for c in name)
-    return '_'.join(('f ' + kept if not kept[:1].isalpha() else kept).split())
+    letters = ''.join(c if c.isascii() and c.isalnum() else ' ' for c in name)
+    return '_'.join(('f ' + letters if not letters[:1].isalpha() else letters).split())

@@ -94,8 +94,8 @@ def _read(
     kind = 'sdf' if path.name.endswith('.sdf.xacro') else _XML.get(path.suffix)
     kind = kind or _root_element(path)
     if kind not in _READERS:
-        known = ', '.join(f'<{name}>' for name in _READERS)
-        raise DescriptionError(path, '', f'its root element is <{kind}>, none of {known}')
+        roots = ', '.join(f'<{name}>' for name in _READERS)
+        raise DescriptionError(path, '', f'its root element is <{kind}>, none of {roots}')
     return _READERS[kind](path, unread, wanted, arguments)
 
 

@@ -96,8 +96,8 @@ class _FreeBodies:
 
     def next(self) -> _Hanging | None:
         """The body to be hung next, and how; None if no loop ties one to what does not float."""
-        found = [hanging for name in self.model.floating if (hanging := self._hanging(name))]
-        return min(found, key=self._order, default=None)
+        candidates = [hanging for name in self.model.floating if (hanging := self._hanging(name))]
+        return min(candidates, key=self._order, default=None)
 
     def _order(self, hanging: _Hanging) -> tuple[int, int]:
         """What comes first: the firmer joint, and then the one closer to the base."""
@@ -131,12 +131,12 @@ class _FreeBodies:
 
     def _ties(self, name: str) -> list[_Tie]:
         """Loops between a floating body, with all that it carries, and others."""
-        found = []
+        ties = []
         for loop in self.model.loops:
             for near, far in ((loop.first, loop.second), (loop.second, loop.first)):
                 if self.owner[near.link] == name != self.owner[far.link]:
-                    found.append(_Tie(loop, near, far))
-        return found
+                    ties.append(_Tie(loop, near, far))
+        return ties
 
     def _joint(self, name: str, ties: list[_Tie]) -> _Hanging | None:
         """The joint that loops between the same two bodies form; None if it is no simple one."""

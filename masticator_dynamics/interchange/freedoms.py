@@ -40,7 +40,7 @@ def freedoms(kinematics: LoopKinematics, q: Array) -> tuple[Array, Array]:
         near, gap = close(kinematics, q + moved * tied)
         if gap < 1e-4 and np.abs(near - q).max() < 1.0:
             candidates.append((_null_space(kinematics, near), near))
-    return min(candidates, key=lambda found: found[0].shape[1])
+    return min(candidates, key=lambda candidate: candidate[0].shape[1])
 
 
 def _null_space(kinematics: LoopKinematics, q: Array) -> Array:
@@ -193,6 +193,46 @@ def require_moving(model: RobotModel, key: str, names: Sequence[str]) -> None:
         if name not in moving:
             near = meant(name, moving) or f'; there are: {", ".join(moving)}'
             raise DescriptionError(model.file, key, f'moving joint {name!r} does not exist{near}')
+
+
+_STILL = 1e-3  # rad or m, by which a joint that rests may be seen to move
+
+
+def hold_unmoved(model: RobotModel, recorded: Mapping[str, tuple[float, float]]) -> None:
+    """Hold joints that a recording does not have, or in which they rest.
+
+    Parameters
+    ----------
+    model : RobotModel
+        The robot as read, modified in place.
+    recorded : mapping
+        Least and greatest position, rad or m, by joint.
+
+    Raises
+    ------
+    DescriptionError
+        For a robot with loops, whose joints without encoders move, too, and where nothing moves.
+    """
+    key = 'recording'
+    if model.loops:
+        raise DescriptionError(
+            model.file, key, 'in its loops joints move that no recording has: --lock names others'
+        )
+    moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
+    moved = {name for name, (low, high) in recorded.items() if high - low > _STILL}
+    following = {coupling.joint for coupling in model.couplings}
+    if not moved.intersection(moving):
+        raise DescriptionError(
+            model.file, key,
+            f'no joint of it moves there; its joints are {", ".join(moving)}, and recorded are '
+            f'{", ".join(recorded)}; --joints NAME=NAME_IN_THE_RECORDING maps names',
+        )  # fmt: skip
+    for name in moving:
+        if name in moved | following or not model.has_moving(name):
+            continue
+        low, high = recorded.get(name, (0.0, 0.0))
+        reason = 'it rests in the recording' if name in recorded else 'it is not in the recording'
+        lock(model, name, {name: 0.5 * (low + high)}, reason)
 
 
 def choose_motors(model: RobotModel, names: Sequence[str]) -> None:

@@ -72,11 +72,11 @@ def _urdf_beside(file: pathlib.Path) -> pathlib.Path:
     same = file.with_suffix('.urdf')
     if same.is_file():
         return same
-    found = sorted(file.parent.glob('*.urdf'))
-    if len(found) != 1:
-        count = f'{len(found)} URDF files' if found else 'no URDF file'
+    urdf_files = sorted(file.parent.glob('*.urdf'))
+    if len(urdf_files) != 1:
+        count = f'{len(urdf_files)} URDF files' if urdf_files else 'no URDF file'
         raise DescriptionError(file, '', f'there is {count} beside it; one is needed')
-    return found[0]
+    return urdf_files[0]
 
 
 def _list(content: dict[str, Any], key: str, file: pathlib.Path) -> list[Any]:

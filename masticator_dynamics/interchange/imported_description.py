@@ -31,6 +31,7 @@ from masticator_dynamics.interchange.freedoms import (
     freedoms,
     hold_pressed_joints,
     hold_stiff_springs,
+    hold_unmoved,
     idle_joints,
     lock,
     require_moving,
@@ -139,6 +140,7 @@ def import_robot(
     actuated: Sequence[str] = (),
     independent: Sequence[str] = (),
     locked: Sequence[str] = (),
+    recorded: Mapping[str, tuple[float, float]] | None = None,
     platform: str = '',
     arguments: Mapping[str, str] | None = None,
     ignore: Collection[str] = (),
@@ -155,6 +157,9 @@ def import_robot(
         Joints; default: those with motors in the file, and a well-conditioned choice.
     locked : sequence of str
         Joints to hold at the closed pose.
+    recorded : mapping, optional
+        Least and greatest position of joints in a recording, rad or m, by name: those that rest in
+        it, or that it does not have, are held.
     platform : str
         Link; default: one named like a tool, or the one that most freedoms lead to.
     arguments : mapping, optional
@@ -177,6 +182,9 @@ def import_robot(
         choose_motors(model, actuated)
         require_moving(model, 'independent', independent)
         require_moving(model, 'lock', locked)
+        if recorded is not None:
+            hold_unmoved(model, recorded)
+            locked = [joint for joint in locked if model.has_moving(joint)]
         hold_stiff_springs(model)
         join_rods(model)
         positions = _closed(model)
@@ -343,17 +351,17 @@ def _coupling(coupling: JointCoupling) -> dict[str, Any]:
 
 def _joints(model: RobotModel) -> dict[str, dict[str, float]]:
     """Springs, losses and armature of joints."""
-    found: dict[str, dict[str, float]] = {}
+    physics: dict[str, dict[str, float]] = {}
     for name, spring in model.springs.items():
-        found[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
+        physics[name] = {'stiffness': spring.stiffness, 'reference': spring.reference}
     values = {'damping': model.damping, 'friction': model.dry, 'armature': model.armature}
     for joint in model.joints:
         for key in joint.kind.dimensions:
             values.setdefault(key, {})[joint.name] = getattr(joint, key)
     for key, by_joint in values.items():
         for name, value in by_joint.items():
-            found.setdefault(name, {})[key] = value
-    return found
+            physics.setdefault(name, {})[key] = value
+    return physics
 
 
 def _actuator(model: RobotModel, name: str) -> dict[str, Any]:

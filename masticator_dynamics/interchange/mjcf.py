@@ -71,11 +71,11 @@ class _Equality:
             frames = (self.parts.site(self.first), self.parts.site(self.second))
         else:
             # Of a weld: the anchor in the second body, that in the first, how the second is turned.
-            one, other = (3, 0) if welded else (0, 3)
+            first_at, other = (3, 0) if welded else (0, 3)
             turned = matrix(self.data[6:10]) if welded else np.eye(3)
             bodies = self.parts.bodies
             frames = (
-                Frame(bodies[self.first], self.data[one : one + 3].copy(), turned),
+                Frame(bodies[self.first], self.data[first_at : first_at + 3].copy(), turned),
                 Frame(bodies[self.second], self.data[other : other + 3].copy(), np.eye(3)),
             )
         kind = WELD if welded and self.data[_TORQUE_SCALE] else POINT

@@ -41,20 +41,20 @@ class MjcfParts:
 
     def _names(self, kind: str, count: int, usual: Callable[[int], str]) -> list[str]:
         """Names of all parts of a kind; of nameless ones usual names that no other has."""
-        found = [self.name(kind, part, '?') for part in range(count)]
-        for part, name in enumerate(found):
+        names = [self.name(kind, part, '?') for part in range(count)]
+        for part, name in enumerate(names):
             if name == '?':
                 new = usual(part)
-                while new in found:
+                while new in names:
                     new += '_'
-                found[part] = new
-        return found
+                names[part] = new
+        return names
 
     def name(self, kind: str, index: int, default: str = '') -> str:
         """Name of a part, such as an ``ACTUATOR``; by default its kind and number from 1."""
         kinds = self.mujoco.mjtObj
-        found = self.mujoco.mj_id2name(self.compiled, getattr(kinds, f'mjOBJ_{kind}'), index)
-        return str(found or default or f'{kind.lower()}_{index + 1}')
+        written = self.mujoco.mj_id2name(self.compiled, getattr(kinds, f'mjOBJ_{kind}'), index)
+        return str(written or default or f'{kind.lower()}_{index + 1}')
 
     def _usual_joint_name(self, joint: int) -> str:
         body = self.compiled.jnt_bodyid[joint]
@@ -68,11 +68,11 @@ class MjcfParts:
 
     def joints_of(self, tendon: int) -> dict[str, float]:
         """Joints and coefficients of a fixed tendon; none for a spatial one."""
-        m, found = self.compiled, dict[str, float]()
+        m, arms = self.compiled, dict[str, float]()
         for wrap in self._wraps(tendon, 'JOINT'):
             joint = self.joints[m.wrap_objid[wrap]]
-            found[joint] = found.get(joint, 0.0) + float(m.wrap_prm[wrap])
-        return found
+            arms[joint] = arms.get(joint, 0.0) + float(m.wrap_prm[wrap])
+        return arms
 
     def ends_of(self, tendon: int) -> tuple[Frame, Frame] | None:
         """The sites that a straight tendon runs between; none for a longer or a fixed one."""
@@ -220,13 +220,13 @@ class _Actuators:
             return
         moving = {joint: (c,) for joint, c in joints.items() if self.model.has_moving(joint)}
         slides = any(self.model.joint(joint).slides for joint in moving)
-        reel, own = self.model.add_link(f'{name}_reel'), self.model.free_joint_name(f'{name}_pull')
+        reel, pull = self.model.add_link(f'{name}_reel'), self.model.free_joint_name(f'{name}_pull')
         kind = (PRISMATIC if slides else CONTINUOUS).name
         self.model.joints.append(
-            Joint(own, kind, self.model.root, reel, np.zeros(3), np.eye(3), _ALONG)
+            Joint(pull, kind, self.model.root, reel, np.zeros(3), np.eye(3), _ALONG)
         )
-        self.model.couplings.append(JointCoupling(f'{name}_tendon', own, moving))
-        self._drive(index, name, own, gear)
+        self.model.couplings.append(JointCoupling(f'{name}_tendon', pull, moving))
+        self._drive(index, name, pull, gear)
 
     def _follows(self, joint: str, leader: str) -> float:
         """Motion of a joint per motion of a leader to which a linear coupling ties it; 0: none."""
@@ -244,9 +244,9 @@ class _Actuators:
             self.model.notes.append(f'joint {joint} has several actuators: {reason}')
         self.model.motors[joint] = ImportedMotor(gear)
         for key, values in (('armature', self.model.armature), ('damping', self.model.damping)):
-            own = getattr(self.m, f'actuator_{key}', None)  # not in every MuJoCo
-            if own is not None and own[index]:
-                values[joint] = values.get(joint, 0.0) + float(own[index]) * gear**2
+            entries = getattr(self.m, f'actuator_{key}', None)  # not in every MuJoCo
+            if entries is not None and entries[index]:
+                values[joint] = values.get(joint, 0.0) + float(entries[index]) * gear**2
         bounds = self._bounds(index)
         if bounds:
             low, high = (float(b) for b in (np.max(bounds, axis=0)[0], np.min(bounds, axis=0)[1]))

@@ -103,15 +103,15 @@ class _Graph:
 
     def _connect(self, first: str, second: str, freedoms: int, slides: bool) -> None:
         """Add a connection; two points between the same bodies leave them one freedom."""
-        one, other = self.carriers[first], self.carriers[second]
-        if one == other:
+        carrier, other = self.carriers[first], self.carriers[second]
+        if carrier == other:
             return
-        for same in [edge for edge in self.edges[one] if edge.other == other]:
+        for same in [edge for edge in self.edges[carrier] if edge.other == other]:
             freedoms, slides = max(1, freedoms + same.freedoms - 6), slides and same.slides
-            self.edges[one].remove(same)
-            self.edges[other].remove(same._replace(other=one))
-        self.edges[one].append(_Edge(other, freedoms, slides))
-        self.edges[other].append(_Edge(one, freedoms, slides))
+            self.edges[carrier].remove(same)
+            self.edges[other].remove(same._replace(other=carrier))
+        self.edges[carrier].append(_Edge(other, freedoms, slides))
+        self.edges[other].append(_Edge(carrier, freedoms, slides))
 
     def freedoms_from_base(self) -> dict[str, int]:
         """Freedoms along the shortest way from the base, by body."""

@@ -149,8 +149,8 @@ def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
         if after < before:
             q, gaps, damping = q - step, tried, max(damping * 0.1, 1e-14)
             # What rounded data leave open: Newton's steps would be quick where they lead anywhere.
-            left = np.abs(gaps.values).max() <= ROUNDING and after > 0.9 * before
-            if left or np.abs(step).max(initial=0.0) < 1e-14:
+            stuck = np.abs(gaps.values).max() <= ROUNDING and after > 0.9 * before
+            if stuck or np.abs(step).max(initial=0.0) < 1e-14:
                 break
         elif damping > 1e8:
             break

@@ -248,11 +248,11 @@ class RobotModel:
 
     def owners(self) -> dict[str, str]:
         """For each link, the floating joint that carries it; empty for what does not float."""
-        found = {self.root: ''}
+        owners = {self.root: ''}
         for joint in self.tree().joints:
             floats = joint.name in self.floating
-            found[joint.child] = joint.name if floats else found[joint.parent]
-        return found
+            owners[joint.child] = joint.name if floats else owners[joint.parent]
+        return owners
 
     def in_carrier(self, frame: Frame, carrier: str) -> tuple[Array, Array]:
         """Placement of a frame in the first link of its rigid body."""
@@ -306,11 +306,11 @@ class RobotModel:
         for name in self.held.keys() & {coupling.joint, *coupling.of}:
             if not coupling.of:
                 return
-            left = coupling.holding(name, self.held[name])
-            if left is None:
+            reduced = coupling.holding(name, self.held[name])
+            if reduced is None:
                 reason = f'with {name} held, it does not say where its other joint is'
                 raise DescriptionError(self.file, place, reason)
-            coupling = left
+            coupling = reduced
         for other in self.couplings:
             if (other.joint, {*other.of}) == (coupling.joint, {*coupling.of}):
                 if (other.of, other.offset) != (coupling.of, coupling.offset):

@@ -271,10 +271,10 @@ class _SdfReader:
 
     def _check(self, element: ElementTree.Element, place: str) -> None:
         """Refuse what is there twice, misspelt or elsewhere; note what else is not read."""
-        known = _CHILDREN[element.tag]
+        children = _CHILDREN[element.tag]
         for child in element:
             tag = str(child.tag)
-            if tag in known:
+            if tag in children:
                 if len(element.findall(tag)) > 1:
                     raise DescriptionError(self.file, place, f'<{tag}> appears twice')
                 if tag in _CHILDREN:
@@ -283,13 +283,13 @@ class _SdfReader:
                 reason = f'<{tag}> stands in <{element.tag}>; it belongs into <{belongs[0]}>'
                 raise DescriptionError(self.file, place, reason)
             elif element.tag not in ('link', 'joint') and not re.search('[{:]', tag):
-                if near := meant(tag, known, 0.7):
+                if near := meant(tag, children, 0.7):
                     raise DescriptionError(self.file, place, f'unknown element <{tag}>{near}')
                 self.model.warn(f'{place}: its <{tag}> is left out')
 
     def _other_elements(self) -> None:
-        found = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
-        if tags := dict.fromkeys(tag for tag in found if tag not in READ):
+        tags_there = (tag_of(e) for _, model in self.frames.of('model') for e in model.element)
+        if tags := dict.fromkeys(tag for tag in tags_there if tag not in READ):
             self.model.notes.append(f'left out: {", ".join(f"<{tag}>" for tag in tags)}')
         links = [link.element for _, link in self.frames.of('link')]
         if any(link.find(tag) is not None for link in links for tag in ('visual', 'sensor')):
@@ -341,8 +341,8 @@ class _SdfReader:
         def cut_last(edge: Edge) -> tuple[bool, int, bool]:
             return edge.name not in wanted, order.index(edge.type), not edge.acts()
 
-        kept = spanning(sorted(edges, key=cut_last))
-        placed, waiting = {self.model.root}, list(kept)
+        tree = spanning(sorted(edges, key=cut_last))
+        placed, waiting = {self.model.root}, list(tree)
         while len(placed) < len(self.poses):
             while ready := [e for e in waiting if e.parent in placed or e.child in placed]:
                 edge = ready[0]
@@ -358,7 +358,7 @@ class _SdfReader:
                 self._floating(head)
                 placed.add(head)
         for edge in edges:
-            if edge not in kept:
+            if edge not in tree:
                 self.model.loops.append(edge.loop(self.poses, self.file))
                 if edge.acts():
                     self.model.warn(

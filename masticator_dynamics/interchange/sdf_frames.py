@@ -77,9 +77,11 @@ def read_root(
         raise DescriptionError(file, '', reason)
     version = root.get('version')
     if version not in VERSIONS:
-        known = f'{VERSIONS[0]} to {VERSIONS[-1]}'
+        versions = f'{VERSIONS[0]} to {VERSIONS[-1]}'
         raise DescriptionError(
-            file, '', f'SDF version {version!r} is not one of {known}; convert it with `gz sdf -p`'
+            file,
+            '',
+            f'SDF version {version!r} is not one of {versions}; convert it with `gz sdf -p`',
         )
     if version in VERSIONS[:4]:
         _rename_namesakes(root)
@@ -228,8 +230,8 @@ class SdfFrames:
             if element.tag == 'link':
                 return name
             if element.tag == 'model':
-                scope, told = self.scopes[name], element.get('canonical_link')
-                name = scope.absolute(told) if told else self._first(scope)
+                scope, canonical = self.scopes[name], element.get('canonical_link')
+                name = scope.absolute(canonical) if canonical else self._first(scope)
             elif element.tag == 'joint':
                 name = scope.absolute((element.findtext('child') or '').strip())
             else:
@@ -290,11 +292,11 @@ def included_file(include: ElementTree.Element, file: pathlib.Path) -> pathlib.P
         When there is none.
     """
     uri = (include.findtext('uri') or '').strip()
-    found = next(filter(pathlib.Path.is_file, _places(uri, file)), None)
-    if found is None:
+    path = next(filter(pathlib.Path.is_file, _places(uri, file)), None)
+    if path is None:
         reason = f'there is no such model beside the file, above it, or in {_PATHS[1]}'
         raise DescriptionError(file, f'include {uri}', reason)
-    return found.resolve()
+    return path.resolve()
 
 
 def _places(uri: str, file: pathlib.Path) -> Iterator[pathlib.Path]:

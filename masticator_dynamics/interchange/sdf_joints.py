@@ -127,17 +127,17 @@ class SdfJoints:
         for element in joint:
             if (tag := tag_of(element)) not in _PARTS:
                 # Drake's give the joint other frames than its links have.
-                known = () if tag.startswith('drake:') else ends
-                self.unread.refuse_ties(element, self.names.difference(known), _READ, name)
+                ends_named = () if tag.startswith('drake:') else ends
+                self.unread.refuse_ties(element, self.names.difference(ends_named), _READ, name)
         position, rotation = self.frames.pose(name)
-        found = [self._axis(a, scope, rotation, place) for a in self._axes(joint, kind, place)]
-        axes = np.array(found).reshape(-1, 3)
+        directions = [self._axis(a, scope, rotation, place) for a in self._axes(joint, kind, place)]
+        axes = np.array(directions).reshape(-1, 3)
         return Edge(name, kind, ends[0], ends[1], position, rotation, axes, part)
 
     def _axes(self, joint: ElementTree.Element, kind: str, place: str) -> list[ElementTree.Element]:
         count = {FIXED.name: 0, 'ball': 0, UNIVERSAL.name: 2}.get(kind, 1)
-        found = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
-        axes = [axis for axis in found if axis is not None]
+        elements = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
+        axes = [axis for axis in elements if axis is not None]
         if len(axes) != count:
             raise DescriptionError(self.file, place, f'a {kind} joint needs {count} axes')
         return axes

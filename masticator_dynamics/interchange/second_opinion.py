@@ -27,22 +27,12 @@ _RANK = 1e-10
 
 
 class Disagreement(NamedTuple):
-    """What Pinocchio finds at one state; all zero where both agree.
+    """What Pinocchio finds at one state; all zero where both agree."""
 
-    Attributes
-    ----------
-    gap : float
-        Largest of closures and contacts, m or rad.
-    velocity, acceleration : float
-        Largest with which they open, relative to the largest of a joint.
-    effort : float
-        Largest difference of efforts of least norm, relative to the largest effort.
-    """
-
-    gap: float
-    velocity: float
-    acceleration: float
-    effort: float
+    gap: float  # largest of closures and contacts, m or rad
+    velocity: float  # largest with which they open, relative to the largest of a joint
+    acceleration: float  # largest with which they open, relative to the largest of a joint
+    effort: float  # largest difference of efforts of least norm, relative to the largest effort
 
 
 class SecondOpinion:
@@ -120,9 +110,9 @@ class SecondOpinion:
     def _constraints(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gaps of closures and contacts, m or rad, and their rates per tree velocity."""
         self._place(q)
-        found = [self._closure(closure, q) for closure in self._description.closures]
-        found += [self._contact(contact) for contact in self._description.contacts]
-        gaps, rows = zip(*found, strict=True) if found else ((), ())
+        constraints = [self._closure(closure, q) for closure in self._description.closures]
+        constraints += [self._contact(contact) for contact in self._description.contacts]
+        gaps, rows = zip(*constraints, strict=True) if constraints else ((), ())
         none = np.zeros(0), np.zeros((0, len(q)))
         return np.concatenate([none[0], *gaps]), np.vstack([none[1], *rows])
 
@@ -160,17 +150,17 @@ class SecondOpinion:
 
     def _configuration(self, q: FloatArray) -> FloatArray:
         """Pinocchio's positions: of joints without ends they are cosine and sine."""
-        found = np.zeros(self._model.nq)
+        configuration = np.zeros(self._model.nq)
         for k, joint, factor in self._parts:
             x = factor * q[k]
             numbers = (x,) if joint.nq == 1 else (np.cos(x), np.sin(x))
-            found[joint.idx_q : joint.idx_q + joint.nq] = numbers
-        return found
+            configuration[joint.idx_q : joint.idx_q + joint.nq] = numbers
+        return configuration
 
     def _frame(self, link: str) -> Any:
         return self._model.getFrameId(link, self._pin.FrameType.BODY)
 
     def _jacobian(self, link: str) -> FloatArray:
         axes = self._pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        found = self._pin.getFrameJacobian(self._model, self._data, self._frame(link), axes)
-        return np.asarray(found @ self._rates)
+        jacobian = self._pin.getFrameJacobian(self._model, self._data, self._frame(link), axes)
+        return np.asarray(jacobian @ self._rates)

@@ -113,12 +113,14 @@ def _mimic(joint: ElementTree.Element, name: str, model: RobotModel, unread: Unr
             model.couplings.remove(coupling)
             model.notes.append(f'joint {name} moves by itself, as ros2_control says')
         return False
-    told = {str(p.get('name')): (p.text or '').strip() for p in joint.findall('param')}
-    leader = told.get('mimic')
+    parameters = {str(p.get('name')): (p.text or '').strip() for p in joint.findall('param')}
+    leader = parameters.get('mimic')
     if not leader:  # then <mimic> holds, whatever its interfaces
         return any(c.name == f'{name}_mimic' for c in model.couplings)
     ratio, offset = (
-        numbers_in(told.get(key) or default, 1, unread.file, f'ros2_control joint {name} {key}')[0]
+        numbers_in(
+            parameters.get(key) or default, 1, unread.file, f'ros2_control joint {name} {key}'
+        )[0]
         for key, default in (('multiplier', '1'), ('offset', '0'))
     )
     if not model.has_moving(name) or not model.has_moving(leader):
@@ -140,8 +142,8 @@ def _transmission(
     moving = {joint.name for joint in model.joints if model.has_moving(joint.name)}
     joints = list(dict.fromkeys(joint for part in element for joint in names_in(part, moving)))
     if len(joints) > 1:
-        told = (element.findtext('type'), element.findtext('plugin'), element.get('type'))
-        kind = next((t.strip().rpartition('/')[2] for t in told if t), 'it')
+        types = (element.findtext('type'), element.findtext('plugin'), element.get('type'))
+        kind = next((t.strip().rpartition('/')[2] for t in types if t), 'it')
         unread.refuse('transmission', name, f'{kind} mixes {" and ".join(joints)}', _READ)
     elif joints and (drives or joints[0] in model.motors):
         ratio, inertia = (
@@ -167,7 +169,7 @@ def _transmission(
 def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float:
     """Motion of the motor per motion of the joint; tools say it at the joint or the actuator."""
     place = f'transmission {name}'
-    told = {
+    ratios = {
         numbers_in(text, 1, unread.file, f'{place} reduction')[0]
         for part in element.iter()
         for text in (
@@ -177,18 +179,18 @@ def _reduction(element: ElementTree.Element, name: str, unread: Unread) -> float
         )
         if text is not None
     } - {1.0}
-    if len(told) > 1 or 0.0 in told:
-        values = ', '.join(f'{value:g}' for value in sorted(told))
+    if len(ratios) > 1 or 0.0 in ratios:
+        values = ', '.join(f'{value:g}' for value in sorted(ratios))
         unread.refuse('transmission', name, f'its reductions are {values}', _READ)
         return 1.0
-    return next(iter(told), 1.0)
+    return next(iter(ratios), 1.0)
 
 
 def rotor_inertia(element: ElementTree.Element, place: str, file: pathlib.Path) -> float:
     """Inertia of the rotor as the joint feels it, kg m^2 or kg: Drake's tags in an element."""
-    told = {tag_of(part): part.get('value') or part.text or '' for part in element.iter()}
+    texts = {tag_of(part): part.get('value') or part.text or '' for part in element.iter()}
     inertia, gear = (
-        numbers_in(told.get(f'drake:{key}', default), 1, file, f'{place} {key}')[0]
+        numbers_in(texts.get(f'drake:{key}', default), 1, file, f'{place} {key}')[0]
         for key, default in (('rotor_inertia', '0'), ('gear_ratio', '1'))
     )
     return inertia * gear**2

@@ -84,13 +84,13 @@ class Unread:
             If it is not to be left out.
         """
         label = f'{kind} {name}'.strip()
-        found = {kind, *kind.split(), name, label}.intersection(self.ignore)
-        if not found:
+        ignored = {kind, *kind.split(), name, label}.intersection(self.ignore)
+        if not ignored:
             raise DescriptionError(
                 self.file, label, f'{reason}: not understood. {read}. '
                 f'--ignore {_quoted(name or kind)} leaves it out',
             )  # fmt: skip
-        self._found |= found
+        self._found |= ignored
         self.left_out.append(label)
 
     def refuse_ties(

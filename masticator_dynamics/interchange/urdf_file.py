@@ -174,8 +174,8 @@ def _refuse_unread(root: ElementTree.Element, unread: Unread) -> None:
             ends = {str(end.get('link')) for end in element if end.tag in ('parent', 'child')}
             for part in element:
                 if part.tag not in KNOWN[tag]:
-                    known = set() if tag_of(part).startswith('drake:') else ends
-                    unread.refuse_ties(part, names - known, _READ, name)
+                    links_named = set() if tag_of(part).startswith('drake:') else ends
+                    unread.refuse_ties(part, names - links_named, _READ, name)
         elif tag == 'mujoco':
             for part in (p for section in element if section.tag not in _MUJOCO for p in section):
                 reason = 'it is for MuJoCo, which does not read it in a URDF either'
@@ -291,8 +291,8 @@ def _close_frames(tree: urdf.Tree, model: RobotModel, unread: Unread) -> None:
     def bodies(loop: Loop) -> set[str]:
         return {carriers.get(frame.link, frame.link) for frame in (loop.first, loop.second)}
 
-    told = [bodies(loop) for loop in model.loops]
+    pairs = [bodies(loop) for loop in model.loops]
     for stem, first, second in closing_pairs(tree.links, unread):
         loop = Loop(stem, POINT, Frame.of(first), Frame.of(second))
-        if bodies(loop) not in told:
+        if bodies(loop) not in pairs:
             model.loops.append(loop)

@@ -63,7 +63,7 @@ def urdf_text(model: RobotModel) -> str:
 
 
 def _joint(joint: Joint) -> ElementTree.Element:
-    kind = joint.kind.urdf or joint.type
+    kind = joint.urdf_type
     if kind == 'revolute' and np.isinf(joint.upper) and np.isinf(joint.lower):
         kind = 'continuous'
     element = ElementTree.Element('joint', name=joint.name, type=kind)

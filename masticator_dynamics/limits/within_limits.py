@@ -178,7 +178,7 @@ class _OneRow:
         scale = np.maximum(half_width(low, high), SMALLEST_SCALE)
         at_contacts = np.vstack([slides.astype(float), low, high, scale])
         sizes = np.array([actuators, free, contacts, len(joint_forces)])
-        goal = np.array([*self._distribution.weights[2:], 0.0])
+        goal = np.array([*self._distribution.force_weights, 0.0])
         return Problem(sizes, cases, at_actuators, at_contacts, goal)
 
     def _problem_with_accelerations(self, given: FloatArray, where: slice) -> Problem:

@@ -44,6 +44,7 @@ def read_motion(
     at_rest: bool = False,
     topic: str | None = None,
     names: Mapping[str, str] | None = None,
+    cutoff: float | None = None,
 ) -> MotionFile:
     """Read a motion; if the file has no derivatives, a spline in time supplies them.
 
@@ -55,6 +56,9 @@ def read_motion(
         CSV, or a recording of joints; ``topic`` and ``names`` as for :func:`.read_joints`.
     at_rest : bool
         Whether that spline begins and ends at rest, rather than with what the rows suggest.
+    cutoff : float, optional
+        Hz, of a filter before that spline, for measured positions, whose noise their derivatives
+        would show.
 
     Raises
     ------
@@ -63,19 +67,23 @@ def read_motion(
     """
     joints = mechanism.independent, mechanism.actuated
     table = read_joints(source, joints, topic=topic, names=names)
-    return motion_in(table, mechanism, at_rest)
+    return motion_in(table, mechanism, at_rest, cutoff)
 
 
-def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> MotionFile:
+def motion_in(
+    table: Columns, mechanism: Mechanism, at_rest: bool = False, cutoff: float | None = None
+) -> MotionFile:
     """Extract a motion from a table; otherwise as :func:`read_motion`."""
     names = mechanism.independent
     time, y = table.times(), independent_positions(table, mechanism)
     derivatives = _derivatives(table, names)
     if derivatives is None:
         # Only here: scipy's splines take longer to import than a short motion to evaluate.
+        from masticator_dynamics.motion.low_pass import low_passed
         from masticator_dynamics.motion.path import MotionPath
 
         try:
+            y = y if cutoff is None else low_passed(time, y, cutoff)
             if at_rest and len(time) > 1:
                 still = (np.zeros(len(names)), np.zeros(len(names)))
                 path = MotionPath.through(time, y, start=still, end=still, names=names)
@@ -86,6 +94,8 @@ def motion_in(table: Columns, mechanism: Mechanism, at_rest: bool = False) -> Mo
         _, y_dot, y_ddot = path.sample(time)
     elif at_rest:
         raise InputError(f'{table.source}: it has rates, which say whether it ends at rest')
+    elif cutoff is not None:
+        raise InputError(f'{table.source}: it has rates; a cutoff is for positions alone')
     else:
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)

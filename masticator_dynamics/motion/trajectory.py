@@ -76,19 +76,20 @@ def path_from_state(
         checked_rows(np.array([row]), what, np.array([start]), names, points[0].shape[1])[0]
         for row, what in zip(state, ('position', 'velocity', 'acceleration'), strict=True)
     ]
+    position, velocity, acceleration = now
     if t[0] == 0.0:
-        _check_start(points[0][0], now[0], tolerance, names)
+        _check_start(points[0][0], position, tolerance, names)
         t, points = t[1:], [rows[1:] for rows in points]
-    zero = np.zeros(len(now[0]))
+    zero = np.zeros(len(position))
     if len(t) == 0:
-        held = MotionPath.constant(now[0], time=start, names=names)
-        return held if _at_rest(now[1], now[2]) else _rest_ramp(start, now, zero, names)
+        held = MotionPath.constant(position, time=start, names=names)
+        return held if _at_rest(velocity, acceleration) else _rest_ramp(start, now, zero, names)
     rows = [np.vstack([first, rest]) for first, rest in zip(now, points, strict=False)]
     stops = len(points) == 1 or (len(points) == 2 and not points[1][-1].any())
     return MotionPath.through(
         np.concatenate([[0.0], t]) + start,
         *rows,
-        start=(now[1], now[2]),
+        start=(velocity, acceleration),
         end=(zero, zero) if stops else None,
         names=names,
     )
@@ -114,7 +115,8 @@ def with_rest_ramp(path: MotionPath) -> tuple[MotionPath, float]:
         Of the ramp, s; 0 when none was needed.
     """
     end = path(path.end)
-    if _at_rest(end[1], end[2]):
+    _, velocity, acceleration = end
+    if _at_rest(velocity, acceleration):
         return path, 0.0
     samples = path.sample(np.linspace(path.start, path.end, 401))[2]
     usual = np.percentile(np.abs(samples), 95.0, axis=0)

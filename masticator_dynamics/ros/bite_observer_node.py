@@ -139,16 +139,16 @@ class BiteObserving(JointStateRuntime):
         averaged = self._observer.settings.averaged
         effort = np.mean(self._efforts, axis=0) if averaged else reading.effort
         self._taken, self._efforts = now, []
-        found = self._observer.step(now, reading.measured, effort, reading.motion)
-        if found is None:
+        estimate = self._observer.step(now, reading.measured, effort, reading.motion)
+        if estimate is None:
             return False
-        self._newest = found
+        self._newest = estimate
         _, axes = self._mechanism.frame_chain(self._point).poses(reading.motion.q)
         self._message.header.stamp = header.stamp
-        _fill(self._message, axes.T @ found.force)
+        _fill(self._message, axes.T @ estimate.force)
         if self._settings.publish_bite_force:
             self._fed.header.stamp = header.stamp
-            _fill(self._fed, axes.T @ found.guarded(self._observer.settings))
+            _fill(self._fed, axes.T @ estimate.guarded(self._observer.settings))
             self._feed.publish(self._fed)
         return True
 

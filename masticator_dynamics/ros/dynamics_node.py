@@ -109,20 +109,20 @@ class SupervisedRuntime(DynamicsRuntime):
         level, message = (WARN, failure) if failure else (OK, mode)
         return rejections.status('trajectory', level, message, values)
 
-    def _wrench(self, what: str, given: WrenchInput) -> Status:
-        now, kept = self.now(), given.kept
-        state, age, stale = kept.state(now), kept.age(now), kept.stale(now)
+    def _wrench(self, what: str, wrench_input: WrenchInput) -> Status:
+        now, wrenches = self.now(), wrench_input.kept
+        state, age, stale = wrenches.state(now), wrenches.age(now), wrenches.stale(now)
         values = {
             'state': state,
             'age (s)': 'none' if age is None else age,
-            'timeout (s)': kept.timeout,
+            'timeout (s)': wrenches.timeout,
             'stale frames': ', '.join(stale) or 'none',
-            **given.rejections.values(),
+            **wrench_input.rejections.values(),
         }
         level, message = OK, state
         if state == 'stale':
-            level, message = ERROR, f'stale: older than {kept.timeout:g} s, counts as zero'
-        return given.rejections.status(what, level, message, values)
+            level, message = ERROR, f'stale: older than {wrenches.timeout:g} s, counts as zero'
+        return wrench_input.rejections.status(what, level, message, values)
 
     def _efforts(self) -> Status:
         counts = zip(self.mechanism.actuated, self.clamp.counts.tolist(), strict=True)
@@ -191,14 +191,14 @@ class SupervisedRuntime(DynamicsRuntime):
             logger.warning(f'limits cannot be kept: {news.unmet}')
         return short
 
-    def _log_stale(self, topic: str, kept: MeasuredWrenches) -> None:
+    def _log_stale(self, topic: str, wrenches: MeasuredWrenches) -> None:
         """Log one line when a frame becomes stale."""
         now = self.now()
-        before, self._stale[topic] = self._stale[topic], set(kept.stale(now))
+        before, self._stale[topic] = self._stale[topic], set(wrenches.stale(now))
         if new := self._stale[topic] - before:
             self._node.get_logger().error(
-                f'{topic} is stale ({", ".join(sorted(new))}): {kept.age(now, new):.3g} s old, '
-                f'timeout is {kept.timeout:g} s; it counts as zero'
+                f'{topic} is stale ({", ".join(sorted(new))}): {wrenches.age(now, new):.3g} s old, '
+                f'timeout is {wrenches.timeout:g} s; it counts as zero'
             )
 
 

@@ -108,9 +108,9 @@ def refuse_pieces() -> int:
         with contextlib.suppress(OSError):  # closed in the meantime, or the kernel has no room
             if not os.readlink(entry).startswith('socket:'):
                 continue
-            with socket.socket(fileno=os.dup(int(entry.name))) as found:
-                if found.type == socket.SOCK_DGRAM and found.family in _FAMILIES:
-                    found.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, attached)
+            with socket.socket(fileno=os.dup(int(entry.name))) as open_socket:
+                if open_socket.type == socket.SOCK_DGRAM and open_socket.family in _FAMILIES:
+                    open_socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, attached)
                     count += 1
     return count
 

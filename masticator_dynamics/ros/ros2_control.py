@@ -16,6 +16,7 @@ import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.files.yaml_file import read_mapping
 
@@ -29,7 +30,7 @@ CONTROLLERS = {
 FEEDFORWARD = ('node', 'controller')
 FEEDFORWARD_CONTROLLER = 'feedforward_controller'
 SIMULATED_RATE = 250.0  # Hz, which two processor cores sustain with drives and mechanism simulated
-_MODES = {'trajectory': 'position', 'effort': 'effort'}  # of the drives, by controller
+_POSITIONS = {'trajectory': True, 'effort': False}  # whether controllers command these to drives
 _COMMANDED = {'trajectory': ['position', 'effort'], 'effort': ['effort']}  # by the feedforward
 
 
@@ -127,17 +128,19 @@ def controllers_for(
         )
     content = read_mapping(file)
     name = controllers_of(controller, exported)[-1]
-    own = _parameters(content, name, file)
-    _require_joints(own, name, description, file)
+    settings = _parameters(content, name, file)
+    _require_joints(settings, name, description, file)
     if exported:
         behind = _parameters(content, FEEDFORWARD_CONTROLLER, file)
         _require_joints(behind, FEEDFORWARD_CONTROLLER, description, file)
         behind['mechanism'] = exported
         behind['command_interfaces'] = _COMMANDED[controller]
-        own['command_interfaces'] = ['position', 'velocity', 'acceleration']
-        own['command_joints'] = [f'{FEEDFORWARD_CONTROLLER}/{joint}' for joint in own['joints']]
+        settings['command_interfaces'] = ['position', 'velocity', 'acceleration']
+        settings['command_joints'] = [
+            f'{FEEDFORWARD_CONTROLLER}/{joint}' for joint in settings['joints']
+        ]
     if hardware == 'canopen':
-        own['command_interfaces'] = ['position']
+        settings['command_interfaces'] = ['position']
     if rate is not None:
         if not (rate > 0.0 and float(rate).is_integer()):
             raise InputError(
@@ -155,9 +158,12 @@ def controllers_of(controller: str, exported: str) -> tuple[str, ...]:
 
 
 def _require_joints(
-    own: Mapping[str, Any], name: str, description: MechanismDescription, file: str | pathlib.Path
+    settings: Mapping[str, Any],
+    name: str,
+    description: MechanismDescription,
+    file: str | pathlib.Path,
 ) -> None:
-    joints = tuple(own.get('joints', ()))
+    joints = tuple(settings.get('joints', ()))
     if joints != description.actuated:
         raise DescriptionError(
             file,
@@ -168,13 +174,13 @@ def _require_joints(
 
 
 def common_rate(
-    given: str, *, simulated: bool, controllers: str | pathlib.Path, drives: str = ''
+    stated: str, *, simulated: bool, controllers: str | pathlib.Path, drives: str = ''
 ) -> float:
     """The one rate, Hz, of the controller manager, node dynamics and the drives.
 
     Parameters
     ----------
-    given : str
+    stated : str
         Launch argument ``rate``; empty: as in the files, or `SIMULATED_RATE`.
     simulated : bool
         Whether there is no robot.
@@ -190,11 +196,11 @@ def common_rate(
     DescriptionError
         As `load_drives`, or when ``controllers`` has no ``update_rate``.
     """
-    if given:
+    if stated:
         try:
-            return float(given)
+            return float(stated)
         except ValueError:
-            raise InputError(f'rate {given!r} is not a number') from None
+            raise InputError(f'rate {stated!r} is not a number') from None
     if simulated:
         return SIMULATED_RATE
     manager = _parameters(read_mapping(controllers), 'controller_manager', controllers)
@@ -220,21 +226,23 @@ def require_mode(drives: str | pathlib.Path, controller: str) -> None:
         As `load_drives`.
     """
     _one_of('controller', controller, tuple(CONTROLLERS))
-    mode, wanted = load_drives(drives).mode, _MODES[controller]
-    if mode != wanted:
-        raise InputError(f'{drives}: mode is {mode}; controller {controller} needs {wanted}')
+    mode = load_drives(drives).mode
+    wanted = [name for name, m in MODES.items() if m.positions == _POSITIONS[controller]]
+    if mode not in wanted:
+        needed = ' or '.join(wanted)
+        raise InputError(f'{drives}: mode is {mode}; controller {controller} needs {needed}')
 
 
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f'{what} {value!r} does not exist; there are: {", ".join(known)}')
+def _one_of(what: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f'{what} {value!r} does not exist; there are: {", ".join(choices)}')
 
 
 def _parameters(content: dict[str, Any], node: str, file: str | pathlib.Path) -> dict[str, Any]:
     """Parameters of a node, whatever its namespace."""
     for key, value in content.items():
         if key.rsplit('/', 1)[-1] == node and isinstance(value, dict):
-            found = value.get('ros__parameters')
-            if isinstance(found, dict):
-                return found
+            settings = value.get('ros__parameters')
+            if isinstance(settings, dict):
+                return settings
     raise DescriptionError(file, node, 'has no ros__parameters')

@@ -142,8 +142,8 @@ def named_frames(mechanism: Mechanism) -> list[str]:
     """
     description, frames = mechanism.description, mechanism.structure.tree.frames
     closed = {frame for closure in description.closures for frame in closure.frames}
-    own = frames[description.platform].body
-    points = [name for name, placement in frames.items() if placement.body == own]
+    platform = frames[description.platform].body
+    points = [name for name, placement in frames.items() if placement.body == platform]
     contacts = [contact.frame for contact in description.contacts]
     wanted = [description.base, description.platform, *contacts, *points]
     return list(dict.fromkeys(name for name in wanted if name not in closed))

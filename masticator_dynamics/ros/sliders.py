@@ -28,7 +28,7 @@ def slider_urdf(description: MechanismDescription) -> str:
     for index, name in enumerate(description.independent, start=1):
         joint = joints[name]
         lower, upper = _limits(joint, float(description.home.get(name, 0.0)))
-        element = ElementTree.SubElement(robot, 'joint', name=name, type=joint.type)
+        element = ElementTree.SubElement(robot, 'joint', name=name, type=joint.urdf_type)
         ElementTree.SubElement(element, 'parent', link=f'slider_{index - 1}')
         ElementTree.SubElement(element, 'child', link=f'slider_{index}')
         limits = {'lower': lower, 'upper': upper, 'velocity': 1.0, 'effort': 0.0}

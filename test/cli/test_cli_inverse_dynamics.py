@@ -191,6 +191,36 @@ def test_a_spline_begins_and_ends_at_rest_if_asked(inverse, write, read) -> None
     assert answer.status == 2 and 'it has rates' in answer.err
 
 
+def test_noise_of_measured_positions_is_filtered_if_asked(inverse, write, read) -> None:
+    """Rows at 500 Hz with noise, uneven in time; a filter that delays nothing."""
+    rng = np.random.default_rng(4)
+    time = np.linspace(0.0, 4.0, 2001) + 2e-4 * rng.uniform(-1.0, 1.0, 2001)
+    size, rate = np.array([2e-3, 5e-4, 0.01, 0.05]), np.array([5.0, 6.0, 7.0, 6.0])
+    phase = rate * time[:, None]
+    y = size * (1.0 - np.cos(phase))
+    rates = size * rate * np.sin(phase), size * rate**2 * np.cos(phase)
+    wanted = Mechanism.load('masticator').feedforward_batch(y, *rates).actuated
+    noisy = y + 3e-4 * size * rng.normal(size=y.shape)
+    file = write(['time', *Y], np.column_stack([time, noisy]))
+
+    def error(*options):
+        answer, out = inverse(file, *options)
+        assert answer.status == 0, answer.err
+        inside = slice(100, -100)
+        off = efforts(read(out))[inside] - wanted[inside]
+        return np.sqrt((off**2).mean()) / np.sqrt((wanted**2).mean())
+
+    assert error('--cutoff', '10') < 0.05 < 0.2 < error()
+    answer, _ = inverse(file, '--cutoff', '200')
+    assert answer.status == 2 and 'rows per second; a cutoff of 200 Hz needs 800' in answer.err
+    short = write(['time', *Y], np.column_stack([time, noisy])[:40])
+    answer, _ = inverse(short, '--cutoff', '10')
+    assert answer.status == 2 and 'too short for a cutoff of 10 Hz' in answer.err
+    told = write(['time', *Y, *RATES], np.column_stack([time, y, *rates]))
+    answer, _ = inverse(told, '--cutoff', '10')
+    assert answer.status == 2 and 'a cutoff is for positions alone' in answer.err
+
+
 # What is refused
 
 

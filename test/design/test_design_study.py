@@ -18,9 +18,9 @@ from numpy.testing import assert_allclose
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.description.written import save
 from masticator_dynamics.design import study as studies
 from masticator_dynamics.design.judge import DesignStatus
-from masticator_dynamics.design.report import write_description
 from masticator_dynamics.design.study import Study
 from masticator_dynamics.design.study_file import load_study
 from masticator_dynamics.engine.evaluation.inertia_coupling import (
@@ -149,7 +149,7 @@ def test_figures_are_those_of_mechanisms_loaded_from_files_of_that_geometry(jaw,
     assert len(sound) == GEOMETRIES
     for row in table[sound]:
         file = tmp_path / 'geometry.yaml'
-        write_description(judge.mechanism_of(row[: len(judge.space.axes)]), file, 'a test')
+        save(judge.mechanism_of(row[: len(judge.space.axes)]).description, file, 'a test')
         loaded = Mechanism.load(file)
         effort = loaded.feedforward_batch(s.y, s.y_dot, s.y_ddot, s.wrench)
         joints = loaded.tree_indices(loaded.description.force_joints)

@@ -29,8 +29,8 @@ from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.tables import Table
 from masticator_dynamics.robot.laboratory.mouthful import Series
+from masticator_dynamics.robot.laboratory.mouthful_bag import read_recording, write_recording
 from masticator_dynamics.robot.laboratory.protocol import load_protocol, plan
-from masticator_dynamics.robot.laboratory.recording import read_recording, write_recording
 from masticator_dynamics.robot.twin import load_food
 
 LONGEST = 60  # s for one file, on a busy computer

@@ -33,13 +33,14 @@ from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.evaluation.effort_regressor import powers, regressor
 from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.learning import Learnt, _period
-from masticator_dynamics.identification.measured_motion import Filter, MeasuredMotion
+from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.robot_log import read_log
 from masticator_dynamics.identification.written import (
     check_loads,
     description_files,
     without_drive_friction,
 )
+from masticator_dynamics.motion.low_pass import Filter
 from masticator_dynamics.motion.motion_file import WRENCH
 
 ASKED = int(os.environ.get('IDENTIFY_SEEDS', '0'))

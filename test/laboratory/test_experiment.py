@@ -25,7 +25,7 @@ from masticator_dynamics.files.bag_writer import bag_metadata
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording, report
+from masticator_dynamics.robot.laboratory import mouthful_bag, report
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import motion_path, opening_angle
 from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, load_protocol, plan
@@ -93,7 +93,7 @@ def test_softening_of_the_food_is_the_decay_of_the_second_bite(chewed) -> None:
 def test_every_stroke_lets_the_food_go(chewed) -> None:
     """All data of a bite soften together, so that each gives back the same part of its work."""
     for result, mouthful in zip(chewed.results(), chewed.mouthfuls, strict=True):
-        series = recording.read_recording(chewed.recording(mouthful))
+        series = mouthful_bag.read_recording(chewed.recording(mouthful))
         assert series.gap[-1] > mouthful.food.thickness and series.force[-1] == 0.0
         first, last = (1.0 - stroke.work / stroke.loading_work for stroke in result.strokes)
         assert first > 0.01 and last == pytest.approx(first, rel=0.1)
@@ -154,10 +154,10 @@ def test_recordings_hold_settings_and_all_cycles(chewed) -> None:
     bag = read_bag(file.parent)  # its folder is a bag, with metadata beside it
     assert not bag.cut and sorted(f.name for f in file.parent.iterdir()) == [METADATA, file.name]
     assert (file.parent / METADATA).read_text() == bag_metadata(file)
-    settings = recording.read_settings(file)
+    settings = mouthful_bag.read_settings(file)
     assert settings['seed'] == 4 and settings['food']['name'] in ('nut', 'soft')
     assert settings['versions']['masticator_dynamics']
-    series = recording.read_recording(file)
+    series = mouthful_bag.read_recording(file)
     assert len(series.time) == 0.6 * 2.5 * settings['rate'] + 1  # with the last opening
     assert np.allclose(np.diff(series.time), 1.0 / settings['rate'])
 
@@ -209,7 +209,7 @@ def test_stop_conditions_end_a_mouthful(tmp_path) -> None:
     asked.run(processes=1)
     (result,) = asked.results()
     assert result.end == 'force'
-    series = recording.read_recording(asked.recording(asked.mouthfuls[0]))
+    series = mouthful_bag.read_recording(asked.recording(asked.mouthfuls[0]))
     assert series.force[-1] > 20.0 >= series.force[:-1].max()
 
 
@@ -340,7 +340,7 @@ def test_balls_leave_open_sockets_and_the_report_says_how_often(tmp_path) -> Non
     asked.run(processes=1)
     (result,) = asked.results()
     assert result.end == 'done' and len(result.jaw.lifts) == 2
-    series = recording.read_recording(asked.recording(asked.mouthfuls[0]))
+    series = mouthful_bag.read_recording(asked.recording(asked.mouthfuls[0]))
     # Sockets that only push do; what slots pull in the same mouthful, these leave.
     assert series.contact.min() >= 0.0 and not result.jaw.pulled.any()
     left = (series.contact[:-1] > 0.0) & (series.contact[1:] == 0.0)
@@ -433,7 +433,7 @@ def test_raw_curves_are_the_recordings(chewed) -> None:
     whole = parquet.read_table(chewed.folder / 'curves.parquet').to_pydict()
     assert set(whole['food']) == {'nut', 'soft'}
     for mouthful in chewed.mouthfuls:
-        series = recording.read_recording(chewed.recording(mouthful))
+        series = mouthful_bag.read_recording(chewed.recording(mouthful))
         rows = rows_of(chewed.folder / 'curves' / f'{mouthful.name}.csv')
         for name in ('time', 'gap', 'force'):
             values = getattr(series, name)

@@ -17,7 +17,7 @@ from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.files.bag import Event
-from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory import mouthful_bag
 from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
 from masticator_dynamics.robot.recording import processes, topics
@@ -77,7 +77,7 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
     from rclpy.serialization import serialize_message
     from sensor_msgs.msg import JointState
 
-    from masticator_dynamics.robot.laboratory.robot import Robot
+    from masticator_dynamics.robot.laboratory.chewing_robot import Robot
 
     robot = Robot(Mechanism.load('masticator'), Stop(), print)
     try:
@@ -109,7 +109,7 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
         faults.publish(String(data='clear crank_3'))
         assert run.wait(PATIENCE) == 0, run.text
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
-    ends = [str(recording.read_settings(file)['end']) for file in files]
+    ends = [str(mouthful_bag.read_settings(file)['end']) for file in files]
     if any(word in end for end in ends for word in LATE):
         pytest.skip(f'this computer is too slow or too busy: {ends}')
     assert ends[0] == ends[2] == 'done' and 'crank_3' in ends[1], ends
@@ -125,12 +125,12 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
     # What was recorded is the motion that was asked for, and food in it.
     (mouthful, *_) = plan(load_protocol(tmp_path / 'p.yaml'), tmp_path / 'p.yaml')
     path = motion_path(robot, mouthful.motion, mouthful.strokes)
-    series = recording.read_recording(files[0])
+    series = mouthful_bag.read_recording(files[0])
     wanted = robot.feedforward_batch(path.sample(np.linspace(0.0, path.end, 400))[0]).position
     assert np.allclose(np.ptp(series.position, axis=0), np.ptp(wanted, axis=0), atol=0.02)
     assert float(rows[0]['strokes']) == 2.0
     assert mouthful.food.yield_force * 0.8 < series.force.max() < mouthful.food.yield_force * 1.6
-    assert recording.read_settings(files[0])['where'] == 'the robot'
+    assert mouthful_bag.read_settings(files[0])['where'] == 'the robot'
 
 
 def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tmp_path) -> None:

@@ -7,6 +7,7 @@ arcs. The pictures stay in the folder that MASTICATOR_PICTURES names, if it does
 """
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import re
@@ -207,6 +208,21 @@ def trouble(log):
     return [line for line in log.splitlines() if TROUBLE.search(line)]
 
 
+def enlarge(display, width, height):
+    """Give all windows of a display a size; without a window manager they have their least."""
+    x11 = ctypes.CDLL('libX11.so.6')
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
+    x11.XDefaultRootWindow.restype = ctypes.c_ulong
+    root, count = ctypes.c_ulong(x11.XDefaultRootWindow(connection)), ctypes.c_uint()
+    windows, others = ctypes.POINTER(ctypes.c_ulong)(), (ctypes.c_ulong * 2)()
+    first, second = (ctypes.byref(others, 8 * k) for k in range(2))
+    x11.XQueryTree(connection, root, first, second, ctypes.byref(windows), ctypes.byref(count))
+    for window in windows[: count.value]:
+        x11.XResizeWindow(connection, ctypes.c_ulong(window), width, height)
+    x11.XCloseDisplay(connection)
+
+
 def kept(tmp_path, name):
     """File of a picture."""
     folder = os.environ.get('MASTICATOR_PICTURES')
@@ -222,17 +238,18 @@ def moved_joints():
     import rclpy
     from sensor_msgs.msg import JointState
 
-    with rclpy.init(context=(context := rclpy.Context())):
-        node, names = rclpy.create_node('onlooker', context=context), []
-        node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
-        executor = rclpy.executors.SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-
-        def received():
-            executor.spin_once(timeout_sec=0.1)
-            return names
-
-        return wait_for(received, 'a message of the sliders')
+    context, names = rclpy.Context(), []
+    rclpy.init(context=context)
+    node = rclpy.create_node('onlooker', context=context)
+    node.create_subscription(JointState, 'joint_states_in', lambda m: names.extend(m.name), 1)
+    executor = rclpy.executors.SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        wait_for(lambda: executor.spin_once(0.1) or names, 'a message of the sliders')
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+    return names
 
 
 @pytest.mark.parametrize('mechanism', [*NAMES, *SOME])
@@ -282,12 +299,14 @@ def test_a_bag_played_back_shows_robot_and_forces(launched, food, tmp_path, monk
     assert [line for line in trouble(seen.log()) if backwards not in line] == []
 
 
-def test_rqt_plot_started_with_the_node_shows_curves_of_all_motors(launched, food, tmp_path):
+def test_rqt_plot_started_with_the_node_shows_all_curves(launched, display, food, tmp_path):
     if not installed('rqt_plot'):
         pytest.skip('rqt_plot is not installed')
     seen = launched('bringup', gui='false', plots='true', use_fake_planner='true')
     seen.wait_for(r'dynamics\]: masticator: efforts of')
     food('/', 'molar_left')
+    time.sleep(SETTLES)
+    enlarge(display, 900, 480)
     time.sleep(SETTLES)
     beside_names = slice(120, 480), slice(350, 900)
     picture = seen.picture(kept(tmp_path, 'rqt_plot'), beside_names)

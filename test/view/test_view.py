@@ -18,7 +18,11 @@ from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.laboratory.mouthful import Series
-from masticator_dynamics.robot.laboratory.recording import METADATA, read_recording, write_recording
+from masticator_dynamics.robot.laboratory.mouthful_bag import (
+    METADATA,
+    read_recording,
+    write_recording,
+)
 from masticator_dynamics.robot.view.played_run import load_run
 
 pytest.importorskip('viser', reason='viser is not installed (pip extra "view")')

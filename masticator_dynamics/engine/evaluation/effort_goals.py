@@ -13,6 +13,7 @@ import numpy as np
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.traced.goals import GOALS, force_weights
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 
 MOST_CONTACTS = 5  # with friction; their signs make patterns
-GOALS = ('torque', 'power', 'joint-force', 'contact-force')
 Goal = str | Mapping[str, float]  # a name, or weights of the squares of several
 
 
@@ -85,10 +85,7 @@ def _check_weights(goals: Mapping[str, float]) -> None:
 
 def _check_terms(description: MechanismDescription, goals: Mapping[str, float], free: int) -> None:
     """Refuse goals that leave efforts undetermined."""
-    if free <= 0 or goals.get('torque') or goals.get('power'):
-        return
-    terms = 3 * len(description.force_joints) * bool(goals.get('joint-force'))
-    terms += len(description.contacts) * bool(goals.get('contact-force'))
+    terms = sum(GOALS[goal].terms(description) for goal, weight in goals.items() if weight)
     if terms < free:
         names = ', '.join(goal for goal, weight in goals.items() if weight)
         raise ActuationError(
@@ -139,8 +136,8 @@ class GoalKind(RowKind):
 
     Attributes
     ----------
-    weights : array, shape (4,)
-        In the order of ``GOALS``.
+    force_weights : tuple of float
+        Of the squares of joint forces and of contact forces.
 
     Raises
     ------
@@ -153,7 +150,7 @@ class GoalKind(RowKind):
         code = kernels.distribution(goals, friction)
         fallback = kernels.distribution(goals, friction, exhaustive=True)
         super().__init__(code, model.slices, fallback)
-        self.weights = np.array([goals.get(goal, 0.0) for goal in GOALS])
+        self.force_weights = force_weights(goals)
         self._kernels, self._choice = kernels, (goals, friction)
         self._contact_rows = model.contact_rows.tolist()
         actuated, contacts = len(model.actuated), len(model.contacts)

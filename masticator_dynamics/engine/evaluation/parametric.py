@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -70,6 +71,27 @@ class Parametric(Evaluator):
         from masticator_dynamics.engine.evaluation.other_parameters import with_parameters
 
         return with_parameters(self, values)
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Write the description, with its present numbers, as a file that :meth:`load` takes.
+
+        The expanded URDF goes beside it, under the same name.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends with ``.yaml``; files that are there are replaced.
+
+        Raises
+        ------
+        InputError
+            For another ending.
+        OSError
+            When writing fails.
+        """
+        from masticator_dynamics.description.written import save
+
+        save(self.description, pathlib.Path(path))
 
     def parameter_batch(self, names: Sequence[str]) -> ParameterBatch:
         """The mechanism with some parameters as arrays: many geometries in many states at once.

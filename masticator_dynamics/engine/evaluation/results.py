@@ -492,6 +492,15 @@ class QuickEffort(Effort):
         efforts = kernels.EFFORT + mechanism.kernels.actuators
         self.actuated = found[..., kernels.EFFORT : efforts]
 
+    @classmethod
+    def of_kind(cls, kind: RowKind) -> type[QuickEffort]:
+        """The class of the efforts of another goal.
+
+        A class, since generated code makes each effort and fills in its slots: what all efforts of
+        a goal share costs nothing there.
+        """
+        return type(cls.__name__, (cls,), {'__slots__': (), 'kind': kind})
+
     @property
     def _kind(self) -> RowKind:
         return self.kind or self.mechanism.solver.least_norm

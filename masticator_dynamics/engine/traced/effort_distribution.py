@@ -12,6 +12,7 @@ from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.best_pattern import best_of
 from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE
 from masticator_dynamics.engine.traced.friction import friction_of_actuators, smoothness
+from masticator_dynamics.engine.traced.goals import force_weights, motor_weights
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.load_cases import LoadCases
 from masticator_dynamics.engine.traced.numbers import absolute, largest, select, sign_of
@@ -26,7 +27,7 @@ class Distribution:
     Parameters
     ----------
     goals : mapping of str to float
-        Weights of the squares of 'torque', 'power', 'joint-force', 'contact-force'.
+        Weights of the squares of :data:`~.goals.GOALS`.
     friction : bool
         Include friction of contacts and actuated joints.
     exhaustive : bool
@@ -140,7 +141,7 @@ def observed_joints(
     description: MechanismDescription, goals: Mapping[str, float]
 ) -> tuple[str, ...]:
     """Joints whose transmitted force enters the goals."""
-    return tuple(description.force_joints) if goals.get('joint-force') else ()
+    return tuple(description.force_joints) if force_weights(goals)[0] else ()
 
 
 def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) -> PatternGoal:
@@ -155,21 +156,7 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
     friction : bool
         Whether joints and contacts have friction.
     """
-    motors = run.forces.motors
-    rates = [m.joint.velocity for m in motors]
-    fastest = largest(rates)
-    torque, power = goals.get('torque', 0.0), goals.get('power', 0.0)
-    weights = []
-    for m, rate in zip(motors, rates, strict=True):
-        slow = 1e-3 * fastest
-        squared = select(fastest, rate * rate + slow * slow, 1.0) if power else 0.0
-        weights.append(torque + power * (m.ratio * m.ratio * squared))
+    weights = motor_weights(run, goals)
     drag, per_newton = friction_of_actuators(run, friction)
-    return PatternGoal(
-        weights if torque or power else [],
-        drag,
-        per_newton,
-        [m.lanes for m in motors],
-        goals.get('joint-force', 0.0),
-        goals.get('contact-force', 0.0),
-    )
+    lanes = [m.lanes for m in run.forces.motors]
+    return PatternGoal(weights, drag, per_newton, lanes, *force_weights(goals))

@@ -34,27 +34,15 @@ _LONG = 1.0 / 3.0  # share of the recording over which free rows tell a drift
 
 @dataclasses.dataclass(frozen=True)
 class Baseline:
-    """Force without a sample.
+    """Force without a sample."""
 
-    Attributes
-    ----------
-    force : array, shape (N,)
-        N, at every row: a line through the free parts, bent so that it meets the mean of each.
-    drift : float
-        N/s, slope of that line; 0 where the free rows are too close together to tell.
-    noise, quiet_noise : float
-        N, standard deviations of a reading, and of :func:`quieter`.
-    bend : float
-        N, largest distance of a free part from the line.
-    free : array of bool, shape (N,)
-        Rows of a free plunger; without any the force is taken as it is.
-    """
-
+    # (N,), N, at every row: a line through the free parts, bent so that it meets the mean of each.
     force: FloatArray
-    drift: float
-    noise: float
-    quiet_noise: float
-    bend: float
+    drift: float  # N/s, slope of that line; 0 where the free rows are too close together to tell
+    noise: float  # N, standard deviation of a reading
+    quiet_noise: float  # N, standard deviation of :func:`quieter`
+    bend: float  # N, largest distance of a free part from the line
+    # (N,), rows of a free plunger; without any the force is taken as it is.
     free: npt.NDArray[np.bool_]
 
 

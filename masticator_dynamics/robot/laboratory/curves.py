@@ -21,7 +21,11 @@ from scipy.optimize import minimize_scalar
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.exported_table import ExportedTable, NoHeaderError, read_exported
+from masticator_dynamics.files.instrument_table import (
+    InstrumentTable,
+    NoHeaderError,
+    read_instrument_table,
+)
 from masticator_dynamics.files.yaml_file import checked
 from masticator_dynamics.robot.laboratory.mouthful_figures import openings
 from masticator_dynamics.robot.laboratory.units import CURVES, SI, UNITS, check_possible, unit_value
@@ -36,24 +40,12 @@ _BEHIND = re.compile(r'(?:\bin\b|\ben\b|[/,_|:]|\s)\s*([^\s/,_|:]+)\s*$')
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-    """A measured compression.
+    """A measured compression."""
 
-    Attributes
-    ----------
-    displacement : array, shape (N,)
-        Of the plunger towards the sample, m, from 0 where it starts.
-    force : array, shape (N,)
-        N, positive in compression.
-    time : array, shape (N,)
-        s, increasing; empty if it was not asked for.
-    reading : str
-        Which columns were read, and in which units.
-    """
-
-    displacement: FloatArray
-    force: FloatArray
-    time: FloatArray
-    reading: str
+    displacement: FloatArray  # (N,), of the plunger towards the sample, m, from 0 where it starts
+    force: FloatArray  # (N,), N, positive in compression
+    time: FloatArray  # (N,), s, increasing; empty if it was not asked for
+    reading: str  # which columns were read, and in which units
 
 
 def read_curve(
@@ -87,23 +79,23 @@ def read_curve(
         are those of no sample.
     """
     kinds = ['displacement', 'force', *(['time'] if timed else [])]
-    given = dict(columns or {})
-    wanted = ', '.join(repr(given[kind]) if kind in given else kind for kind in kinds)
+    named = dict(columns or {})
+    wanted = ', '.join(repr(named[kind]) if kind in named else kind for kind in kinds)
     near: list[str] = []
 
     def chosen(cells: Sequence[str]) -> list[int] | None:
-        near.extend([] if near else _meant(cells, kinds, given))
-        return _chosen(cells, kinds, given)
+        near.extend([] if near else _meant(cells, kinds, named))
+        return _chosen(cells, kinds, named)
 
     try:
-        table = read_exported(source, chosen, wanted)
+        table = read_instrument_table(source, chosen, wanted)
     except NoHeaderError as error:
         raise InputError(f'{error}{"".join(near)}') from None
-    values, told = {}, []
+    values, readings = {}, []
     for k, kind in enumerate(kinds):
         unit = _unit(source, table, k, kind, (units or {}).get(kind))
         values[kind] = table.values[:, k] * UNITS[kind][unit.casefold()]
-        told.append(f'{kind} from {table.names[k]!r} in {unit}')
+        readings.append(f'{kind} from {table.names[k]!r} in {unit}')
         largest = np.ptp(values[kind]) if kind != 'force' else np.abs(values[kind]).max()
         check_possible(
             f'{source}: {kind} in column {table.names[k]!r}', kind, float(largest),
@@ -113,7 +105,7 @@ def read_curve(
         _check_increasing(source, values['time'], table)
     displacement, force = _towards(values['displacement'], values['force'])
     time = values.get('time', np.zeros(0))
-    return Curve(displacement, force, time, f'{source}: {", ".join(told)}')
+    return Curve(displacement, force, time, f'{source}: {", ".join(readings)}')
 
 
 def curve_files(names: Iterable[str]) -> list[str]:
@@ -124,26 +116,26 @@ def curve_files(names: Iterable[str]) -> list[str]:
     InputError
         For a folder without any.
     """
-    found: list[str] = []
+    files: list[str] = []
     for name in names:
         path = pathlib.Path(name)
         if not path.is_dir():
-            found.append(name)
+            files.append(name)
             continue
         inside = sorted(str(f) for f in path.iterdir() if f.suffix.lower() in SUFFIXES)
         if not inside:
             raise InputError(f'{name}: no file in this folder ends in {", ".join(SUFFIXES)}')
-        found += inside
-    return list(dict.fromkeys(found))
+        files += inside
+    return list(dict.fromkeys(files))
 
 
 def _chosen(
-    cells: Sequence[str], kinds: Sequence[str], given: Mapping[str, str]
+    cells: Sequence[str], kinds: Sequence[str], named: Mapping[str, str]
 ) -> list[int] | None:
     """Columns of a header for each kind; None if the line has not all of them."""
-    found = []
+    columns = []
     for kind in kinds:
-        fits = _candidates(cells, kind, given.get(kind))
+        fits = _candidates(cells, kind, named.get(kind))
         if not fits:
             return None
         if len(fits) > 1:
@@ -151,20 +143,20 @@ def _chosen(
             raise InputError(
                 f'{kind} could be each of {names}; say --columns {kind}=NAME, or its number'
             )
-        found.append(fits[0])
-    return found
+        columns.append(fits[0])
+    return columns
 
 
-def _meant(cells: Sequence[str], kinds: Sequence[str], given: Mapping[str, str]) -> list[str]:
+def _meant(cells: Sequence[str], kinds: Sequence[str], named: Mapping[str, str]) -> list[str]:
     """For a line that names some of the kinds: which of its other cells nearly name the rest."""
-    lacking = [kind for kind in kinds if not _candidates(cells, kind, given.get(kind))]
+    lacking = [kind for kind in kinds if not _candidates(cells, kind, named.get(kind))]
     if len(lacking) in (0, len(kinds)):
         return []
     hints = []
     for kind in lacking:
         for cell in cells:
-            words = _words(cell) if kind not in given else [cell.casefold()]
-            names = _ENDS[kind] if kind not in given else [given[kind].casefold()]
+            words = _words(cell) if kind not in named else [cell.casefold()]
+            names = _ENDS[kind] if kind not in named else [named[kind].casefold()]
             if any(difflib.get_close_matches(word, names, 1, _SIMILAR) for word in words):
                 hints.append(f"; is {cell!r} meant? --columns {kind}='{cell}'")
                 break
@@ -179,8 +171,8 @@ def _candidates(cells: Sequence[str], kind: str, name: str | None) -> list[int]:
         return fits
     fits = [c for c, cell in enumerate(cells) if _kind(cell) == kind]
     # A rate or a ratio has the words, but not the unit of the quantity.
-    known = [c for c in fits if unit_value(kind, _unit_of_name(cells[c])) is not None]
-    return known or fits
+    with_units = [c for c in fits if unit_value(kind, _unit_of_name(cells[c])) is not None]
+    return with_units or fits
 
 
 def _kind(name: str) -> str | None:
@@ -201,29 +193,31 @@ def _unit_of_name(name: str) -> str:
     if inside:
         return inside[1].strip()
     behind = _BEHIND.search(name)
-    known = {unit for units in UNITS.values() for unit in units}
-    return behind[1] if behind and behind[1].casefold() in known else ''
+    unit_names = {unit for units in UNITS.values() for unit in units}
+    return behind[1] if behind and behind[1].casefold() in unit_names else ''
 
 
-def _unit(source: str, table: ExportedTable, k: int, kind: str, given: str | None) -> str:
+def _unit(source: str, table: InstrumentTable, k: int, kind: str, stated: str | None) -> str:
     """Unit of a column: as given, or by its name and the row below it, which must agree."""
     name = table.names[k]
     below = _BRACKETED.sub(r'\1', table.units[k]).strip()
-    told = [given] if given else [unit for unit in (_unit_of_name(name), below) if unit]
-    if not told and name == kind:
-        told = [SI[kind]]
+    units = [stated] if stated else [unit for unit in (_unit_of_name(name), below) if unit]
+    if not units and name == kind:
+        units = [SI[kind]]
     how = f'say --units {kind}=UNIT, one of {", ".join(UNITS[kind])}'
-    if not told:
+    if not units:
         raise InputError(f'{source}: column {name!r} has no unit; {how}')
-    for unit in told:
+    for unit in units:
         if unit_value(kind, unit) is None:
             raise InputError(f'{source}: column {name!r}: {unit!r} is no known unit; {how}')
-    if unit_value(kind, told[0]) != unit_value(kind, told[-1]):
-        raise InputError(f'{source}: column {name!r} has two units, {told[0]} and {told[1]}; {how}')
-    return told[0].strip().strip('.')
+    if unit_value(kind, units[0]) != unit_value(kind, units[-1]):
+        raise InputError(
+            f'{source}: column {name!r} has two units, {units[0]} and {units[1]}; {how}'
+        )
+    return units[0].strip().strip('.')
 
 
-def _check_increasing(source: str, time: FloatArray, table: ExportedTable) -> None:
+def _check_increasing(source: str, time: FloatArray, table: InstrumentTable) -> None:
     late = np.flatnonzero(np.diff(time) <= 0.0)
     if len(late):
         row = int(late[0]) + 1

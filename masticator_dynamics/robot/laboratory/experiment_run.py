@@ -23,7 +23,7 @@ from masticator_dynamics.files.folder import locked, results_in
 from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
-from masticator_dynamics.robot.laboratory import recording
+from masticator_dynamics.robot.laboratory import mouthful_bag
 from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
@@ -97,7 +97,7 @@ class Experiment:
 
     def recording(self, mouthful: Mouthful) -> pathlib.Path:
         """Recording file of a mouthful, in a folder that is a bag of rosbag2."""
-        return self.folder / RECORDINGS / mouthful.name / (mouthful.name + recording.SUFFIX)
+        return self.folder / RECORDINGS / mouthful.name / (mouthful.name + mouthful_bag.SUFFIX)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -138,7 +138,7 @@ class Experiment:
             How many chew at once; by default as many as there are processors.
         robot : callable, optional
             Chews in place of the twin:
-            :meth:`masticator_dynamics.robot.laboratory.robot.Robot.chew`.
+            :meth:`masticator_dynamics.robot.laboratory.chewing_robot.Robot.chew`.
         scheduler : str, optional
             Address of a Dask scheduler whose workers chew instead of processes of this machine.
 
@@ -160,7 +160,7 @@ class Experiment:
                 settings = _settings(missing[number], self.protocol) | {'where': self.where}
                 file = self.recording(missing[number])
                 with results_in(file.parent, [METADATA, file.name]) as work:  # the file last
-                    recording.write_recording(work / file.name, series, self._model, settings)
+                    mouthful_bag.write_recording(work / file.name, series, self._model, settings)
                     write_text(str(work / METADATA), bag_metadata(work / file.name))
                 done += 1
                 tell(done, len(self.mouthfuls))
@@ -186,7 +186,7 @@ class Experiment:
         """Yield the mouthfuls chewed so far, in this order or as planned, with their recordings."""
         for mouthful in order or self.mouthfuls:
             if (file := self.recording(mouthful)).exists():
-                yield mouthful, recording.read_recording(file)
+                yield mouthful, mouthful_bag.read_recording(file)
 
     def results(self) -> list[Result]:
         """Figures of all existing recordings."""
@@ -194,7 +194,7 @@ class Experiment:
 
     def _check_recordings(self) -> None:
         for file in filter(pathlib.Path.exists, map(self.recording, self.mouthfuls)):
-            where = recording.read_settings(file).get('where', TWIN)
+            where = mouthful_bag.read_settings(file).get('where', TWIN)
             if where != self.where:
                 raise InputError(f'{file} was chewed by {where}; choose a new folder')
             return
@@ -212,11 +212,11 @@ class Experiment:
 
 
 def _check_folder(folder: pathlib.Path, text: str) -> None:
-    kept = folder / PROTOCOL
-    if kept.exists():
-        if kept.read_text(encoding='utf-8') != text:
+    copy = folder / PROTOCOL
+    if copy.exists():
+        if copy.read_text(encoding='utf-8') != text:
             raise InputError(
-                f'{folder} holds an experiment with another protocol ({kept}); choose a new folder'
+                f'{folder} holds an experiment with another protocol ({copy}); choose a new folder'
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f'{folder} is there already and is no experiment; choose a new folder')

@@ -40,40 +40,21 @@ NOT_RANDOM = 'no p: nothing in it is random, so differences are exact'
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """A factor, or an interaction such as ``food:motion.period``; NaN where it cannot be told.
-
-    Attributes
-    ----------
-    term : str
-    n : int
-        Values that were analysed.
-    df, df_error : float
-        Degrees of freedom.
-    f, p, p_holm : float
-        F, its p, and p corrected for all effects on this figure (Holm 1979).
-    eta_squared : float
-        Share of the whole sum of squares.
-    partial_eta_squared, low, high : float
-        Effect over effect and error, and its 95 % interval.
-    note : str
-        What was not done, and why.
-    method : str
-        Of the test: :attr:`.spread.Spread.method`.
-    """
+    """A factor, or an interaction such as ``food:motion.period``; NaN where it cannot be told."""
 
     term: str
-    n: int
-    df: float = math.nan
-    df_error: float = math.nan
-    f: float = math.nan
-    p: float = math.nan
-    p_holm: float = math.nan
-    eta_squared: float = math.nan
-    partial_eta_squared: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    note: str = ''
-    method: str = ''
+    n: int  # values that were analysed
+    df: float = math.nan  # degrees of freedom
+    df_error: float = math.nan  # of the error
+    f: float = math.nan  # F
+    p: float = math.nan  # of that F
+    p_holm: float = math.nan  # corrected for all effects on this figure (Holm 1979)
+    eta_squared: float = math.nan  # share of the whole sum of squares
+    partial_eta_squared: float = math.nan  # effect over effect and error
+    low: float = math.nan  # end of its 95 % interval
+    high: float = math.nan  # end of its 95 % interval
+    note: str = ''  # what was not done, and why
+    method: str = ''  # of the test: :attr:`.spread.Spread.method`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,14 +183,16 @@ class _Model:
 
         dropped: list[str] = []
         while True:
-            kept = [term for term in terms if term not in dropped]
-            model = OLS.from_formula('value ~ ' + ' + '.join(map(self._formula, kept)), self._frame)
+            modelled = [term for term in terms if term not in dropped]
+            model = OLS.from_formula(
+                'value ~ ' + ' + '.join(map(self._formula, modelled)), self._frame
+            )
             if model.exog.shape[1] > np.linalg.matrix_rank(model.exog):
                 return None, dropped
-            order = max(term.count(':') for term in kept)
+            order = max(term.count(':') for term in modelled)
             if len(self._frame) > model.exog.shape[1] or not order:
                 return model.fit(), dropped
-            dropped += [term for term in kept if term.count(':') == order]
+            dropped += [term for term in modelled if term.count(':') == order]
 
     def effects(self, fit: Any, terms: Sequence[str], note: str) -> list[Effect]:
         """Effects that were fitted; no tests if there is a note on why not."""
@@ -217,10 +200,10 @@ class _Model:
         from statsmodels.stats.multitest import multipletests
 
         with np.errstate(divide='ignore', invalid='ignore'):
-            found = anova_lm(fit, typ=2)
+            anova = anova_lm(fit, typ=2)
         effects = []
         for term in terms:
-            row = found.loc[self._formula(term)]
+            row = anova.loc[self._formula(term)]
             share = float(row['sum_sq'] / fit.centered_tss)
             f, df, df_error = float(row['F']), float(row['df']), float(fit.df_resid)
             effect = Effect(term, len(self._frame), df, df_error, eta_squared=share, note=note)
@@ -262,7 +245,7 @@ class _Model:
     def compared(self, fit: Any, factor: str) -> list[Comparison]:
         """All pairs of levels of a factor."""
         means = {level: self._marginal(fit, factor, level) for level in self._levels[factor]}
-        count, found = len(means), []
+        count, comparisons = len(means), []
         inverse = np.linalg.pinv(fit.model.exog)
         for (first, a), (second, b) in itertools.combinations(means.items(), 2):
             weights = (b - a) @ inverse  # of the values
@@ -282,8 +265,8 @@ class _Model:
                     pair, difference=math.nan, low=math.nan, high=math.nan,
                     ratio=value, ratio_low=low, ratio_high=high,
                 )  # fmt: skip
-            found.append(pair)
-        return found
+            comparisons.append(pair)
+        return comparisons
 
     def _error(self, fit: Any, weights: FloatArray) -> tuple[float, float, float]:
         """Standard error of a weighted sum, its degrees of freedom, and the deviation of values."""

@@ -358,10 +358,10 @@ class JawLoads:
 
     def figures(self) -> dict[str, float]:
         """Figures by name, for tables."""
-        found = {}
+        figures = {}
         for k, name in enumerate(self.contacts):
             for figure in ('peak', 'impulse', 'wear', 'pulled', 'lifts'):
-                found[f'{name}_{figure}'] = float(getattr(self, figure)[k])
-        found['largest_effort_rms'] = float(self.effort_rms.max())
-        found['motor_energy'] = self.energy
-        return found
+                figures[f'{name}_{figure}'] = float(getattr(self, figure)[k])
+        figures['largest_effort_rms'] = float(self.effort_rms.max())
+        figures['motor_energy'] = self.energy
+        return figures

@@ -175,9 +175,9 @@ def openings(gap: FloatArray) -> list[int]:
     if height == 0.0:
         return []
     peaks, _ = find_peaks(np.concatenate([[-np.inf], gap, [-np.inf]]), prominence=_OPEN * height)
-    found = (peaks - 1).tolist()
+    candidates = (peaks - 1).tolist()
     # An opening that is not followed by a closing does not begin a stroke.
-    return [k for k in found if gap[k:].min() < gap[k] - _OPEN * height]
+    return [k for k in candidates if gap[k:].min() < gap[k] - _OPEN * height]
 
 
 def profile(first: Stroke, second: Stroke) -> TextureProfile:
@@ -229,31 +229,31 @@ def _profile(
     )
 
 
-def decay(found: Sequence[Stroke]) -> float:
+def decay(strokes: Sequence[Stroke]) -> float:
     """Share of the peak force lost from stroke to stroke, by a fit of the logarithms.
 
     Strokes that do not touch the food are left out; NaN with fewer than three others.
     """
-    numbers = [k for k, stroke in enumerate(found) if stroke.contact_time]
+    numbers = [k for k, stroke in enumerate(strokes) if stroke.contact_time]
     if len(numbers) < 3:
         return math.nan
-    slope = np.polyfit(numbers, np.log([found[k].peak_force for k in numbers]), 1)[0]
+    slope = np.polyfit(numbers, np.log([strokes[k].peak_force for k in numbers]), 1)[0]
     return float(1.0 - np.exp(slope))
 
 
-def figures(found: Sequence[Stroke]) -> dict[str, float]:
+def figures(strokes: Sequence[Stroke]) -> dict[str, float]:
     """Figures of all strokes together, by name, SI units; NaN for those that are not defined."""
-    together: dict[str, float] = {'strokes': float(len(found))}
+    together: dict[str, float] = {'strokes': float(len(strokes))}
     for name in ('peak_force', 'work', 'contact_time', 'force_rate', 'stiffness'):
-        values = np.array([getattr(stroke, name) for stroke in found])
+        values = np.array([getattr(stroke, name) for stroke in strokes])
         finite = values[np.isfinite(values)]
         together[f'mean_{name}'] = float(finite.mean()) if len(finite) else math.nan
-    together['fractures'] = float(sum(stroke.fractures for stroke in found))
-    together['break_force'] = found[0].break_force if found else math.nan
-    together['break_deformation'] = found[0].break_deformation if found else math.nan
-    together['decay_per_stroke'] = decay(found)
+    together['fractures'] = float(sum(stroke.fractures for stroke in strokes))
+    together['break_force'] = strokes[0].break_force if strokes else math.nan
+    together['break_deformation'] = strokes[0].break_deformation if strokes else math.nan
+    together['decay_per_stroke'] = decay(strokes)
     for prefix, convention in (('', profile), ('analyser_', analyser_profile)):
-        two = convention(*found[:2]) if len(found) >= 2 else None
+        two = convention(*strokes[:2]) if len(strokes) >= 2 else None
         for field in dataclasses.fields(TextureProfile):
             together[prefix + field.name] = getattr(two, field.name) if two else math.nan
     return together
@@ -335,7 +335,7 @@ def _holding(force: FloatArray, pulled: npt.NDArray[np.bool_]) -> FloatArray:
 def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray, drop: float) -> list[int]:
     """Where drops of the force begin while the teeth close."""
     least = max(_DROP * float(force.max()), drop)
-    found, k = [], 0
+    rows, k = [], 0
     while k < len(force) - 1:
         if not (force[k + 1] < force[k] and gap[k + 1] <= gap[k]):
             k += 1
@@ -350,9 +350,9 @@ def _fractures(time: FloatArray, gap: FloatArray, force: FloatArray, drop: float
         ):
             end += 1
         if force[k] - force[end] >= least:
-            found.append(k)
+            rows.append(k)
         k = end
-    return found
+    return rows
 
 
 def _stiffness(gap: FloatArray, force: FloatArray) -> float:

@@ -118,36 +118,17 @@ class Protocol(Strict):
 
 @dataclasses.dataclass(frozen=True)
 class Mouthful:
-    """One mouthful of an experiment.
+    """One mouthful of an experiment."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the order of chewing, from 1.
-    levels : dict
-        Levels of the factors, by name; with ``strokes`` if food is sampled.
-    repetition : int
-        From 1.
-    motion : MouthfulMotion
-    food : Food
-        Of this mouthful, its variation included.
-    food_name : str
-        As the protocol has it: a shipped food, or a file.
-    strokes : int
-    rest : Rest
-    duration : float
-        Approximate, s.
-    """
-
-    number: int
-    levels: Mapping[str, Any]
-    repetition: int
+    number: int  # position in the order of chewing, from 1
+    levels: Mapping[str, Any]  # levels of the factors, by name; with ``strokes`` if food is sampled
+    repetition: int  # from 1
     motion: MouthfulMotion
-    food: Food
-    food_name: str
+    food: Food  # of this mouthful, its variation included
+    food_name: str  # as the protocol has it: a shipped food, or a file
     strokes: int
     rest: Rest
-    duration: float
+    duration: float  # approximate, s
 
     @property
     def name(self) -> str:
@@ -246,8 +227,8 @@ def _condition(
         key = name.removeprefix('motion.')
         place = motion if name.startswith('motion.') else settings
         if key not in place:
-            known = ', '.join([*settings, *(f'motion.{k}' for k in motion)])
-            raise DescriptionError(file, f'factors.{name}', f'unknown factor; there are: {known}')
+            names = ', '.join([*settings, *(f'motion.{k}' for k in motion)])
+            raise DescriptionError(file, f'factors.{name}', f'unknown factor; there are: {names}')
         place[key] = level
     checked_motion = _checked_motion(motion, file)
     strokes = settings['strokes']
@@ -278,16 +259,16 @@ def food_source(name: str, file: str | pathlib.Path) -> str | pathlib.Path:
 
 def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> MouthfulMotion:
     """A validated motion, with the full path of its recording."""
-    found = checked(MouthfulMotion, dict(motion), f'{file}: factors')
-    if not found.recording:
-        return found
+    checked_motion = checked(MouthfulMotion, dict(motion), f'{file}: factors')
+    if not checked_motion.recording:
+        return checked_motion
     for key in ('period', 'opening', 'occlusal_gap'):
-        if getattr(found, key) != getattr(MouthfulMotion(), key):
+        if getattr(checked_motion, key) != getattr(MouthfulMotion(), key):
             raise DescriptionError(
                 file, f'motion.{key}', 'is what the recording says; leave it out'
             )
-    recorded = pathlib.Path(file).parent / found.recording
-    return MouthfulMotion(**{**dict(found), 'recording': str(recorded)})
+    recorded = pathlib.Path(file).parent / checked_motion.recording
+    return MouthfulMotion(**{**dict(checked_motion), 'recording': str(recorded)})
 
 
 @functools.cache

@@ -54,14 +54,14 @@ from masticator_dynamics.robot.laboratory.units import (
 def remarks(source: str | pathlib.Path) -> str:
     """What the head of a food's file says of its data: which are measured, and which assumed."""
     text = read_text(find_yaml(source, 'food', 'foods'), LARGEST_DESCRIPTION)
-    found = []
+    sentences = []
     for line in text.splitlines():
         if not line.startswith('#'):
             break
         remark = line.lstrip('#').strip()
         if not remark.startswith(('Copyright', 'SPDX-')):
-            found.append(remark)
-    return ' '.join(filter(None, found)) or 'Its file does not say where its data are from.'
+            sentences.append(remark)
+    return ' '.join(filter(None, sentences)) or 'Its file does not say where its data are from.'
 
 
 _ABREAST = 4  # conditions beside one another on a page
@@ -81,14 +81,14 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     """
     formats = formats or Formats()
     results = experiment.results()
-    found = result_tables.analyses(results, experiment.random)
+    analyses = result_tables.analyses(results, experiment.random)
     tables = (
         result_tables.strokes_table(results),
         result_tables.mouthfuls_table(results),
-        result_tables.conditions_table(results, experiment.random, found),
-        result_tables.analyses_table(found, Effect),
-        result_tables.analyses_table(found, Comparison),
-        result_tables.spreads_table(found),
+        result_tables.conditions_table(results, experiment.random, analyses),
+        result_tables.analyses_table(analyses, Effect),
+        result_tables.analyses_table(analyses, Comparison),
+        result_tables.spreads_table(analyses),
     )
     written = write_tables(
         experiment.folder, dict(zip(TABLES, tables, strict=True)), formats
@@ -97,10 +97,10 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     if results:
         drawn = {
             'force': force_figure(experiment),
-            'texture': figures_figure(results, experiment.random, found),
+            'texture': figures_figure(results, experiment.random, analyses),
         }
-        if any(part.spread for part in found):
-            drawn['residuals'] = residuals_figure(found)
+        if any(part.spread for part in analyses):
+            drawn['residuals'] = residuals_figure(analyses)
         folder = experiment.folder / FIGURES
         folder.mkdir(exist_ok=True)
         for name, figure in drawn.items():
@@ -112,7 +112,7 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
                 if suffix == 'svg':
                     pictures[name] = content
     file = experiment.folder / REPORT
-    write_text(str(file), _page(experiment, results, found, pictures))
+    write_text(str(file), _page(experiment, results, analyses, pictures))
     return [*written, file]
 
 
@@ -130,7 +130,7 @@ def _drawn(figure: Any, suffix: str) -> bytes:
 def _page(
     experiment: Experiment,
     results: Sequence[Result],
-    found: Analyses,
+    analyses: Analyses,
     pictures: Mapping[str, bytes],
 ) -> str:
     faults = [r for r in results if r.fault]
@@ -149,14 +149,14 @@ def _page(
         parts += ['<h2>Texture</h2>', _said('texture_note')]
         parts += [_image(pictures, 'texture')]
         parts += [
-            _conditions(experiment, results, found),
+            _conditions(experiment, results, analyses),
             '<h2>Effects of the factors</h2>',
-            effects_on_page(experiment, found),
-            *variances_on_page(found, pictures),
+            effects_on_page(experiment, analyses),
+            *variances_on_page(analyses, pictures),
             '<h2>What is put in, and what is computed</h2>',
             _sources(experiment),
             '<h2>Methods</h2>',
-            f'<p>{html.escape(methods(experiment, found))}</p>',
+            f'<p>{html.escape(methods(experiment, analyses))}</p>',
             f'<p>To cite: {html.escape(citation(experiment))}</p>',
         ]
     parts += ['<h2>Protocol</h2>', f'<pre>{html.escape(experiment.text)}</pre>']
@@ -168,12 +168,12 @@ def _conditions(experiment: Experiment, results: Sequence[Result], analyses: Ana
     columns, rows = result_tables.conditions_table(results, experiment.random, analyses)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(map(str, row[:count])) for row in rows))
-    found = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
+    statistics = {(tuple(map(str, row[:count])), row[count]): row[count + 1 :] for row in rows}
     labels = [condition(list(zip(columns[:count], name, strict=True))) for name in names]
     header = ['mean ± SD (95 % confidence interval of the mean)', *labels]
     body = []
     for figure in SHOWN:
-        cells = [_interval(found.get((name, figure)), SHOWN[figure][1]) for name in names]
+        cells = [_interval(statistics.get((name, figure)), SHOWN[figure][1]) for name in names]
         if any(cells) and (experiment.protocol.sockets == 'open' or not figure.endswith('_lifts')):
             body.append([_on_its_scale(figure, analyses), *cells])
     blocks = []  # as wide as a page
@@ -206,16 +206,16 @@ def _samples(experiment: Experiment) -> list[str]:
     return ['<h2>Samples</h2>', _html_table(([], rows))] if rows else []
 
 
-def effects_on_page(experiment: Experiment, found: Analyses) -> str:
+def effects_on_page(experiment: Experiment, analyses: Analyses) -> str:
     """Tests of all effects on the figures shown, pairs of levels, and what was not tested."""
     if not experiment.random:
         return _said('not_random')
     tests, pairs = [], []
     notes: dict[tuple[str, str], list[str]] = {}
-    for figure, effects, comparisons, *_ in found:
+    for figure, effects, comparisons, *_ in analyses:
         if figure not in SHOWN:
             continue
-        name = _on_its_scale(figure, found)
+        name = _on_its_scale(figure, analyses)
         for e in effects:
             if math.isfinite(e.p):
                 tests.append([name, *_tested(e)])
@@ -260,9 +260,9 @@ def _apart(c: Comparison, scale: float) -> list[str]:
     return [named_term(c.factor), levels, reach, probability(c.p), fixed(c.d, 2)]
 
 
-def variances_on_page(found: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
+def variances_on_page(analyses: Analyses, pictures: Mapping[str, bytes]) -> list[str]:
     """Whether conditions vary equally, what follows, and the residuals; nothing without tests."""
-    tested = [(a.figure, a.spread) for a in found if a.spread and a.figure in SHOWN]
+    tested = [(a.figure, a.spread) for a in analyses if a.spread and a.figure in SHOWN]
     if not tested:
         return []
     head = ['figure', 'SD, largest / smallest', 'p, Levene', 'p, Bartlett']
@@ -284,12 +284,14 @@ def _sources(experiment: Experiment) -> str:
         return _said('measured')
     foods = {m.food.name: m.food_name for m in experiment.mouthfuls}
     rows = [[figures, origin] for figures, origin in TEXTS['decided_by'].items()]
-    told = [
+    sentences = [
         f'<p><b>{html.escape(name)}</b>: '
         f'{html.escape(remarks(food_source(source, experiment.protocol_file)))}</p>'
         for name, source in foods.items()
     ]
-    return '\n'.join([_said('put_in'), _html_table((['figures', 'origin'], rows), 'words'), *told])
+    return '\n'.join(
+        [_said('put_in'), _html_table((['figures', 'origin'], rows), 'words'), *sentences]
+    )
 
 
 def _said(*names: str) -> str:

@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.optional import from_checkout
-from masticator_dynamics.robot.laboratory import mouthful_figures, recording, result_tables
+from masticator_dynamics.robot.laboratory import mouthful_bag, mouthful_figures, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
@@ -41,8 +41,8 @@ def force_figure(experiment: Experiment) -> Any:
         gap, mean, spread = mean_bite([bite for bite, _ in chewed])
         first.plot(1e3 * gap, mean, color=f'C{k}', lw=1.4, label=name)
         first.fill_between(1e3 * gap, mean - spread, mean + spread, color=f'C{k}', alpha=0.2, lw=0)
-        count = min(len(found) for _, found in chewed)
-        heights = np.array([found[:count] for _, found in chewed])
+        count = min(len(curve) for _, curve in chewed)
+        heights = np.array([curve[:count] for _, curve in chewed])
         deviation = heights.std(axis=0, ddof=1) if len(heights) > 1 else None
         peaks.errorbar(
             np.arange(1, count + 1), heights.mean(axis=0), deviation, fmt='o-', color=f'C{k}',
@@ -62,7 +62,7 @@ def force_figure(experiment: Experiment) -> Any:
 
 def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
     """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
-    found: dict[str, list[tuple[FloatArray, list[float]]]] = {}
+    by_condition: dict[str, list[tuple[FloatArray, list[float]]]] = {}
     order = sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())])
     for mouthful, series in experiment.recorded(order):
         if not mouthful_figures.openings(series.gap):
@@ -71,8 +71,8 @@ def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[flo
         rows = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
         bite = np.array([series.gap[rows], series.force[rows]])
         name = condition(mouthful.levels)
-        found.setdefault(name, []).append((bite, [s.peak_force for s in strokes]))
-    return found
+        by_condition.setdefault(name, []).append((bite, [s.peak_force for s in strokes]))
+    return by_condition
 
 
 def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -100,11 +100,11 @@ def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, Floa
     return along, forces.mean(axis=0), spread
 
 
-def figures_figure(results: Sequence[Result], random: bool, found: Analyses = ()) -> Any:
+def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Any:
     """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
     from matplotlib.figure import Figure
 
-    columns, rows = result_tables.conditions_table(results, random, found)
+    columns, rows = result_tables.conditions_table(results, random, analyses)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
     numbers_of = {(tuple(row[:count]), row[count]): row[count + 1 :] for row in rows}
@@ -112,8 +112,8 @@ def figures_figure(results: Sequence[Result], random: bool, found: Analyses = ()
     for result in results:
         if not result.fault:
             values.setdefault(tuple(result.mouthful.levels.values()), []).append(result.figures())
-    known = {name for (_, name), row in numbers_of.items() if math.isfinite(row[1])}
-    chosen = [name for name in SHOWN if name in known][:_PANELS]
+    finite = {name for (_, name), row in numbers_of.items() if math.isfinite(row[1])}
+    chosen = [name for name in SHOWN if name in finite][:_PANELS]
     figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
     panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
     labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
@@ -141,11 +141,11 @@ def figures_figure(results: Sequence[Result], random: bool, found: Analyses = ()
     return figure
 
 
-def residuals_figure(found: Analyses) -> Any:
+def residuals_figure(analyses: Analyses) -> Any:
     """Q-Q plots: residuals in standard deviations over those of a normal distribution."""
     from matplotlib.figure import Figure
 
-    by_name = {part.figure: part for part in found if len(part.residuals) > 2}
+    by_name = {part.figure: part for part in analyses if len(part.residuals) > 2}
     chosen = [by_name[name] for name in SHOWN if name in by_name][:_PANELS]
     rows = max(1, math.ceil(len(chosen) / 3))
     figure = Figure(figsize=(9.0, 2.6 * rows), layout='constrained')
@@ -170,9 +170,9 @@ PACKAGE = 'masticator_dynamics'
 _YEAR = 2026
 
 
-def methods(experiment: Experiment, found: Analyses = ()) -> str:
+def methods(experiment: Experiment, analyses: Analyses = ()) -> str:
     """What was done, as a paragraph of a paper."""
-    protocol, kept = experiment.protocol, _recorded(experiment)
+    protocol, metadata = experiment.protocol, _recorded(experiment)
     motion = protocol.motion
     if motion.recording:
         moved = f'The jaw repeated the recorded motion of a subject ({motion.recording})'
@@ -187,7 +187,7 @@ def methods(experiment: Experiment, found: Analyses = ()) -> str:
         moved = ', '.join([f'The jaw chewed {_strokes(experiment)}', *kept_same])
     sentences = [
         f'Mouthfuls were chewed by {experiment.where} (six motors, four degrees of freedom, '
-        f'sockets: {protocol.sockets}; drives at {kept["rate"]:g} Hz).',
+        f'sockets: {protocol.sockets}; drives at {metadata["rate"]:g} Hz).',
         f'{moved}.',
         _design(experiment),
     ]
@@ -202,8 +202,8 @@ def methods(experiment: Experiment, found: Analyses = ()) -> str:
     if experiment.random:
         version = importlib.metadata.version('statsmodels')
         sentences.append(TEXTS['methods']['tests'].format(version=version))
-        sentences.append(_variances(found))
-    versions = kept['versions']
+        sentences.append(_variances(analyses))
+    versions = metadata['versions']
     chewed, now = versions[PACKAGE], importlib.metadata.version(PACKAGE)
     software = f'Software: {PACKAGE} {chewed}' + (f' (this report: {now})' if now != chewed else '')
     sentences.append(
@@ -213,10 +213,10 @@ def methods(experiment: Experiment, found: Analyses = ()) -> str:
     return ' '.join(sentences)
 
 
-def _variances(found: Analyses) -> str:
+def _variances(analyses: Analyses) -> str:
     """Which figures were analysed on which scale and with which variances."""
     figures: dict[str, list[str]] = {}
-    for part in found:
+    for part in analyses:
         if part.spread and part.figure in SHOWN:
             figures.setdefault(part.spread.method, []).append(part.figure.replace('_', ' '))
     sentence = TEXTS['methods']['variances'].format(level=SUSPECT)
@@ -237,7 +237,7 @@ def citation(experiment: Experiment) -> str:
 def _recorded(experiment: Experiment) -> dict[str, Any]:
     """Settings of the first mouthful that was chewed."""
     files = map(experiment.recording, experiment.mouthfuls)
-    return recording.read_settings(next(file for file in files if file.exists()))
+    return mouthful_bag.read_settings(next(file for file in files if file.exists()))
 
 
 def _strokes(experiment: Experiment) -> str:
@@ -267,21 +267,11 @@ _CURVE = ('time', 'gap', 'force')  # s, m, N
 
 @dataclasses.dataclass(frozen=True)
 class Formats:
-    """What is written beside CSV files and the report.
+    """What is written beside CSV files and the report."""
 
-    Attributes
-    ----------
-    parquet : bool
-        Every table as Parquet, too; curves, if asked for, in one file.
-    xlsx : bool
-        All tables as a workbook.
-    curves : bool
-        Time, gap and force of every mouthful.
-    """
-
-    parquet: bool = False
-    xlsx: bool = False
-    curves: bool = False
+    parquet: bool = False  # every table as Parquet, too; curves, if asked for, in one file
+    xlsx: bool = False  # all tables as a workbook
+    curves: bool = False  # time, gap and force of every mouthful
 
     def check(self) -> None:
         """Check that what they need is installed, before any long work.

@@ -34,19 +34,10 @@ from masticator_dynamics.robot.laboratory.spread import (
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """Results of a mouthful.
-
-    Attributes
-    ----------
-    mouthful : Mouthful
-    end : str
-        'done', 'force', 'broken', or the text of a fault.
-    strokes : tuple of Stroke
-    jaw : JawLoads
-    """
+    """Results of a mouthful."""
 
     mouthful: Mouthful
-    end: str
+    end: str  # 'done', 'force', 'broken', or the text of a fault
     strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
 
@@ -54,8 +45,8 @@ class Result:
     def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
         """Of what was recorded of a mouthful; no strokes where the mouth did not open."""
         opened = bool(mouthful_figures.openings(series.gap))
-        found = mouthful_figures.strokes(series.time, series.gap, series.force) if opened else ()
-        return cls(mouthful, series.end, found, JawLoads.of(series, mechanism))
+        strokes = mouthful_figures.strokes(series.time, series.gap, series.force) if opened else ()
+        return cls(mouthful, series.end, strokes, JawLoads.of(series, mechanism))
 
     @property
     def fault(self) -> bool:
@@ -91,24 +82,13 @@ def mouthfuls_table(results: Sequence[Result]) -> Table:
 
 
 class Analysis(NamedTuple):
-    """Analysis of variance of a figure.
-
-    Attributes
-    ----------
-    figure : str
-    effects : list of Effect
-    comparisons : list of Comparison
-    spread : Spread or None
-        How the conditions vary; None if nothing was tested.
-    residuals : array, shape (N,)
-        In standard deviations; see :func:`standardised_residuals`.
-    """
+    """Analysis of variance of a figure."""
 
     figure: str
     effects: list[Effect]
     comparisons: list[Comparison]
-    spread: Spread | None
-    residuals: FloatArray
+    spread: Spread | None  # how the conditions vary; None if nothing was tested
+    residuals: FloatArray  # (N,), in standard deviations; see :func:`standardised_residuals`
 
 
 Analyses = Sequence[Analysis]
@@ -138,14 +118,14 @@ def _analysis(
     if not any(math.isfinite(effect.p) for effect in effects):
         return Analysis(figure, effects, comparisons, None, np.zeros(0))
     finite = np.isfinite(values)
-    rows = [row for row, known in zip(levels, finite, strict=True) if known]
+    rows = [row for row, finite_row in zip(levels, finite, strict=True) if finite_row]
     cells = conditions_of(list(zip(*rows, strict=True)))
     spread = compare_spreads(values[finite], cells)
     residuals = standardised_residuals(values[finite], cells, spread)
     return Analysis(figure, effects, comparisons, spread, residuals)
 
 
-def conditions_table(results: Sequence[Result], random: bool, found: Analyses = ()) -> Table:
+def conditions_table(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Table:
     """Statistics over the repetitions of every condition, one row per figure.
 
     Mean, standard deviation, coefficient of variation, and a 95 % confidence interval on the scale
@@ -155,7 +135,7 @@ def conditions_table(results: Sequence[Result], random: bool, found: Analyses = 
     """
     factors = _factors(results)
     columns = [*factors, 'figure', 'n', 'mean', 'sd', 'cv', 'ci_low', 'ci_high', 'scale', 'center']
-    logarithms = {part.figure for part in found if part.spread and part.spread.logarithms}
+    logarithms = {part.figure for part in analyses if part.spread and part.spread.logarithms}
     rows = []
     for levels, group in _groups(_sound(results), factors):
         for name in group[0].figures():
@@ -170,23 +150,23 @@ def conditions_table(results: Sequence[Result], random: bool, found: Analyses = 
     return columns, rows
 
 
-def spreads_table(found: Analyses) -> Table:
+def spreads_table(analyses: Analyses) -> Table:
     """Tests of equal variances, one row per figure that was analysed, and what follows."""
     fields = [field.name for field in dataclasses.fields(Spread)]
     rows = [
         [part.figure, part.spread.method, *dataclasses.astuple(part.spread)]
-        for part in found
+        for part in analyses
         if part.spread
     ]
     return ['figure', 'method', *fields], rows
 
 
-def analyses_table(found: Analyses, kind: type[Effect] | type[Comparison]) -> Table:
+def analyses_table(analyses: Analyses, kind: type[Effect] | type[Comparison]) -> Table:
     """One row per figure and effect, or per figure and pair of levels of a factor."""
     fields = [field.name for field in dataclasses.fields(kind)]
     rows = [
         [name, *dataclasses.astuple(part)]
-        for name, effects, pairs, *_ in found
+        for name, effects, pairs, *_ in analyses
         for part in (*effects, *pairs)
         if isinstance(part, kind)
     ]

@@ -21,22 +21,13 @@ _ROUNDING = 0.05  # of the work put in, by which more may come back
 
 @dataclasses.dataclass(frozen=True)
 class JudgedCurve:
-    """A curve with its figures.
+    """A curve with its figures."""
 
-    Attributes
-    ----------
-    figures : dict
-        Figures by name, SI units; then ``touch`` (N), ``baseline`` (N, where the first bite
-        begins), ``drift`` (N/s) and ``noise`` (N).
-    bites : int
-        Strokes that touch the sample.
-    reading : str
-        What was taken off the force, and what counts as a touch.
-    """
-
+    # Figures by name, SI units; then ``touch`` (N), ``baseline`` (N, where the first bite begins),
+    # ``drift`` (N/s) and ``noise`` (N).
     figures: dict[str, float]
-    bites: int
-    reading: str
+    bites: int  # strokes that touch the sample
+    reading: str  # what was taken off the force, and what counts as a touch
 
 
 def judge(curve: Curve, touch: float | None = None) -> JudgedCurve:

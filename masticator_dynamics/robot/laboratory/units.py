@@ -84,10 +84,10 @@ def places(size: float, digits: int) -> int:
     """Decimal places at which a size has so many digits; negative: whole tens, hundreds."""
     if not math.isfinite(size) or size == 0.0:
         return digits - 1
-    found = digits - 1 - math.floor(math.log10(abs(size)))
+    decimals = digits - 1 - math.floor(math.log10(abs(size)))
     # Rounding up may have made a digit more: 0.0996 is 0.10, not 0.100.
-    more = round(abs(size), found) >= 10.0 ** (digits - found)
-    return found - 1 if more else found
+    more = round(abs(size), decimals) >= 10.0 ** (digits - decimals)
+    return decimals - 1 if more else decimals
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -115,10 +115,10 @@ def decimals_for(half_width: float, deviation: float, value: float) -> int:
     value : float
         The value.
     """
-    known = [number for number in (half_width, deviation) if math.isfinite(number)]
-    if max([abs(value), *known]) <= _NOTHING:
+    uncertainties = [number for number in (half_width, deviation) if math.isfinite(number)]
+    if max([abs(value), *uncertainties]) <= _NOTHING:
         return places(0.0, _DIGITS)
-    for uncertainty in known:
+    for uncertainty in uncertainties:
         if uncertainty > 1e-9 * abs(value):
             return places(uncertainty, 2)
     return places(value, _DIGITS)

@@ -238,14 +238,15 @@ def _from_home_to_home(mechanism: Mechanism, track: MotionPath) -> tuple[MotionP
     """Add the ways from and to home to a motion; also returns when the motion itself begins, s."""
     stopped, _ = with_rest_ramp(track)
     home = mechanism.home.y
-    first, last = stopped(stopped.start), stopped(stopped.end)
+    first, velocity, acceleration = stopped(stopped.start)
+    last, _, _ = stopped(stopped.end)
     rest = (np.zeros(len(home)), np.zeros(len(home)))
-    begin = stopped.start - _way(first[0] - home)
-    end = stopped.end + _way(last[0] - home)
+    begin = stopped.start - _way(first - home)
+    end = stopped.end + _way(last - home)
     there = MotionPath.through(
-        [begin, stopped.start], [home, first[0]], start=rest, end=(first[1], first[2])
+        [begin, stopped.start], [home, first], start=rest, end=(velocity, acceleration)
     )
-    back = MotionPath.through([stopped.end, end], [last[0], home], start=rest, end=rest)
+    back = MotionPath.through([stopped.end, end], [last, home], start=rest, end=rest)
     whole = MotionPath.joined([there, stopped, back])
     path = MotionPath(whole.knots - begin, whole.coefficients, names=mechanism.independent)
     return path, stopped.start - begin

@@ -28,7 +28,15 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_goals import Goal
-from masticator_dynamics.engine.traced.stops_and_food import AXIS, BODY, LAW, LOWER, POINT, UPPER, range_force
+from masticator_dynamics.engine.traced.stops_and_food import (
+    AXIS,
+    BODY,
+    LAW,
+    LOWER,
+    POINT,
+    UPPER,
+    range_force,
+)
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.control_chain import DriveChain
 from masticator_dynamics.robot.twin.food import Food
@@ -171,7 +179,9 @@ class ForceRecord:
 
     def began(self, state: State) -> float:
         """When a state began, s; NaN: never."""
-        return next((float(t) for t, s in zip(self.time, self.states, strict=True) if s is state), math.nan)
+        return next(
+            (float(t) for t, s in zip(self.time, self.states, strict=True) if s is state), math.nan
+        )
 
     @property
     def controlled(self) -> tuple[FloatArray, FloatArray]:
@@ -194,7 +204,9 @@ class PressingRobot:
         )
         gains = next(iter(setting.drives.drives.values())).gains
         assert gains is not None
-        self._chain = DriveChain(self.plant, setting.drives, setting.simulation, gains, setting.delay)
+        self._chain = DriveChain(
+            self.plant, setting.drives, setting.simulation, gains, setting.delay
+        )
         self._every = round(1.0 / (setting.drives.cycle_rate * period))
         self._steps = round(period / setting.simulation.step)
         self._teeth = _Teeth(self.plant)

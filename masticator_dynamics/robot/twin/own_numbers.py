@@ -54,11 +54,13 @@ def with_own_numbers(setting: StudySetting, seed: int) -> StudySetting:
     def other(part: float) -> float:
         return float(1.0 + part * rng.uniform(-1.0, 1.0))
 
-    known = model.parameters(friction=True)
-    links = {name.removesuffix('.mass'): other(INERTIA) for name in known if name.endswith('.mass')}
-    owners = {n: n.rpartition('.')[0] for n in known}
-    values = {n: x * links[owners[n]] for n, x in known.items() if owners[n] in links}
-    values |= {n: x * other(FRICTION) for n, x in known.items() if n.endswith('.coulomb')}
+    parameters = model.parameters(friction=True)
+    links = {
+        name.removesuffix('.mass'): other(INERTIA) for name in parameters if name.endswith('.mass')
+    }
+    owners = {n: n.rpartition('.')[0] for n in parameters}
+    values = {n: x * links[owners[n]] for n, x in parameters.items() if owners[n] in links}
+    values |= {n: x * other(FRICTION) for n, x in parameters.items() if n.endswith('.coulomb')}
     drives = {}
     for name, drive in setting.simulation.drives.items():
         law = {kind: part * other(FRICTION) for kind, part in dict(drive.friction).items()}
@@ -88,8 +90,8 @@ def with_identified_numbers(setting: StudySetting, log: RobotLog) -> StudySettin
             coulomb=values.get(f'{joint}.friction', law.coulomb * ratio) / ratio,
             viscous=values.get(f'{joint}.damping', law.viscous * ratio**2) / ratio**2,
         )
-    known = setting.model.parameters(friction=True)
-    model = setting.model.with_parameters({n: x for n, x in values.items() if n in known})
+    parameters = setting.model.parameters(friction=True)
+    model = setting.model.with_parameters({n: x for n, x in values.items() if n in parameters})
     return dataclasses.replace(setting, model=model, drives=with_friction(drives, laws))
 
 
@@ -107,8 +109,8 @@ def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> 
     """
     model, drives = setting.model, setting.drives
     teeth = [link for link in TEETH if link in model.frames]
-    found = exciting_motion(model, duration, rate=drives.cycle_rate, tries=tries, below=teeth)
-    reference = CommandedMotion.at(model, found.time, *np.moveaxis(found.rows, 1, 0))
+    motion = exciting_motion(model, duration, rate=drives.cycle_rate, tries=tries, below=teeth)
+    reference = CommandedMotion.at(model, motion.time, *np.moveaxis(motion.rows, 1, 0))
     plant = MechanismPlant(
         setting.plant or model, step=setting.simulation.step, friction=setting.friction,
         start=reference.y[0],
@@ -122,7 +124,7 @@ def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> 
         [np.convolve(v, np.full(_SMOOTH, 1.0 / _SMOOTH), 'same') for v in velocity.T]
     )
     return RobotLog(
-        'twin', found.time, record.measured, told(drives, record.effort, velocity.T), None
+        'twin', motion.time, record.measured, told(drives, record.effort, velocity.T), None
     )
 
 
@@ -156,8 +158,8 @@ class ObservedBite:
         before = position if self._before is None else self._before
         velocity = (position - before) * self._drives.cycle_rate
         self._before = position
-        found = self._observer.step(time, position, told(self._drives, effort, velocity))
-        return np.zeros(3) if found is None else found.guarded(self._observer.settings)
+        estimate = self._observer.step(time, position, told(self._drives, effort, velocity))
+        return np.zeros(3) if estimate is None else estimate.guarded(self._observer.settings)
 
 
 def not_felt(setting: StudySetting) -> Felt:
@@ -168,10 +170,10 @@ def not_felt(setting: StudySetting) -> Felt:
 def cases(setting: StudySetting, seed: int) -> Iterator[Case]:
     """Rows of the study for a robot with numbers of its own."""
     robot = with_own_numbers(setting, seed)
-    found = with_identified_numbers(robot, recorded(robot))
+    identified = with_identified_numbers(robot, recorded(robot))
     kind = ControlKind.FRICTION
     yield Case('file', 'own numbers; drives as in the file', robot, kind)
-    yield Case('identified', 'own numbers, identified', found, kind)
+    yield Case('identified', 'own numbers, identified', identified, kind)
     yield Case('true', 'own numbers, true', with_true_numbers(robot), kind)
-    yield Case('unfelt', 'identified; bite not felt', found, kind, not_felt)
-    yield Case('observed', 'identified; bite by the observer', found, kind, ObservedBite)
+    yield Case('unfelt', 'identified; bite not felt', identified, kind, not_felt)
+    yield Case('observed', 'identified; bite by the observer', identified, kind, ObservedBite)

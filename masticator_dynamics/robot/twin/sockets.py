@@ -30,25 +30,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class SocketEvent:
-    """A contact was left, or landed on.
+    """A contact was left, or landed on."""
 
-    Attributes
-    ----------
-    time : float
-        s.
-    contact : str
-    landed : bool
-    speed : float
-        Along the normal, at which it was met, m/s; 0 when it is left.
-    energy : float
-        Dissipated by the impact, J.
-    """
-
-    time: float
+    time: float  # s
     contact: str
     landed: bool
-    speed: float = 0.0
-    energy: float = 0.0
+    speed: float = 0.0  # along the normal, at which it was met, m/s; 0 when it is left
+    energy: float = 0.0  # dissipated by the impact, J
 
 
 class Sockets:
@@ -97,22 +85,22 @@ class Sockets:
             )
         return self._modes[self.left]
 
-    def change(self, left: frozenset[str]) -> FloatArray:
+    def change(self, lost: frozenset[str]) -> FloatArray:
         """Leave these contacts and no others; returns the state in the new coordinates."""
         now = self.dynamics
         q, v = now.tree('q').copy(), now.tree('v').copy()
-        self.left = left
+        self.left = lost
         model = self.dynamics.mechanism
         rows = model.tree_indices(model.independent)
         return np.concatenate([q[rows], v[rows]])
 
     def gap(self, contact: str) -> float:
         """Distance (m) of a contact's point from its plane, on the side to which it can go."""
-        given = self.pushing[contact]
-        point, _ = frame_poses(self._whole, self.dynamics.tree('q'), given.frame)
-        normal = np.array(given.normal)
-        height = float(normal @ point + given.offset) / float(np.linalg.norm(normal))
-        return _side(given) * height
+        socket = self.pushing[contact]
+        point, _ = frame_poses(self._whole, self.dynamics.tree('q'), socket.frame)
+        normal = np.array(socket.normal)
+        height = float(normal @ point + socket.offset) / float(np.linalg.norm(normal))
+        return _side(socket) * height
 
     def pulled(self) -> frozenset[str]:
         """Contacts that are closed but would have to pull, in the last run."""
@@ -129,9 +117,9 @@ class Sockets:
         """Of all contacts (n_c,), N; 0 where one is left."""
         dynamics = self.dynamics
         forces = dynamics.tree('multipliers')[dynamics.mechanism.contact_rows]
-        found = np.zeros(len(self._whole.contacts))
-        found[[self._whole.contacts.index(c) for c in dynamics.mechanism.contacts]] = forces
-        return found
+        multipliers = np.zeros(len(self._whole.contacts))
+        multipliers[[self._whole.contacts.index(c) for c in dynamics.mechanism.contacts]] = forces
+        return multipliers
 
     def speed(self, contact: str, state: FloatArray) -> float:
         """Speed (m/s) at which a state (y, y_dot) moves towards a contact."""
@@ -162,10 +150,10 @@ class Sockets:
 
     def _row(self, contact: str, state: FloatArray) -> FloatArray:
         """Rate of a contact's gap per independent velocity (n_y,)."""
-        model, given = self.dynamics.mechanism, self.pushing[contact]
-        normal = _side(given) * np.array(given.normal) / np.linalg.norm(given.normal)
+        model, socket = self.dynamics.mechanism, self.pushing[contact]
+        normal = _side(socket) * np.array(socket.normal) / np.linalg.norm(socket.normal)
         motion = model.solve(state[: len(state) // 2].copy())
-        return normal @ model.frame_jacobian(motion, given.frame)[:3]
+        return normal @ model.frame_jacobian(motion, socket.frame)[:3]
 
 
 def _side(contact: Contact) -> float:
@@ -176,14 +164,14 @@ def _side(contact: Contact) -> float:
     return -1.0 if high == 0.0 and low != 0.0 else 0.0
 
 
-def _without(mechanism: Mechanism, left: frozenset[str]) -> Mechanism:
+def _without(mechanism: Mechanism, lost: frozenset[str]) -> Mechanism:
     """The mechanism without some contacts, with joints carrying them as extra coordinates."""
     description, tree = mechanism.description, mechanism.structure.tree
-    kept = tuple(c for c in description.contacts if c.name not in left)
+    remaining = tuple(c for c in description.contacts if c.name not in lost)
     independent = description.independent
-    found: Mechanism | None = None
-    for number in range(1, len(left) + 1):
-        gone = [c for c in description.contacts if c.name in left][:number]
+    best_model: Mechanism | None = None
+    for number in range(1, len(lost) + 1):
+        gone = [c for c in description.contacts if c.name in lost][:number]
         rest = tuple(c for c in description.contacts if c not in gone)
         carriers = sorted(tree.supports(tree.frames[gone[-1].frame].body))
         chain = [mechanism.tree_joints[j] for j in carriers]
@@ -198,10 +186,13 @@ def _without(mechanism: Mechanism, left: frozenset[str]) -> Mechanism:
             except MasticatorError:
                 continue
             if size < best:
-                best, found = size, model
-        if found is None or len(found.independent) != len(description.independent) + number:
-            names = ', '.join(sorted(left))
+                best, best_model = size, model
+        if (
+            best_model is None
+            or len(best_model.independent) != len(description.independent) + number
+        ):
+            names = ', '.join(sorted(lost))
             raise InputError(f'{mechanism.name}: no joint describes how {names} is left')
-        independent = found.independent
-    assert found is not None and found.contacts == tuple(c.name for c in kept)
-    return found
+        independent = best_model.independent
+    assert best_model is not None and best_model.contacts == tuple(c.name for c in remaining)
+    return best_model

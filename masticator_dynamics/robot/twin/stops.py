@@ -25,28 +25,16 @@ _SPREAD = 100.0  # of inertias of one kind, largest over least: some joints hard
 
 @dataclasses.dataclass(frozen=True)
 class Stops:
-    """Properties of the stops.
+    """Properties of the stops."""
 
-    Attributes
-    ----------
-    frequency : float
-        Of the mechanism at home oscillating on one stop, Hz.
-    damping : float
-        Fraction of the critical damping.
-    lever : float
-        Sine of the angle between a driven link and the rod on it at which the limb stops, short of
-        its dead point; one that has less at home stops there.
-    ramp : float
-        Depth over which damping grows to its full value, m, rad or sine.
-    teeth : tuple of str
-        URDF links whose origins do not rise above their height at home (base z); those that the
-        mechanism does not have are left out.
-    """
-
-    frequency: float = 300.0
-    damping: float = 0.5
+    frequency: float = 300.0  # of the mechanism at home oscillating on one stop, Hz
+    damping: float = 0.5  # fraction of the critical damping
+    # Sine of the angle between a driven link and the rod on it at which the limb stops, short of
+    # its dead point; one that has less at home stops there.
     lever: float = 0.12
-    ramp: float = 1e-4
+    ramp: float = 1e-4  # depth over which damping grows to its full value, m, rad or sine
+    # URDF links whose origins do not rise above their height at home (base z); those that the
+    # mechanism does not have are left out.
     teeth: tuple[str, ...] = TEETH
 
     def __post_init__(self) -> None:
@@ -164,11 +152,11 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
             continue
         lever = float(along @ swing) / (length * radius)
         link, slides = tree.inertias[first], tree.joints[first].slides
-        own = link.about_center[2, 2] + link.mass * float(
+        inertia = link.about_center[2, 2] + link.mass * float(
             link.center_of_mass[:2] @ link.center_of_mass[:2]
         )
-        own = (link.mass if slides else own) + tree.inertias[rod].mass * radius**2
-        inertias.append(own * (length / radius) ** 2)
+        inertia = (link.mass if slides else inertia) + tree.inertias[rod].mass * radius**2
+        inertias.append(inertia * (length / radius) ** 2)
         rows.append([first, rod, *tip, math.copysign(1.0, lever), min(stops.lever, abs(lever))])
     return np.hstack([np.reshape(rows, (-1, 7)), _laws(stops, np.array(inertias))])
 

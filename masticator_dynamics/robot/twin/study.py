@@ -58,35 +58,17 @@ Progress = Callable[[float], None]
 
 @dataclasses.dataclass(frozen=True)
 class StudySetting:
-    """What all runs have in common.
+    """What all runs have in common."""
 
-    Attributes
-    ----------
-    path : MotionPath
-        In independent coordinates, from home at rest.
-    food : Food or None
-    drives : Drives
-    simulation : SimulationSettings
-    model : Mechanism
-        Used to compute efforts: with the rotors of the drives.
-    known_friction : float
-        Fraction of the drives' friction that the drive layer knows.
-    friction : bool
-        Whether contacts and cranks have friction.
-    delays : Delays
-    plant : Mechanism, optional
-        What is simulated; default: the model.
-    """
-
-    path: MotionPath
+    path: MotionPath  # in independent coordinates, from home at rest
     food: Food | None
     drives: Drives
     simulation: SimulationSettings
-    model: Mechanism
-    known_friction: float = 1.0
-    friction: bool = True
+    model: Mechanism  # used to compute efforts: with the rotors of the drives
+    known_friction: float = 1.0  # fraction of the drives' friction that the drive layer knows
+    friction: bool = True  # whether contacts and cranks have friction
     delays: Delays = Delays()
-    plant: Mechanism | None = None
+    plant: Mechanism | None = None  # what is simulated; default: the model
 
     @classmethod
     def shipped(
@@ -133,10 +115,10 @@ class StudySetting:
         InputError
             If they are not.
         """
-        found = {drive.gains for drive in self.drives.drives.values()}
-        if len(found) != 1 or None in found:
+        gains_of_drives = {drive.gains for drive in self.drives.drives.values()}
+        if len(gains_of_drives) != 1 or None in gains_of_drives:
             raise InputError('the drives file does not give all drives the same gains')
-        gains = found.pop()
+        gains = gains_of_drives.pop()
         assert gains is not None
         return gains
 
@@ -181,61 +163,36 @@ class StudySetting:
 
 def with_friction(drives: Drives, laws: Mapping[str, MotorFriction]) -> Drives:
     """The drives with other friction of their motors."""
-    found = {}
+    by_name = {}
     for name, drive in drives.drives.items():
-        found[name] = changed(drive, motor=changed(drive.motor, friction=laws[name]))
-    return changed(drives, drives=found)
+        by_name[name] = changed(drive, motor=changed(drive.motor, friction=laws[name]))
+    return changed(drives, drives=by_name)
 
 
 class Case(NamedTuple):
-    """A row of the study.
+    """A row of the study."""
 
-    Attributes
-    ----------
-    name, label : str
-        In tables and pictures.
-    setting : StudySetting
-    kind : ControlKind
-        Of feedforward.
-    feel : callable, optional
-        From a setting to how the food's force is felt in its run; default: by a sensor.
-    """
-
-    name: str
-    label: str
+    name: str  # in tables and pictures
+    label: str  # in tables and pictures
     setting: StudySetting
-    kind: ControlKind
+    kind: ControlKind  # of feedforward
+    # From a setting to how the food's force is felt in its run; default: by a sensor.
     feel: Callable[[StudySetting], Felt] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class StudyRun:
-    """Results of the motion with one kind of feedforward.
+    """Results of the motion with one kind of feedforward."""
 
-    Attributes
-    ----------
-    name, label : str
-        As in the case.
-    record : ChainRecord
-    incisor_rms, incisor_max : float
-        Distance of the incisor from where it is commanded to be at that time, m.
-    joint_rms : float
-        rad, over all joints.
-    effort_rms, effort_max : float
-        Over all joints, N m.
-    closure : float
-        Largest gap of the loops when the measured angles are fitted, m.
-    """
-
-    name: str
-    label: str
+    name: str  # as in the case
+    label: str  # as in the case
     record: ChainRecord
-    incisor_rms: float
-    incisor_max: float
-    joint_rms: float
-    effort_rms: float
-    effort_max: float
-    closure: float
+    incisor_rms: float  # distance of the incisor from where it is commanded to be at that time, m
+    incisor_max: float  # largest such distance, m
+    joint_rms: float  # rad, over all joints
+    effort_rms: float  # over all joints, N m
+    effort_max: float  # largest of all joints, N m
+    closure: float  # largest gap of the loops when the measured angles are fitted, m
 
     @classmethod
     def of(cls, case: Case, gains: Gains) -> StudyRun:
@@ -260,20 +217,11 @@ class StudyRun:
 
 @dataclasses.dataclass(frozen=True)
 class FeedforwardStudy:
-    """All runs.
-
-    Attributes
-    ----------
-    setting : StudySetting
-    gains : Gains
-        Of all drives in all runs.
-    runs : tuple of StudyRun
-        From no feedforward to all.
-    """
+    """All runs."""
 
     setting: StudySetting
-    gains: Gains
-    runs: tuple[StudyRun, ...]
+    gains: Gains  # of all drives in all runs
+    runs: tuple[StudyRun, ...]  # from no feedforward to all
 
     def times_better(self, name: str) -> float:
         """RMS incisor error of PD alone, the first run, over that of another."""

@@ -33,28 +33,20 @@ _LOWEST = 1.0  # Hz
 
 @dataclasses.dataclass(frozen=True)
 class Margins:
-    """Margins of a loop, or the least of several.
+    """Margins of a loop, or the least of several."""
 
-    Attributes
-    ----------
-    gain : float
-        Factor by which all gains can be raised; below 1 the loop is unstable.
-    phase : float
-        rad.
-    """
-
-    gain: float
-    phase: float
+    gain: float  # factor by which all gains can be raised; below 1 the loop is unstable
+    phase: float  # rad
 
 
 def modal_inertias(mechanism: Mechanism, poses: FloatArray) -> tuple[float, float]:
     """Least and largest modal inertia at the joints, kg m^2, over poses (N, n_y)."""
-    found = []
+    modal = []
     for y in poses:
         motion = mechanism.solve(y)
         turned = mechanism.jacobian_actuated_from_independent(motion)
-        found.append(scipy.linalg.eigvalsh(mechanism.mass_matrix(motion), turned.T @ turned))
-    return float(np.min(found)), float(np.max(found))
+        modal.append(scipy.linalg.eigvalsh(mechanism.mass_matrix(motion), turned.T @ turned))
+    return float(np.min(modal)), float(np.max(modal))
 
 
 def margins(gains: Gains, inertia: float, drive: SimulatedDrive, step: float) -> Margins:
@@ -99,24 +91,24 @@ def least_margins(
     step : float
         Of the loop, s.
     """
-    found = [
+    by_case = [
         margins(gains, inertia, drive, step)
         for inertia in np.geomspace(*inertias, 3).tolist()
         for drive in dict.fromkeys(drives)
     ]
-    return Margins(min(m.gain for m in found), min(m.phase for m in found))
+    return Margins(min(m.gain for m in by_case), min(m.phase for m in by_case))
 
 
 def _open_loop(
     gains: Gains, inertia: float, drive: SimulatedDrive, step: float, z: FloatArray
 ) -> FloatArray:
     """Transfer function of controller, current loop and inertia, sampled by the step."""
-    kept = math.exp(-math.tau * drive.velocity_filter * step)
-    velocity = (1.0 - kept) / (1.0 - kept / z) * (1.0 - 1.0 / z) / step
-    left = math.exp(-math.tau * drive.current_bandwidth * step)
+    filter_pole = math.exp(-math.tau * drive.velocity_filter * step)
+    velocity = (1.0 - filter_pole) / (1.0 - filter_pole / z) * (1.0 - 1.0 / z) / step
+    pole = math.exp(-math.tau * drive.current_bandwidth * step)
     lag = 1.0 / (math.tau * drive.current_bandwidth * step)
-    current = (1.0 - left) / (z - left)
-    mean = 1.0 + (current - 1.0) * lag * (1.0 - left)  # over the step, as the motor's effort is
+    current = (1.0 - pole) / (z - pole)
+    mean = 1.0 + (current - 1.0) * lag * (1.0 - pole)  # over the step, as the motor's effort is
     turned = step * step / (2.0 * inertia) * (z + 1.0) / (z - 1.0) ** 2
     loop: FloatArray = (gains.position + gains.velocity * velocity) * mean * turned
     return loop
@@ -132,21 +124,12 @@ _RIPPLE_TIME = 0.05  # s at the end, at rest
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """PD alone with some gains.
-
-    Attributes
-    ----------
-    gains : Gains
-    margins : Margins
-    incisor_rms : float
-        m; infinite where the loop is unstable.
-    ripple : float
-        Standard deviation, N m, of the worst motor's torque over the last 0.05 s, at rest.
-    """
+    """PD alone with some gains."""
 
     gains: Gains
     margins: Margins
-    incisor_rms: float
+    incisor_rms: float  # m; infinite where the loop is unstable
+    # Standard deviation, N m, of the worst motor's torque over the last 0.05 s, at rest.
     ripple: float
 
     @property
@@ -208,9 +191,9 @@ def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
     for position in POSITION_GAINS.tolist():
         for velocity in VELOCITY_GAINS.tolist():
             gains = Gains(position=position, velocity=velocity)
-            found = least_margins(gains, inertias, servos, setting.simulation.step)
-            if found.gain > 1.0 and found.phase > 0.0:
-                pairs.append((gains, found))
+            margins = least_margins(gains, inertias, servos, setting.simulation.step)
+            if margins.gain > 1.0 and margins.phase > 0.0:
+                pairs.append((gains, margins))
     if not any(Trial(*pair, 0.0, 0.0).safe for pair in pairs):
         raise InputError('no gains of the search keep the margins')
     trials: dict[int, Trial] = {}
@@ -221,15 +204,15 @@ def tune(setting: StudySetting, progress: Progress | None = None) -> Tuning:
     return Tuning(tuple(trials[k] for k in sorted(trials)))
 
 
-def _try(setting: StudySetting, gains: Gains, found: Margins) -> Trial:
+def _try(setting: StudySetting, gains: Gains, margins: Margins) -> Trial:
     try:
         record = setting.run(ControlKind.NONE, gains)
     except SimulationError:
-        return Trial(gains, found, math.inf, math.inf)
+        return Trial(gains, margins, math.inf, math.inf)
     rest = round(_RIPPLE_TIME * setting.drives.cycle_rate)
     return Trial(
         gains,
-        found,
+        margins,
         rms(record.distance),
         float(record.effort[-rest:].std(axis=0).max()),
     )

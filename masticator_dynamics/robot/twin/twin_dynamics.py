@@ -124,20 +124,20 @@ class TwinDynamics:
         """The state after that many steps; ``food`` yields."""
         held, changing = len(efforts) == 1, len(state) + self._state
         three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
-        given = self._inputs(state, three, wrench, food, length)
-        found, code = self._stepped, self._code.code
-        at = address(given), address(found)
+        inputs = self._inputs(state, three, wrench, food, length)
+        outputs, code = self._stepped, self._code.code
+        at = address(inputs), address(outputs)
         for k in range(steps):
             if k and not held:
-                given[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
+                inputs[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
             if code is not None:
                 code.of_row('step')(*at)
-            if code is None or found[0] != 1.0:
-                numbers = given[:-1].tolist()
-                found[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
-            given[:changing] = found[1:]
-        food[: self._state] = found[1 + len(state) :]
-        return found[1 : 1 + len(state)].copy()
+            if code is None or outputs[0] != 1.0:
+                numbers = inputs[:-1].tolist()
+                outputs[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
+            inputs[:changing] = outputs[1:]
+        food[: self._state] = outputs[1 + len(state) :]
+        return outputs[1 : 1 + len(state)].copy()
 
     def _inputs(
         self,
@@ -151,16 +151,16 @@ class TwinDynamics:
         yields, rest = food[: self._state], food[self._state : self._eaten]
         return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
 
-    def _rates(self, given: list[float]) -> list[float]:
+    def _rates(self, inputs: list[float]) -> list[float]:
         """Rates at a stage of a step."""
-        found = np.empty(1 + len(self.mechanism.independent) + self._state)
-        return self._evaluate('rates', np.array(given), found, simulation.rates_of).tolist()
+        outputs = np.empty(1 + len(self.mechanism.independent) + self._state)
+        return self._evaluate('rates', np.array(inputs), outputs, simulation.rates_of).tolist()
 
     def _evaluate_report(
         self, state: FloatArray, efforts: FloatArray, wrench: FloatArray, food: FloatArray
     ) -> None:
-        given = self._inputs(state, efforts, wrench, food)
-        self._evaluate('report', given, self._report, simulation.report_of)
+        inputs = self._inputs(state, efforts, wrench, food)
+        self._evaluate('report', inputs, self._report, simulation.report_of)
         if self._state:
             food[: self._state] = self._report[1 : 1 + self._state]
             food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
@@ -168,30 +168,30 @@ class TwinDynamics:
     def _evaluate(
         self,
         name: str,
-        given: FloatArray,
-        found: FloatArray,
+        inputs: FloatArray,
+        outputs: FloatArray,
         compute: Callable[[Evaluated], list[Any]],
     ) -> FloatArray:
-        """Fill ``found`` by machine code; where that hands over, with loops closed from home."""
-        if self._ran(self._code.code, name, given, found):
-            return found
+        """Fill ``outputs`` by machine code; where that hands over, with loops closed from home."""
+        if self._ran(self._code.code, name, inputs, outputs):
+            return outputs
         count = len(self.mechanism.independent)
-        motion = self.mechanism.solve(given[:count], given[count : 2 * count])
-        at_positions = np.concatenate([given, motion.q])
-        if self._ran(self._code.code_at_positions, name, at_positions, found):
-            return found
+        motion = self.mechanism.solve(inputs[:count], inputs[count : 2 * count])
+        at_positions = np.concatenate([inputs, motion.q])
+        if self._ran(self._code.code_at_positions, name, at_positions, outputs):
+            return outputs
         # On floats friction may take long to settle; what fails then is reported.
         evaluated = self._code.evaluated(at_positions.tolist())
         numbers = np.array(compute(evaluated))
         if numbers[0] != 1.0:
-            raise refusal(self.mechanism, evaluated, given)
-        found[:] = numbers
-        return found
+            raise refusal(self.mechanism, evaluated, inputs)
+        outputs[:] = numbers
+        return outputs
 
     @staticmethod
-    def _ran(code: Library | None, name: str, given: FloatArray, found: FloatArray) -> bool:
+    def _ran(code: Library | None, name: str, inputs: FloatArray, outputs: FloatArray) -> bool:
         """Whether there is a function, and its outputs are valid."""
         if code is None:
             return False
-        code.of_row(name)(address(given), address(found))
-        return bool(found[0] == 1.0)
+        code.of_row(name)(address(inputs), address(outputs))
+        return bool(outputs[0] == 1.0)

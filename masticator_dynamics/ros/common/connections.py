@@ -54,18 +54,18 @@ class Connections:
             ends.setdefault(self._node.resolve_topic_name(_DESCRIPTION), ([], []))
             self._turn = (self._turn + 1) % len(ends)
             topic = sorted(ends)[self._turn]
-            found = tuple(_findings(self._node, topic, *ends[topic]))
+            findings = tuple(_findings(self._node, topic, *ends[topic]))
         except InvalidHandle:
             return  # a topic has just been destroyed
-        self._found = {known: self._found.get(known, ()) for known in ends}
-        new = set(found) - set(self._found[topic])
-        self._found[topic] = found
+        self._found = {topic_before: self._found.get(topic_before, ()) for topic_before in ends}
+        new = set(findings) - set(self._found[topic])
+        self._found[topic] = findings
         for finding in sorted(new):
             self._node.get_logger().warning(finding.text)
 
     def status(self) -> Status:
         """What is wrong at present."""
-        findings = [finding for found in self._found.values() for finding in found]
+        findings = [finding for of_topic in self._found.values() for finding in of_topic]
         level = max((finding.level for finding in findings), default=OK)
         text = '; '.join(finding.text for finding in findings) or 'as they should be'
         return Status('connections', level, shortened(text), {'wrong': len(findings)})
@@ -74,8 +74,8 @@ class Connections:
 def _by_topic(node: Node) -> dict[str, tuple[list[Any], list[Any]]]:
     """Publishers and subscriptions of a node by topic, without those that all nodes share."""
     ends: dict[str, tuple[list[Any], list[Any]]] = {}
-    for kind, found in enumerate((node.publishers, node.subscriptions)):
-        for end in tuple[Any, ...](found):
+    for kind, endpoints in enumerate((node.publishers, node.subscriptions)):
+        for end in tuple[Any, ...](endpoints):
             if end.topic_name not in _SHARED:
                 ends.setdefault(end.topic_name, ([], []))[kind].append(end)
     return ends
@@ -88,12 +88,14 @@ def _findings(
     theirs = [end for end in node.get_publishers_info_by_topic(topic) if end.node_name != _UNKNOWN]
     if publishers:
         names = [_name(end) for end in theirs]
-        own = node.get_fully_qualified_name()
+        own_name = node.get_fully_qualified_name()
         for name in dict.fromkeys(names):
-            if name != own:
+            if name != own_name:
                 yield ConnectionFinding(ERROR, f'{topic} is also published by {name}')
-            elif names.count(own) > len(publishers):
-                yield ConnectionFinding(ERROR, f'{topic} is also published by another node {own}')
+            elif names.count(own_name) > len(publishers):
+                yield ConnectionFinding(
+                    ERROR, f'{topic} is also published by another node {own_name}'
+                )
     if subscriptions:
         for end in theirs:
             if why := _mismatch([(end, mine) for mine in subscriptions], end):
@@ -155,5 +157,5 @@ def _names(node: Node, topic: str, no_mangle: bool) -> str:
         endpoints = node.get_publishers_info_by_topic(topic, no_mangle=no_mangle)
     except Exception:  # names that come over a network may be any bytes
         return 'somebody whose name cannot be read'
-    names = sorted({_name(one) for one in endpoints})
+    names = sorted({_name(endpoint) for endpoint in endpoints})
     return shortened(' or '.join(names)) if names else 'somebody who has gone'

@@ -29,24 +29,12 @@ def shortened(text: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Status:
-    """A status before it becomes a message; most are never sent.
+    """A status before it becomes a message; most are never sent."""
 
-    Attributes
-    ----------
-    what : str
-        Part of the node.
-    level : bytes
-        OK, WARN, ERROR or STALE.
-    message : str
-        One line.
-    values : dict
-        Shown with it.
-    """
-
-    what: str
-    level: bytes
-    message: str
-    values: dict[str, object]
+    what: str  # part of the node
+    level: bytes  # OK, WARN, ERROR or STALE
+    message: str  # one line
+    values: dict[str, object]  # shown with it
 
     @property
     def words(self) -> tuple[str, ...]:

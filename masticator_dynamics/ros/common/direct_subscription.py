@@ -196,8 +196,8 @@ def _place(message: Any, field: str) -> tuple[Any, str, Any]:
     """Owner and name of a field, and the field itself if it is a vector."""
     *owners, name = field.split('.')
     owner = functools.reduce(getattr, owners, message)
-    found = getattr(owner, name)
-    return owner, name, found if hasattr(found, 'x') else None
+    part = getattr(owner, name)
+    return owner, name, part if hasattr(part, 'x') else None
 
 
 def joint_topic(node: LifecycleNode, topic: str, joints: Sequence[str], *fields: str) -> Outgoing:

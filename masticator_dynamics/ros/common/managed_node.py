@@ -97,12 +97,12 @@ FRAME_PREFIX = parameter(
 
 def declarations(settings: type) -> list[Declaration]:
     """Parameters that the fields of a settings class stand for."""
-    found = []
+    declarations = []
     for field in dataclasses.fields(settings):
         default = list(field.default) if isinstance(field.default, tuple) else field.default
         declared = {**field.metadata, 'name': field.metadata['name'] or field.name}
-        found.append(Declaration(field=field.name, default=default, **declared))
-    return found
+        declarations.append(Declaration(field=field.name, default=default, **declared))
+    return declarations
 
 
 def declare(node: Node, settings: type) -> None:

@@ -28,24 +28,15 @@ _BENT = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Samples:
-    """Motion and efforts at times (N,), s, in rows; each part of a motion has rows of its own.
+    """Motion and efforts at times (N,), s, in rows; each part of a motion has rows of its own."""
 
-    Attributes
-    ----------
-    times : (N,) array
-    in_message : (N,) array of bool
-        Whether a trajectory controller gets the sample; knots of the path are among these.
-    q, v, a : (N, n_q) array
-        Of all joints of the tree.
-    effort : (N, n_u) array
-    """
-
-    times: FloatArray
+    times: FloatArray  # (N,)
+    # (N,), whether a trajectory controller gets the sample; knots of the path are among these.
     in_message: npt.NDArray[np.bool_]
-    q: FloatArray
-    v: FloatArray
-    a: FloatArray
-    effort: FloatArray
+    q: FloatArray  # (N, n_q), positions of all joints of the tree
+    v: FloatArray  # (N, n_q), their velocities
+    a: FloatArray  # (N, n_q), their accelerations
+    effort: FloatArray  # (N, n_u)
 
     def __getitem__(self, rows: slice | npt.NDArray[np.bool_]) -> Samples:
         """Some of the samples."""
@@ -97,10 +88,10 @@ def checked(
         For a motion that cannot or must not be made, naming the time.
     """
     times, in_message = _sample_times(path)
-    kept = limits and mechanism.load_limits.scaled(effort_limit_scale)
+    effort_limits = limits and mechanism.load_limits.scaled(effort_limit_scale)
     try:
         batch = mechanism.feedforward_batch(
-            *path.sample(times), goal=goal, friction=friction, limits=kept
+            *path.sample(times), goal=goal, friction=friction, limits=effort_limits
         )
     except MasticatorError as error:
         raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None

@@ -142,51 +142,25 @@ def piece_at(schedule: tuple[Piece, ...], time: int) -> Piece:
 
 @dataclasses.dataclass(frozen=True)
 class CycleAnswer:
-    """What one cycle reports.
+    """What one cycle reports."""
 
-    Attributes
-    ----------
-    effort : Effort
-        As computed.
-    actuated : (n_u,) array
-        Efforts that may be sent.
-    position, velocity : (n_u,) array
-        Of the actuated joints.
-    loaded : State or None
-        The motion that wrenches acted on; None if no wrench was fresh.
-    free : (n_u,) array or None
-        What would be sent without wrenches, if known.
-    """
-
-    effort: Effort
-    actuated: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    loaded: State | None = None
-    free: FloatArray | None = None
+    effort: Effort  # as computed
+    actuated: FloatArray  # (n_u,), efforts that may be sent
+    position: FloatArray  # (n_u,), of the actuated joints, rad or m
+    velocity: FloatArray  # (n_u,), of the actuated joints, rad/s or m/s
+    loaded: State | None = None  # the motion that wrenches acted on; None if no wrench was fresh
+    free: FloatArray | None = None  # (n_u,), what would be sent without wrenches, if known
 
 
 @dataclasses.dataclass(frozen=True)
 class Ahead:
-    """A cycle computed before it is due, as far as that needs no measured wrench.
+    """A cycle computed before it is due, as far as that needs no measured wrench."""
 
-    Attributes
-    ----------
-    basis : tuple
-        What it was computed for; valid as long as this holds.
-    answer : CycleAnswer or None
-        Without wrenches; None if that has to wait.
-    cut : bool
-        Whether the efforts are beyond the clamp's limits.
-    transport : Transport or None
-        For the frame in which the bite force was last measured.
-    """
-
-    basis: tuple[object, ...]
+    basis: tuple[object, ...]  # what it was computed for; valid as long as this holds
     state: State
-    answer: CycleAnswer | None = None
-    cut: bool = False
-    transport: Transport | None = None
+    answer: CycleAnswer | None = None  # without wrenches; None if that has to wait
+    cut: bool = False  # whether the efforts are beyond the clamp's limits
+    transport: Transport | None = None  # for the frame in which the bite force was last measured
 
 
 @dataclasses.dataclass(frozen=True)

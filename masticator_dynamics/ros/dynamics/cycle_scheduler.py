@@ -38,27 +38,13 @@ def steady_ns() -> int:
 
 @dataclasses.dataclass
 class CycleCounts:
-    """Cycles since the start.
+    """Cycles since the start."""
 
-    Attributes
-    ----------
-    run : int
-        Cycles that were run, late ones included.
-    late : int
-        Finished after the next one was due.
-    skipped : int
-        Skipped after a long stall.
-    jumps : int
-        Steps of the clock.
-    stalls : int
-        Times in which there was no cycle for more than a second.
-    """
-
-    run: int = 0
-    late: int = 0
-    skipped: int = 0
-    jumps: int = 0
-    stalls: int = 0
+    run: int = 0  # cycles that were run, late ones included
+    late: int = 0  # finished after the next one was due
+    skipped: int = 0  # skipped after a long stall
+    jumps: int = 0  # steps of the clock
+    stalls: int = 0  # times in which there was no cycle for more than a second
 
 
 class CycleScheduler(real_time.Worker):

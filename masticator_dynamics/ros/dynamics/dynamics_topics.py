@@ -108,8 +108,8 @@ class Publishers:
 
     def publish(self, time: int, answer: CycleAnswer) -> None:
         """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
-        known, messages = self._ready
-        if known is not answer:
+        prepared, messages = self._ready
+        if prepared is not answer:
             messages = self._messages(time, answer)
         for topic, message in messages.items():
             topic.publisher.publish(message)
@@ -159,7 +159,7 @@ class WrenchInput(DirectSubscription):
     ----------
     node : LifecycleNode
     topic : str
-    kept : MeasuredWrenches
+    wrenches : MeasuredWrenches
         Gets what passes the checks, in that thread.
     now : callable
         The node's clock, ns.
@@ -171,14 +171,14 @@ class WrenchInput(DirectSubscription):
         self,
         node: LifecycleNode,
         topic: str,
-        kept: MeasuredWrenches,
+        wrenches: MeasuredWrenches,
         now: Callable[[], int],
         frame_prefix: str,
     ):
         super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST)
         self._prefix = frame_prefix
         self.rejections = Rejections(node.get_logger().error)
-        self.topic, self.kept, self._now = topic, kept, now
+        self.topic, self.kept, self._now = topic, wrenches, now
         # This thread may hold Python's lock when a cycle needs it.
         self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
         self._thread.start()

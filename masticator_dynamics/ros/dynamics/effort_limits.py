@@ -88,21 +88,12 @@ class EffortClamp:
 
 @dataclasses.dataclass
 class LimitNews:
-    """What happened since the last look.
+    """What happened since the last look."""
 
-    Attributes
-    ----------
-    loads : dict of str to RangeViolation
-        Loads that reached a limit, by name and quantity, with their latest values.
-    shortfall : (n_y,) array
-        Largest acceleration that each coordinate gave up.
-    unmet : str
-        Why limits could not be kept at all, or an empty text.
-    """
-
+    # Loads that reached a limit, by name and quantity, with their latest values.
     loads: dict[str, RangeViolation]
-    shortfall: FloatArray
-    unmet: str = ''
+    shortfall: FloatArray  # (n_y,), largest acceleration that each coordinate gave up
+    unmet: str = ''  # why limits could not be kept at all, or an empty text
 
 
 class LoadWatch:

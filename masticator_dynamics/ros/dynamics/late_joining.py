@@ -97,7 +97,7 @@ def join(
     """
     joints = np.union1d(mechanism.independent_rows, mechanism.actuated_rows)
     itself = samples[samples.times <= end]
-    own = largest_rates(itself.times, itself, joints)
+    rates = largest_rates(itself.times, itself, joints)
     refusals: list[_Excess] = []
     errors: list[MasticatorError] = []
     for index in _ends(samples, late, end):
@@ -108,7 +108,7 @@ def join(
         except MasticatorError as error:
             errors.append(error)
             continue
-        excess = _excess(mechanism, joints, way, scale * own)
+        excess = _excess(mechanism, joints, way, scale * rates)
         if excess.factor <= 1.0 + _TOLERANCE:
             path = _spliced(at_start, late, at, meant)
             return Joined(path, way[:-1].followed_by(samples[index:]), at)

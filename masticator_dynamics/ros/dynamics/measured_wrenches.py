@@ -30,18 +30,12 @@ class MeasuredWrench:
 
 @dataclasses.dataclass(frozen=True)
 class Transport:
-    """How wrenches in a frame are transferred to the platform in one pose.
+    """How wrenches in a frame are transferred to the platform in one pose."""
 
-    Attributes
-    ----------
-    frame, point : str
-        Axes of the wrench, and the frame at whose origin it acts.
-    rows : (6, 6) array
-        Wrench on the platform of each component alone, base axes, about the platform's origin.
-    """
-
-    frame: str
-    point: str
+    frame: str  # axes of the wrench
+    point: str  # frame at whose origin it acts
+    # (6, 6), wrench on the platform of each component alone, base axes, about the platform's
+    # origin.
     rows: FloatArray
 
 
@@ -62,8 +56,8 @@ class MeasuredWrenches:
             Naming it.
         """
         if frame not in self._mechanism.frames:
-            known = ', '.join(self._mechanism.frames)
-            raise InputError(f'unknown frame {frame!r}; there are: {known}')
+            frames = ', '.join(self._mechanism.frames)
+            raise InputError(f'unknown frame {frame!r}; there are: {frames}')
 
     def take(self, frame: str, stamp: int, received: int, wrench: FloatArray) -> None:
         """Keep a measurement.
@@ -152,7 +146,7 @@ class BiteForce(MeasuredWrenches):
         )
 
     def on_platform(
-        self, measured: MeasuredWrench, motion: Motion | Effort, known: Transport | None = None
+        self, measured: MeasuredWrench, motion: Motion | Effort, transport: Transport | None = None
     ) -> FloatArray:
         """Wrench (6,) in base axes about the platform's origin, in a motion.
 
@@ -160,10 +154,10 @@ class BiteForce(MeasuredWrenches):
         ----------
         measured : MeasuredWrench
         motion : Motion or Effort
-        known : Transport or None
+        transport : Transport or None
             For this motion; used if it is for the measurement's frame.
         """
         frame, point = measured.frame, self.point_frame or measured.frame
-        if known is None or known.frame != frame or known.point != point:
-            known = self.transport(frame, motion.q)
-        return measured.wrench @ known.rows
+        if transport is None or transport.frame != frame or transport.point != point:
+            transport = self.transport(frame, motion.q)
+        return measured.wrench @ transport.rows

@@ -236,12 +236,12 @@ def _receive(link: socket.socket, limit: float | None = None) -> Any:
 
 def _exactly(link: socket.socket, size: int) -> memoryview:
     """So many bytes; other threads go on while they are copied."""
-    content = left = np.empty(size, np.uint8).data
-    while left:
-        count = link.recv_into(left)
+    content = remaining = np.empty(size, np.uint8).data
+    while remaining:
+        count = link.recv_into(remaining)
         if not count:
             raise EOFError
-        left = left[count:]
+        remaining = remaining[count:]
     return content
 
 

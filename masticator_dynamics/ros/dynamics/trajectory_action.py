@@ -69,12 +69,14 @@ class Tolerances:
     velocity: FloatArray
 
     @classmethod
-    def of(cls, given: Iterable[Any], mechanism: Mechanism, usual: dict[str, float]) -> Tolerances:
+    def of(
+        cls, messages: Iterable[Any], mechanism: Mechanism, usual: dict[str, float]
+    ) -> Tolerances:
         """Tolerances of a goal; 0 leaves the default, a negative number removes it.
 
         Parameters
         ----------
-        given : iterable of control_msgs/JointTolerance
+        messages : iterable of control_msgs/JointTolerance
             Joint, and its tolerances of position, velocity and acceleration (m or rad, and s).
         mechanism : Mechanism
             Whose joints may be named.
@@ -94,8 +96,8 @@ class Tolerances:
         for name in mechanism.actuated:
             k = joints.index(name)
             position[k] = usual[units[k]]
-        for one in given:
-            name, allowed = one.name, (one.position, one.velocity, one.acceleration)
+        for message in messages:
+            name, allowed = message.name, (message.position, message.velocity, message.acceleration)
             if name not in joints:
                 raise JointsError(f'tolerance of unknown joint {name!r}')
             if np.isnan(allowed).any():
@@ -146,13 +148,13 @@ class _Goal:
             raise InputError('multi_dof_trajectory is not for joints')
         self.handle = handle
         self.on_the_way, self.at_the_end = (
-            Tolerances.of(given, mechanism, usual)
-            for given, usual in (
+            Tolerances.of(tolerance, mechanism, usual)
+            for tolerance, usual in (
                 (request.path_tolerance, ON_THE_WAY), (request.goal_tolerance, AT_THE_END)
             )
         )  # fmt: skip
-        given = request.goal_time_tolerance
-        patience = given.sec + given.nanosec * 1e-9
+        tolerance = request.goal_time_tolerance
+        patience = tolerance.sec + tolerance.nanosec * 1e-9
         self.patience = (patience or _PATIENCE) if patience >= 0.0 else np.inf
         joints, names = mechanism.tree_joints, request.trajectory.joint_names
         self.rows = [joints.index(name) for name in names if name in joints]

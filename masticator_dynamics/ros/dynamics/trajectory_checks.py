@@ -62,7 +62,7 @@ def read_points(message: JointTrajectory, mechanism: Mechanism) -> tuple[int, Tr
     if stamp.nanosec >= _SECOND:  # with the last of the seconds it would fit into no message
         raise InputError(f'the stamp has {stamp.nanosec} ns beyond its seconds')
     joints = _joints(message.joint_names, mechanism)
-    given, count = message.joint_names, len(message.points)
+    names, count = message.joint_names, len(message.points)
     if not count:
         raise InputError('the trajectory has no points')
     if count > MOST_POINTS:
@@ -77,7 +77,7 @@ def read_points(message: JointTrajectory, mechanism: Mechanism) -> tuple[int, Tr
             f'at {times[k]:.9g} s'
         )
     positions, velocities, accelerations, _ = (
-        _rows(what, [getattr(point, what) for point in message.points], given, joints, times)
+        _rows(what, [getattr(point, what) for point in message.points], names, joints, times)
         for what in ('positions', 'velocities', 'accelerations', 'effort')
     )
     if positions is None:
@@ -167,23 +167,23 @@ def _rows(
     return values[:, [names.index(joint) for joint in joints]]
 
 
-def _rates(mechanism: Mechanism, given: FloatArray, known: FloatArray) -> FloatArray:
+def _rates(mechanism: Mechanism, stated: FloatArray, lower: FloatArray) -> FloatArray:
     """Independent velocity or acceleration that fits the actuated one best.
 
     Known are the independent position, and for an acceleration the velocity.
     """
-    motion, order = mechanism.solve(*known), len(known)
+    motion, order = mechanism.solve(*lower), len(lower)
     jacobian = mechanism.jacobian_actuated_from_independent(motion)
     # The motion has no independent acceleration yet, so its actuated one is due to velocity alone.
-    wanted = given - motion.acceleration if order == 2 else given
+    wanted = stated - motion.acceleration if order == 2 else stated
     rates = np.linalg.lstsq(jacobian, wanted, rcond=None)[0]
     missed = np.abs(jacobian @ rates - wanted)
     worst = int(np.argmax(missed))
-    allowed = _RATE_TOLERANCE * max(float(np.abs(given).max()), _LARGE_RATE[order - 1])
+    allowed = _RATE_TOLERANCE * max(float(np.abs(stated).max()), _LARGE_RATE[order - 1])
     if missed[worst] > allowed:
         what = ('velocity', 'acceleration')[order - 1]
         raise ClosureError(
-            f'{what} {given[worst]:.6g} of {mechanism.actuated[worst]} does not fit the loops: '
+            f'{what} {stated[worst]:.6g} of {mechanism.actuated[worst]} does not fit the loops: '
             f'it is off by {missed[worst]:.3g} (tolerance {allowed:.3g})'
         )
     return np.asarray(rates)
@@ -216,34 +216,18 @@ class JointMotion:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedTrajectory:
-    """A motion that has passed every check.
+    """A motion that has passed every check."""
 
-    Attributes
-    ----------
-    piece : Piece
-        In independent coordinates; times of its path count from the message's stamp; ends at rest.
-    ramp : float
-        Duration of the rest ramp that was appended, s; 0 when none was needed.
-    message : bytes
-        Of actuated joints with efforts, at most 20 ms apart, as for a trajectory controller:
-        a serialised JointTrajectory.
-    joints : JointMotion or None
-        At the same times, where wanted.
-    late : float
-        By how much it begins after its stamp, s.
-    points : int
-        That were asked for.
-    left_out : int
-        Of them, those that are over when it has joined the motion that was meant.
-    """
-
+    # In independent coordinates; times of its path count from the message's stamp; ends at rest.
     piece: Piece
-    ramp: float
+    ramp: float  # duration of the rest ramp that was appended, s; 0 when none was needed
+    # Of actuated joints with efforts, at most 20 ms apart, as for a trajectory controller: a
+    # serialised JointTrajectory.
     message: bytes
-    joints: JointMotion | None
-    late: float = 0.0
-    points: int = 0
-    left_out: int = 0
+    joints: JointMotion | None  # at the same times, where wanted
+    late: float = 0.0  # by how much it begins after its stamp, s
+    points: int = 0  # that were asked for
+    left_out: int = 0  # of them, those that are over when it has joined the motion that was meant
 
 
 def prepare(
@@ -316,10 +300,10 @@ def prepare(
                 mechanism, path, samples, at_start, late, end, late_scale, check
             )
             left_out = int(np.searchsorted(points.times, at))
-    told = samples[samples.in_message]
-    after = told.times - told.times[0]
-    message = _message(mechanism, start, after, told)
-    joints = JointMotion(after, told.q, told.v) if sampled else None
+    message_samples = samples[samples.in_message]
+    after = message_samples.times - message_samples.times[0]
+    message = _message(mechanism, start, after, message_samples)
+    joints = JointMotion(after, message_samples.q, message_samples.v) if sampled else None
     return PreparedTrajectory(
         Piece(start, path), ramp, message, joints, late, len(points.times), left_out
     )

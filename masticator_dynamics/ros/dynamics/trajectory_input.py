@@ -41,27 +41,16 @@ Outcome = PreparedTrajectory | Exception
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """A request for a motion, whose sender may want to know what becomes of it.
+    """A request for a motion, whose sender may want to know what becomes of it."""
 
-    Attributes
-    ----------
-    content : bytes or TrajectoryPoints or None
-        A serialised message or its points; None: come to rest.
-    source : str
-        How it arrived.
-    reply : callable or None
-        Gets the motion that will be followed, or why there is none; from any thread.
-    withdrawn : callable
-        Whether it is no longer wanted, before it begins.
-    stamp : int
-        The message's, or when to come to rest, ns; at once if that is past.
-    """
-
+    # A serialised message or its points; None: come to rest.
     content: bytes | TrajectoryPoints | None
-    source: str = _TOPIC
+    source: str = _TOPIC  # how it arrived
+    # Gets the motion that will be followed, or why there is none; from any thread.
     reply: Callable[[Outcome], None] | None = None
+    # Whether it is no longer wanted, before it begins.
     withdrawn: Callable[[], bool] = lambda: False
-    stamp: int = 0
+    stamp: int = 0  # the message's, or when to come to rest, ns; at once if that is past
 
     @property
     def size(self) -> int:
@@ -139,7 +128,7 @@ class TrajectoryInput:
         with self._changed:
             waiting = self._waiting
             waiting.append(request)
-            while len(waiting) > _MOST_WAITING or sum(one.size for one in waiting) > _MOST_BYTES:
+            while len(waiting) > _MOST_WAITING or sum(held.size for held in waiting) > _MOST_BYTES:
                 dropped.append(waiting.pop(0))
             self._changed.notify()
         self._tell_overtaken(dropped)

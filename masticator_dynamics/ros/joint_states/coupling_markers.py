@@ -29,8 +29,8 @@ def pair_indices(inertia: FloatArray) -> FloatArray:
     ln(1 + |M_ij| / M_ii), row i: how much actuator i feels of actuator j. The mean of the ratios in
     a row is that of its coupling index.
     """
-    own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
-    ratios = np.abs(inertia) / own[..., None]
+    diagonal = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
+    ratios = np.abs(inertia) / diagonal[..., None]
     pairs = np.log1p(ratios)
     count = np.arange(inertia.shape[-1])
     pairs[..., count, count] = 0.0

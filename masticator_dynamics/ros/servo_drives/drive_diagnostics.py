@@ -93,7 +93,7 @@ class DriveDiagnostics:
         if signature != self._signature or now - self._made > _REPORT:
             self._signature, self._made = signature, now
             each = [self._drive(report, k) for k in range(len(self._joints))]
-            if self._drives.mode == 'effort':
+            if not self._drives.sends.positions:
                 each.append(self._desired(report))
             self._statuses = [
                 self._supervision(report), self._command(report, now), self._bus(report), *each

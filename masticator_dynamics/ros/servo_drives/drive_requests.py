@@ -201,10 +201,10 @@ class DriveRequests:
         """Find zeros while the torque-free mechanism is moved by hand, and set them; blocks."""
         assert self._zeros is not None
         self._node.get_logger().info('calibrate_zeros: move the mechanism through its range')
-        found = self._zeros.find(lambda: self.active and not self._withdrawn)
-        if isinstance(found, Outcome):
-            return found
-        zeros, text = found
+        result = self._zeros.find(lambda: self.active and not self._withdrawn)
+        if isinstance(result, Outcome):
+            return result
+        zeros, text = result
         self._node.get_logger().info(f'calibrate_zeros: {text}; now hold it still')
         end = time.monotonic() + _STILL
         while not (rest := self._supervisor.may_home()).success and time.monotonic() < end:

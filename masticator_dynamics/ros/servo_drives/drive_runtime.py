@@ -56,8 +56,8 @@ class DriveRuntime(Runtime):
     def __init__(self, node: LifecycleNode, settings: Any):
         mechanism = Mechanism.load(settings.mechanism)
         drives = in_order(with_bus(load_drives(settings.drives), settings), mechanism)
-        if drives.mode == 'effort' and not settings.forward_effort:
-            reason = 'without efforts there is nothing to command in mode effort'
+        if not drives.sends.positions and not settings.forward_effort:
+            reason = f'without efforts there is nothing to command in mode {drives.mode}'
             raise DescriptionError('parameters', 'forward_effort', reason)
         self._node, self._settings, self._drives = node, settings, drives
         self._name = mechanism.name
@@ -200,8 +200,8 @@ class DriveRuntime(Runtime):
             (powered, 'may still give torque'),
         ):
             if names:
-                left = 'left to fault for want of a heartbeat'
-                logger.error(f'{", ".join(names)} {what}; {left}')
+                consequence = 'left to fault for want of a heartbeat'
+                logger.error(f'{", ".join(names)} {what}; {consequence}')
         if powered or gone:
             return
         self._watched = False
@@ -219,12 +219,12 @@ def with_bus(drives: Drives, settings: Any) -> Drives:
     DescriptionError
         For a bus that cannot exist.
     """
-    given = {
+    bus_settings = {
         'interface': settings.bus_interface,
         'channel': settings.bus_channel,
         'port': settings.bus_port,
     }
-    changes = {key: value for key, value in given.items() if value}
+    changes = {key: value for key, value in bus_settings.items() if value}
     if not changes:
         return drives
     try:

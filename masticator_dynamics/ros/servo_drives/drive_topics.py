@@ -19,6 +19,7 @@ from std_msgs.msg import Bool
 from masticator_dynamics.drives.command import CommandReader, NotFiniteError, Trend
 from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import Feedback
+from masticator_dynamics.drives.modes import MODES
 from masticator_dynamics.drives.state_machine import all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
@@ -118,7 +119,7 @@ class DriveTopics:
             topic = 'external_effort'
             self._external = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
         self._desired: DirectSubscription | None = None
-        if mode == 'effort':
+        if not MODES[mode].positions:
             topic = 'feedforward_state'
             self._desired = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
 

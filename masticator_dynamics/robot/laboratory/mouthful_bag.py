@@ -90,11 +90,11 @@ def read_settings(file: pathlib.Path) -> dict[str, Any]:
 
 
 def _whole(file: pathlib.Path) -> tuple[dict[str, Any], Recording]:
-    found = read_bag(file)
-    if found.cut:
-        raise InputError(found.cut)
+    recording = read_bag(file)
+    if recording.cut:
+        raise InputError(recording.cut)
     try:
-        return dict(json.loads(found.metadata[METADATA]['json'])), found
+        return dict(json.loads(recording.metadata[METADATA]['json'])), recording
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f'{file}: no recording of a mouthful: it has no metadata {METADATA!r} in JSON'
@@ -103,10 +103,10 @@ def _whole(file: pathlib.Path) -> tuple[dict[str, Any], Recording]:
 
 def read_recording(file: pathlib.Path) -> Series:
     """Read a mouthful back; raises as :func:`read_settings` does."""
-    settings, found = _whole(file)
+    settings, recording = _whole(file)
 
     def joints(topic: str) -> JointSeries:
-        return joint_series(found.events[topic], 0)
+        return joint_series(recording.events[topic], 0)
 
     try:
         moved, drives, food = joints(JOINTS), joints(DRIVES), joints(FOOD)

@@ -33,7 +33,7 @@ class NoHeaderError(InputError):
 
 
 @dataclasses.dataclass(frozen=True)
-class ExportedTable:
+class InstrumentTable:
     """Wanted columns of an exported table.
 
     Attributes
@@ -51,7 +51,7 @@ class ExportedTable:
     lines: tuple[int, ...]
 
 
-def read_exported(source: str, choose: Chooser, wanted: str) -> ExportedTable:
+def read_instrument_table(source: str, choose: Chooser, wanted: str) -> InstrumentTable:
     """Read the wanted columns.
 
     Parameters
@@ -137,7 +137,7 @@ def _lines(text: str, separator: str) -> list[Line]:
 
 def _read(
     source: str, lines: list[Line], k: int, chosen: Sequence[int], separator: str
-) -> ExportedTable:
+) -> InstrumentTable:
     header, lines = lines[k], lines[k + 1 :]
     names = header[1]
     units: list[str] = []
@@ -171,7 +171,7 @@ def _read(
                     f'{cell[:40]!r} is not a finite number'
                 )
             values[k, c] = value
-    return ExportedTable(
+    return InstrumentTable(
         tuple(names[c] for c in chosen),
         tuple(units[c] if c < len(units) else '' for c in chosen),
         values,

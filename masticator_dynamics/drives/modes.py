@@ -1,0 +1,63 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What drives can be told in every cycle: one object for each ``mode`` of a drives file."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from masticator_dynamics.drives import objects
+from masticator_dynamics.drives.objects import Mode, Object
+
+# Data types of CiA 301, and their sizes in bytes.
+INTEGER16, INTEGER32, UNSIGNED16 = 0x03, 0x04, 0x06
+_SIZES = {INTEGER16: 2, INTEGER32: 4, UNSIGNED16: 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class DriveMode:
+    """A mode of operation of CiA 402, and what is sent in it."""
+
+    name: str
+    meaning: str
+    code: Mode
+    target: Object | None  # of positions; None: efforts alone are commanded
+    torque: Object | None  # carries the effort
+
+    @property
+    def positions(self) -> bool:
+        """Whether positions are commanded, which a loop in the drive then holds."""
+        return self.target is not None
+
+    @property
+    def entries(self) -> dict[Object, int]:
+        """Objects in the PDO to the drive, in their order, and their data types."""
+        types = (
+            (objects.CONTROL_WORD, UNSIGNED16), (self.target, INTEGER32), (self.torque, INTEGER16)
+        )  # fmt: skip
+        return {entry: data_type for entry, data_type in types if entry is not None}
+
+    def sent(self, word: int, counts: int, per_mille: int) -> tuple[int, ...]:
+        """Values of these."""
+        parts = ((objects.CONTROL_WORD, word), (self.target, counts), (self.torque, per_mille))
+        return tuple(value for entry, value in parts if entry is not None)
+
+    @property
+    def size(self) -> int:
+        """Bytes of that PDO."""
+        return sum(_SIZES[data_type] for data_type in self.entries.values())
+
+
+MODES = {
+    mode.name: mode
+    for mode in (
+        DriveMode(
+            'position', 'cyclic synchronous position with torque offset',
+            Mode.CYCLIC_SYNCHRONOUS_POSITION, objects.TARGET_POSITION, objects.TORQUE_OFFSET,
+        ),
+        DriveMode(
+            'effort', 'cyclic synchronous torque',
+            Mode.CYCLIC_SYNCHRONOUS_TORQUE, None, objects.TARGET_TORQUE,
+        ),
+    )
+}  # fmt: skip

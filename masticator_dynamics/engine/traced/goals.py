@@ -1,0 +1,84 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What efforts may be chosen by, where more motors drive than there are freedoms.
+
+Command line, nodes, launch files and limits take the goals from :data:`GOALS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.traced.numbers import largest, select, total
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.forces import Motors
+    from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
+
+
+class EffortGoal(NamedTuple):
+    """What a goal adds to the sum of squares that is minimised, for a weight of 1.
+
+    ``of_motor`` gives how much the square of a motor's effort counts; its other arguments are the
+    fastest rate of a motor's joint, and a thousandth of that.
+    """
+
+    of_motor: Callable[[Motors, Any, Any], Any] | None = None
+    of_joints: bool = False  # squares of the forces that ``force_joints`` transmit
+    of_contacts: bool = False  # squares of the contacts' multipliers
+
+    def terms(self, description: MechanismDescription) -> float:
+        """How many forces it looks at; infinite where it determines all efforts."""
+        if self.of_motor is not None:
+            return math.inf
+        joints, contacts = len(description.force_joints), len(description.contacts)
+        return 3 * joints * self.of_joints + contacts * self.of_contacts
+
+
+def _power(motors: Motors, fastest: Any, slow: Any) -> Any:
+    """Its squared velocity; where all are at rest, that of motors that turn their joints alike."""
+    rate = motors.joint.velocity
+    return motors.ratio * motors.ratio * select(fastest, rate * rate + slow * slow, 1.0)
+
+
+GOALS = {
+    'torque': EffortGoal(lambda motors, fastest, slow: 1.0),
+    'power': EffortGoal(_power),
+    'joint-force': EffortGoal(of_joints=True),
+    'contact-force': EffortGoal(of_contacts=True),
+}
+
+
+def motor_weights(run: InverseDynamics, goals: Mapping[str, float]) -> list[Any]:
+    """How much the square of each motor's effort counts; empty where none does.
+
+    Parameters
+    ----------
+    run : InverseDynamics
+        The evaluation.
+    goals : mapping
+        Weights of the goals.
+    """
+    motors = run.forces.motors
+    fastest = largest([m.joint.velocity for m in motors])
+    slow = 1e-3 * fastest
+    chosen = [
+        (goal.of_motor, weight)
+        for name, goal in GOALS.items()
+        if (weight := goals.get(name)) and goal.of_motor
+    ]
+    if not chosen:
+        return []
+    return [total(weight * of(m, fastest, slow) for of, weight in chosen) for m in motors]
+
+
+def force_weights(goals: Mapping[str, float]) -> tuple[float, float]:
+    """How much the squares of joint forces and of contact forces count."""
+    weights = [(GOALS[name], weight) for name, weight in goals.items() if name in GOALS]
+    return (
+        math.fsum(weight for goal, weight in weights if goal.of_joints),
+        math.fsum(weight for goal, weight in weights if goal.of_contacts),
+    )

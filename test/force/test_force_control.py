@@ -1,0 +1,282 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The law and its states, step by step and without a clock."""
+
+import dataclasses
+import itertools
+import math
+import os
+import random
+
+import pytest
+from pressed import PERIOD, Straight, pressed, spring
+
+from masticator_dynamics.control.force_control import ForceControl
+from masticator_dynamics.control.force_goal import (
+    ForceBounds,
+    ForceGoal,
+    ForceSensor,
+    LoopTiming,
+    Measured,
+    Reason,
+    State,
+)
+from masticator_dynamics.errors import InputError
+
+SEQUENCES = int(os.environ.get('MASTICATOR_FORCE_SEQUENCES', '300'))
+INF = math.inf
+
+
+def constant(force: float):  # type: ignore[no-untyped-def]
+    return lambda time: force
+
+
+@pytest.mark.parametrize(('stiffness', 'force'), [(2e3, 10.0), (2e4, 60.0), (2e5, 60.0)])
+def test_any_stiffness_is_pressed_with_the_wanted_force_without_overshoot(stiffness, force) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=2 * force, duration=0.6))
+    rows = pressed(law, spring(stiffness), constant(force), seconds=2.0)
+    assert law.release.reason is Reason.DONE
+    controlled = [row.true for row in rows if row.state is State.FORCE]
+    assert max(controlled) < 1.05 * force
+    assert sum(controlled[-50:]) / 50 == pytest.approx(force, abs=0.02 * force)
+    order = [state for state, _ in itertools.groupby(row.state for row in rows)]
+    assert order == [State.APPROACH, State.CONTACT, State.FORCE, State.RELEASE, State.DONE]
+    end = rows[-1].commanded
+    assert end.travel == pytest.approx(0.0, abs=3e-5) and end.velocity == end.force == 0.0
+
+
+def test_a_ramp_is_followed_and_its_rate_is_fed_forward() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=100.0, duration=0.8))
+    rows = pressed(law, spring(2e4), lambda time: 20.0 + 50.0 * time, seconds=2.0)
+    force = [row for row in rows if row.state is State.FORCE]
+    errors = [row.true - 20.0 - 50.0 * (k * PERIOD) for k, row in enumerate(force)]
+    assert max(map(abs, errors[100:])) < 1.0
+
+
+def test_slower_where_the_sensor_is_late_and_refused_where_it_is_later() -> None:
+    timing = LoopTiming()
+    assert timing.bandwidth(0.002) == pytest.approx(40.0)
+    assert timing.bandwidth(0.012) == pytest.approx(20.0)
+    late = ForceSensor(longest_delay=0.012)
+
+    def later(now: Measured) -> Measured:
+        return now._replace(stamp=now.stamp - 0.006)
+
+    law = ForceControl(Straight(), ForceGoal(most=100.0, duration=0.3), sensor=late)
+    pressed(law, spring(2e4), constant(30.0), seconds=1.0, change=later)
+    assert law.watch.delay == pytest.approx(0.008) and law.release.reason is Reason.DONE
+    law = ForceControl(Straight(), ForceGoal(most=100.0, duration=0.3), sensor=late)
+    pressed(law, spring(2e4), constant(30.0), change=lambda now: later(later(now)))
+    assert law.release.reason is Reason.LATE and '14.0 ms late' in law.release.text
+    with pytest.raises(InputError, match='20 ms, more than the 12 ms'):
+        ForceSensor(delay=0.020)
+
+
+def brittle(travel: float) -> float:
+    return spring(3e4)(travel) * (0.25 if travel > 0.0026 else 1.0)
+
+
+class Flowing:
+    """A spring that flows at 30 N."""
+
+    def __init__(self) -> None:
+        self.rest = 0.001
+
+    def __call__(self, travel: float) -> float:
+        self.rest = max(self.rest, travel - 30.0 / 1.2e4)
+        return max(1.2e4 * (travel - self.rest), 0.0)
+
+
+def from_time(start, change):  # type: ignore[no-untyped-def]
+    return lambda now: change(now) if now.time >= start else now
+
+
+class Stuck:
+    def __init__(self) -> None:
+        self.force = math.nan
+
+    def __call__(self, now: Measured) -> Measured:
+        self.force = now.force if math.isnan(self.force) else self.force
+        return now._replace(force=self.force)
+
+
+LATER = 0.4  # s: force is then controlled
+RELEASES = {
+    Reason.DONE: {'goal': {'duration': 0.3}},
+    Reason.CRACKED: {'force': brittle, 'reference': lambda time: 5.0 + 100.0 * time},
+    Reason.YIELDED: {'force': Flowing(), 'goal': {'on_yield': True},
+                     'reference': lambda time: 5.0 + 100.0 * time},
+    Reason.TRAVEL: {'goal': {'travel': 0.001}},
+    Reason.NOTHING_MET: {'force': constant(0.0), 'seconds': 5.0},
+    Reason.TOO_LONG: {'bounds': {'time': 0.5}},
+    Reason.BEYOND: {'change': from_time(LATER, lambda now: now._replace(force=now.force + 30.0))},
+    Reason.LATERAL_FORCE: {'change': from_time(LATER, lambda now: now._replace(lateral_force=61.0))},
+    Reason.TORQUE: {'change': from_time(LATER, lambda now: now._replace(torque=3.1))},
+    Reason.LATE: {'change': from_time(LATER, lambda now: now._replace(stamp=now.stamp - 0.02 +
+                                                                     0.5 * (now.time - LATER)))},
+    Reason.SILENT: {'change': from_time(LATER, lambda now: now._replace(stamp=LATER - 0.1))},
+    Reason.STUCK: {'change': from_time(LATER, Stuck())},
+    Reason.OPPOSITE: {'change': lambda now: now._replace(force=-now.force)},
+    Reason.DISAGREES: {'change': from_time(LATER, lambda now: now._replace(observed=10.0))},
+    Reason.NO_REFERENCE: {'reference': lambda time: 30.0 if time < 0.2 else math.nan},
+    Reason.NO_JOINTS: {'change': from_time(LATER, lambda now: now._replace(joints_age=0.1))},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('reason', RELEASES)
+def test_every_release_says_why_and_lets_go(reason) -> None:
+    case = {'goal': {}, 'bounds': {}, 'force': spring(2e4), 'reference': constant(40.0),
+            'seconds': 2.0, 'change': lambda now: now} | RELEASES[reason]  # fmt: skip
+    goal = ForceGoal(**({'most': 80.0} | case['goal']))
+    law = ForceControl(Straight(), goal, ForceBounds(**case['bounds']))
+    rows = pressed(law, case['force'], case['reference'], seconds=case['seconds'],
+                   change=case['change'])  # fmt: skip
+    assert law.release is not None and law.release.reason is reason, law.release
+    assert any(letter.isdigit() for letter in law.release.text) or reason is Reason.NO_REFERENCE
+    after = [row for row in rows if row.now.time > law.release.time + 0.02]
+    assert all(row.commanded.force == 0.0 and row.commanded.velocity <= 0.0 for row in after)
+    assert law.state is State.DONE
+
+
+def test_cancelled() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    pressed(law, spring(2e4), constant(40.0), seconds=0.4)
+    assert law.state is State.FORCE
+    law.end(Reason.CANCELLED, 'the client cancelled it', 0.4)
+    law.end(Reason.DONE, 'a later reason does not replace the first', 0.5)
+    assert law.release == (Reason.CANCELLED, 'the client cancelled it', 0.4)
+
+
+@pytest.mark.parametrize(
+    ('reason', 'within'),
+    [(Reason.SILENT, 0.032), (Reason.STUCK, 0.024), (Reason.BEYOND, 0.008)],
+)
+def test_faults_of_the_sensor_are_told_in_time(reason, within) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    change = RELEASES[reason]['change']
+    if reason is Reason.STUCK:
+        change = from_time(LATER, Stuck())
+    pressed(law, spring(2e4), constant(40.0), change=change)
+    assert law.release.reason is reason and law.release.time <= LATER + within
+
+
+def test_the_other_sign_is_told_in_time() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    rows = pressed(law, spring(2e4), constant(40.0), change=RELEASES[Reason.OPPOSITE]['change'])
+    touched = next(row.now.time for row in rows if row.true > 0.0)
+    assert law.release.time <= touched + 0.030
+    assert max(row.true for row in rows) < 10.0
+
+
+def test_a_silent_sensor_stops_motion_before_it_is_a_fault() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    silent = RELEASES[Reason.SILENT]['change']
+    rows = pressed(law, spring(2e4), lambda time: 20.0 + 80.0 * time, change=silent)
+    silent_rows = [row for row in rows if LATER + 0.02 < row.now.time < law.release.time]
+    assert silent_rows and max(abs(row.commanded.velocity) for row in silent_rows) < 1e-4
+
+
+def test_a_constant_sensor_without_noise_is_not_stuck() -> None:
+    sensor = ForceSensor(noise=0.0)
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.5), sensor=sensor)
+    pressed(law, spring(2e4), constant(40.0), seconds=2.0, noise=0.0)
+    assert law.release.reason is Reason.DONE
+
+
+def test_drives_at_their_limit_press_no_further() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    change = from_time(LATER, lambda now: now._replace(limited=True))
+    rows = pressed(law, spring(2e4), lambda time: 20.0 + 60.0 * time, change=change)
+    limited = [row.commanded.travel for row in rows if row.now.time > LATER + 0.03]
+    assert max(limited) - limited[0] < 1e-6
+
+
+def test_the_force_in_the_command_is_the_wanted_one_and_begins_without_a_bump() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    rows = pressed(law, spring(2e4), constant(40.0), seconds=0.6)
+    begin = next(k for k, row in enumerate(rows) if row.state is State.FORCE)
+    assert rows[begin].commanded.force == pytest.approx(rows[begin].true, abs=2.0)
+    assert rows[-1].commanded.force == pytest.approx(40.0, abs=1e-3)
+
+
+def random_law(rng: random.Random) -> ForceControl:
+    bounds = ForceBounds(
+        velocity=10 ** rng.uniform(-2.5, 0), acceleration=10 ** rng.uniform(-1, 1.2),
+        force_rate=10 ** rng.uniform(2, 5), loading_rate=10 ** rng.uniform(1, 5),
+        touch=10 ** rng.uniform(-4, -2),
+    )  # fmt: skip
+    way = Straight(10 ** rng.uniform(-3, -1.5), rng.choice([INF, 0.002, 0.008]))
+    goal = ForceGoal(
+        most=10 ** rng.uniform(0, 2.5), duration=rng.choice([INF, 0.1]),
+        approach=10 ** rng.uniform(-3, 0), release_velocity=10 ** rng.uniform(-2, 0),
+        release_to=rng.choice([0.0, 0.5 * way.length]), on_crack=rng.random() < 0.5,
+        on_yield=rng.random() < 0.5,
+    )  # fmt: skip
+    sensor = ForceSensor(noise=rng.choice([0.0, 0.2, 3.0]), delay=rng.choice([0.0, 0.004]))
+    return ForceControl(way, goal, bounds, sensor)
+
+
+def random_measurement(rng: random.Random, time: float, travel: float, before: float) -> Measured:
+    """Of a world that is hostile, and sometimes plausible so that force control lasts."""
+    force = rng.choice(
+        [before, before + rng.gauss(0, 1), rng.gauss(20, 20), 10 ** rng.uniform(0, 8)]
+    )
+    if rng.random() < 0.03:
+        force = rng.choice([math.nan, INF, -INF, -1e9, 0.0])
+    travel = travel + rng.choice([0.0, rng.gauss(0, 1e-5), rng.gauss(0, 1e-2)])
+    if rng.random() < 0.002:
+        travel = rng.choice([math.nan, INF])
+    stamp = time - rng.choice([0.0, 0.002, 0.002, 0.004, 1.0, -0.01])
+    return Measured(
+        time, travel, rng.choice([0.0, 0.002]), force, stamp, limited=rng.random() < 0.1
+    )
+
+
+@pytest.mark.parametrize('seed', range(SEQUENCES // 100))
+def test_no_sequence_of_measurements_and_references_exceeds_a_bound(seed) -> None:
+    """A hundred sequences each; MASTICATOR_FORCE_SEQUENCES=10000 for many."""
+    for k in range(100):
+        rng = random.Random(1000 * seed + k)
+        law = random_law(rng)
+        way, bounds = law._way, law._bounds
+        before, force = law.commanded, 10.0
+        for cycle in range(150):
+            now = random_measurement(rng, cycle * PERIOD, before.travel, force)
+            force = now.force if math.isfinite(now.force) and abs(now.force) < 1e3 else force
+            wanted = rng.choice([10.0, rng.uniform(-50, 500), 1e300, INF, -INF])
+            wanted = math.nan if rng.random() < 0.002 else wanted
+            sent = law.step(now, constant(wanted))
+            label = f'{seed}/{k}/{cycle} {law.state}'
+            assert all(map(math.isfinite, sent)), label
+            assert 0.0 <= sent.travel <= way.length, label
+            most = min(bounds.velocity, way.velocity)
+            assert abs(sent.velocity) <= most * (1 + 1e-12), label
+            assert abs(sent.travel - before.travel) <= most * PERIOD * (1 + 1e-12), label
+            assert abs(sent.force - before.force) <= bounds.force_rate * PERIOD * (1 + 1e-9), label
+            assert 0.0 <= sent.force <= law.goal.most, label
+            change = min(bounds.acceleration, 4.0)
+            assert abs(sent.acceleration) <= change * (1 + 1e-9), label
+            before = sent
+
+
+@pytest.mark.parametrize(
+    ('make', 'message'),
+    [
+        (lambda: ForceGoal(most=math.nan), 'most of force control is nan'),
+        (lambda: ForceGoal(most=-5.0), 'most of force control is -5'),
+        (lambda: ForceGoal(most=5.0, approach=0.0), 'approach of force control is 0'),
+        (lambda: ForceGoal(most=5.0, release_to=-1e-3), 'release_to'),
+        (lambda: ForceGoal(most=INF), 'most of force control is inf'),
+        (lambda: ForceBounds(velocity=INF), 'velocity of force control is inf'),
+        (lambda: ForceBounds(leash=-1.0), 'leash'),
+        (lambda: ForceSensor(noise=-0.1), 'noise'),
+        (lambda: LoopTiming(period=0.0), 'period'),
+    ],
+)
+def test_numbers_that_cannot_be_meant_are_refused(make, message) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_bounds_are_numbers_of_their_own() -> None:
+    assert all(value > 0 for value in dataclasses.asdict(ForceBounds()).values())
