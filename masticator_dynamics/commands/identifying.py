@@ -151,14 +151,9 @@ def identify(
 
 def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
     """What else a person should know."""
-<<<<<<< HEAD
-    yield from _scales(found)
-    yield from (*found.remarks, *found.friction)
-    if log.wrench is not None and found.measured.wrench is None:
-=======
     yield from _scales(result)
+    yield from (*result.remarks, *result.friction)
     if log.wrench is not None and result.measured.wrench is None:
->>>>>>> d203b129847cbb5ad74db2a0d2b050333ff60e71
         yield 'the force sensor shows noise alone: taken as no force'
     if result.kept:
         yield f'not determined, as in the file: {", ".join(result.kept)}'

@@ -218,7 +218,7 @@ def hold_unmoved(model: RobotModel, recorded: Mapping[str, tuple[float, float]])
         raise DescriptionError(
             model.file, key, 'in its loops joints move that no recording has: --lock names others'
         )
-    moving = [joint.name for joint in model.joints if joint.type in MOVING_TYPES]
+    moving = [joint.name for joint in model.joints if joint.moves]
     moved = {name for name, (low, high) in recorded.items() if high - low > _STILL}
     following = {coupling.joint for coupling in model.couplings}
     if not moved.intersection(moving):
