@@ -7,14 +7,13 @@ import logging
 import os
 import pathlib
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
 import platformdirs
 import pytest
+from processes import PYTHON, Process, completed
 
 from masticator_dynamics.files import code_cache, kept
 from masticator_dynamics.files.code_cache import alone, code_folder
@@ -152,8 +151,7 @@ def test_code_in_a_folder_that_others_can_write_does_not_run(tmp_path: pathlib.P
     planted = os.environ | {'MASTICATOR_CACHE_DIR': str(tmp_path / 'planted')}
 
     def run(program: str, environment: dict[str, str]) -> tuple[str, str]:
-        command = [sys.executable, '-c', program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        done = completed(*PYTHON, '-c', program, env=environment)
         return done.stdout, done.stderr
 
     assert run(_PROGRAM, environment) == ("b'code'\n", '')
@@ -189,18 +187,13 @@ def test_processes_that_start_together_compile_once(tmp_path: pathlib.Path) -> N
     program, start = tmp_path / 'program.py', tmp_path / 'start'
     program.write_text(_TOGETHER)
     environment = os.environ | {'MASTICATOR_CACHE_DIR': str(tmp_path / 'cache')}
-    runs = [
-        subprocess.Popen(
-            [sys.executable, program, start, str(k)],
-            env=environment, stdout=subprocess.PIPE, text=True,
-        )
-        for k in range(3)
-    ]  # fmt: skip
+    runs = [Process(*PYTHON, program, start, k, env=environment) for k in range(3)]
     while not all(pathlib.Path(f'{start}{k}').exists() for k in range(3)):
-        assert all(run.poll() is None for run in runs)
+        assert all(run.runs() for run in runs)
         time.sleep(0.01)
     start.touch()
-    told = [run.communicate(timeout=120)[0].splitlines() for run in runs]
+    assert [run.wait(120.0) for run in runs] == [0, 0, 0]
+    told = [run.lines for run in runs]
     assert sorted(lines[-1] for lines in told) == ['compiled 0', 'compiled 0', 'compiled 1']
     # One that comes late on a busy computer finds the code and need not wait.
     compiled = next(lines for lines in told if lines[-1] == 'compiled 1')

@@ -3,12 +3,11 @@
 """Ctrl-C while code of others calls back into Python: it takes effect afterwards."""
 
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
 import pytest
+from processes import PYTHON, completed
 
 COMPILE = """
     import os, signal, sys
@@ -29,9 +28,7 @@ COMPILE = """
 
 def run(name='SIGINT', then='pass', before=''):
     script = textwrap.dedent(COMPILE.format(name=name, then=then, before=before))
-    return subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, timeout=120, check=False
-    )
+    return completed(*PYTHON, '-c', script)
 
 
 def test_ctrl_c_is_raised_when_the_compiler_is_done():
