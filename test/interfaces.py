@@ -1,7 +1,8 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The service type, or a skip if this machine cannot build it."""
+"""Types of service and action, or a skip if this machine cannot build them."""
 
+import importlib
 import importlib.util
 import pathlib
 from typing import Any
@@ -14,15 +15,23 @@ INSTALLER = FOLDER / 'install_into_venv.py'
 
 def estimate_inertia() -> Any:
     """EstimateInertia; the test fails if it could be built but was not."""
+    return _built('srv', 'EstimateInertia')
+
+
+def apply_force() -> Any:
+    """ApplyForce, likewise."""
+    return _built('action', 'ApplyForce')
+
+
+def _built(kind: str, name: str) -> Any:
     pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
     try:
-        from masticator_interfaces.srv import EstimateInertia
+        return getattr(importlib.import_module(f'masticator_interfaces.{kind}'), name)
     except ImportError as error:
         reason = installer().missing()
         if reason:
             pytest.skip(f'masticator_interfaces is not built: missing is {reason}')
         raise AssertionError(f'make setup did not build masticator_interfaces: {error}') from None
-    return EstimateInertia
 
 
 def installer() -> Any:

@@ -233,6 +233,27 @@ def study_feedforward(
     click.echo(result.text())
 
 
+@click.command('study-force')
+@folder_option('Folder for table and picture.', 'force_study')
+@click.option('--only', default='', help='Runs whose title has this in it, such as crack.')
+def study_force(output: pathlib.Path, only: str) -> None:
+    """Press with a wanted force on the simulated robot: steps, sines, creep, cracks, faults.
+
+    Writes force.txt, what is reached and what is wanted, and force.png. Some minutes.
+    """
+    check_matplotlib('the report', '')
+    from masticator_dynamics.robot.twin import force_study
+
+    with results_in(output, ['force.txt', 'force.png']) as work:
+        with share_done(0.0, 1.0, 'runs') as progress:
+            study = force_study.study_force(force_study.cases(only), progress=progress)
+        write_text(str(work / 'force.txt'), study.text() + '\n')
+        write_plot(
+            str(work / 'force.png'), lambda picture: force_study.plot_force_study(picture, study)
+        )
+    click.echo(study.text())
+
+
 def _check(option: str, key: str, value: float | None) -> None:
     """Refuse what a drives file could not have."""
     low, high, reason = RANGES[key]

@@ -40,7 +40,7 @@ _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
 _NEAR_FORCE = 0.3  # of the wanted force, from which on it is controlled
 _HISTORY = 64  # cycles
-_CLEAR = 15.0  # standard deviations of the noise, of an error that is none
+_CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 _OLD_JOINTS = 0.05  # s
@@ -287,7 +287,7 @@ class ForceControl:
         return goal.approach
 
     def _begin_force(self, now: Measured) -> None:
-        """Without a bump: what is wanted begins as what is felt, and will be until it can change."""
+        """Without a bump: wanted is at first what is felt, and will be until it can change."""
         self.state, self._began = State.FORCE, now.time
         recent, period = list(self.watch.recent), self._timing.period
         slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
@@ -300,7 +300,6 @@ class ForceControl:
         self.wanted, self._wanted_rate = min(self._history[-1], self.goal.most), rate
 
     def _controlled(self, time: float, reference: Reference) -> float:
-        timing = self._timing
         near_hard = self._near_hard
         upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
         likely = upper if near_hard else self.stiffness.likely
@@ -317,11 +316,10 @@ class ForceControl:
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
         """Filter what is asked, critically damped, and no faster than the point may travel.
 
-        It is known ahead, and looked up as much earlier as shaping and the way to the motion make
-        it late.
+        It is known ahead, and looked up as much earlier as shaping makes it late, and half a cycle.
         """
         timing, period = self._timing, self._timing.period
-        ahead = 2.0 * timing.rise
+        ahead = 2.0 * timing.rise + 0.5 * timing.period
         left = self._clipped(reference(time - self._began + ahead)) - self.wanted
         fastest = _PLANNED * self._acceleration_bound * likely  # N/s^2
         most = min(

@@ -235,7 +235,7 @@ class LoopTiming:
     phase: float = 0.4
     fastest: float = 40.0
     rise: float = 0.008
-    quiet: float = 0.0008
+    quiet: float = 0.0004
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant (`InputError`)."""

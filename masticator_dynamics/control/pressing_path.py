@@ -192,7 +192,8 @@ class PressingPath:
         self.hard = height[1] - height[0]
         if not self.hard > 0.0:
             raise InputError(
-                f'{self.frame} moves {self.hard:.3g} m along the direction on its way: the wrong way'
+                f'on its way {self.frame} moves {self.hard:.3g} m along the direction: '
+                'the wrong way'
             )
         return self._integrated(y, travels, lambda motion: way)
 

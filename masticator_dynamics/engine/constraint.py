@@ -149,7 +149,15 @@ class Constraint:
         return 1.0
 
     def rates(self, poses: TreePoses) -> FloatArray:
-        """Rates (size, n) of the gaps per joint velocity."""
+        """Rates (size, n) of the gaps per joint velocity: rows of the closures' Jacobian K.
+
+        The power of a unit multiplier's wrench (f, n) in the motion of body b against body a
+        (Featherstone, Rigid Body Dynamics Algorithms, 2008, Sec. 8.2)::
+
+            gap_dot = f . (v_b - v_a) + n . (w_b - w_a) = K q_dot
+
+        with velocities at p_b, of body a at p_a for rows in base axes.
+        """
         a, b = self.points(poses)
         unit = self.wrenches(poses)
         turning = poses.angular_jacobian(self.body_b) - poses.angular_jacobian(self.body_a)

@@ -104,22 +104,27 @@ LATER = 0.4  # s: force is then controlled
 RELEASES = {
     Reason.DONE: {'goal': {'duration': 0.3}},
     Reason.CRACKED: {'force': brittle, 'reference': lambda time: 5.0 + 100.0 * time},
-    Reason.YIELDED: {'force': Flowing(), 'goal': {'on_yield': True},
-                     'reference': lambda time: 5.0 + 100.0 * time},
+    Reason.YIELDED: {
+        'force': Flowing(), 'goal': {'on_yield': True},
+        'reference': lambda time: 5.0 + 100.0 * time,
+    },
     Reason.TRAVEL: {'goal': {'travel': 0.001}},
     Reason.NOTHING_MET: {'force': constant(0.0), 'seconds': 5.0},
     Reason.TOO_LONG: {'bounds': {'time': 0.5}},
-    Reason.BEYOND: {'change': from_time(LATER, lambda now: now._replace(force=now.force + 30.0))},
-    Reason.LATERAL_FORCE: {'change': from_time(LATER, lambda now: now._replace(lateral_force=61.0))},
-    Reason.TORQUE: {'change': from_time(LATER, lambda now: now._replace(torque=3.1))},
-    Reason.LATE: {'change': from_time(LATER, lambda now: now._replace(stamp=now.stamp - 0.02 +
-                                                                     0.5 * (now.time - LATER)))},
-    Reason.SILENT: {'change': from_time(LATER, lambda now: now._replace(stamp=LATER - 0.1))},
+    Reason.BEYOND: {'change': from_time(LATER, lambda m: m._replace(force=m.force + 30.0))},
+    Reason.LATERAL_FORCE: {'change': from_time(LATER, lambda m: m._replace(lateral_force=61.0))},
+    Reason.TORQUE: {'change': from_time(LATER, lambda m: m._replace(torque=3.1))},
+    Reason.LATE: {
+        'change': from_time(
+            LATER, lambda m: m._replace(stamp=m.stamp - 0.02 + 0.5 * (m.time - LATER))
+        )
+    },
+    Reason.SILENT: {'change': from_time(LATER, lambda m: m._replace(stamp=LATER - 0.1))},
     Reason.STUCK: {'change': from_time(LATER, Stuck())},
-    Reason.OPPOSITE: {'change': lambda now: now._replace(force=-now.force)},
-    Reason.DISAGREES: {'change': from_time(LATER, lambda now: now._replace(observed=10.0))},
+    Reason.OPPOSITE: {'change': lambda m: m._replace(force=-m.force)},
+    Reason.DISAGREES: {'change': from_time(LATER, lambda m: m._replace(observed=10.0))},
     Reason.NO_REFERENCE: {'reference': lambda time: 30.0 if time < 0.2 else math.nan},
-    Reason.NO_JOINTS: {'change': from_time(LATER, lambda now: now._replace(joints_age=0.1))},
+    Reason.NO_JOINTS: {'change': from_time(LATER, lambda m: m._replace(joints_age=0.1))},
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.twin import Food, MechanismPlant, load_food, shipped_foods
-from masticator_dynamics.robot.twin.food import BROKEN, pack_bolus
+from masticator_dynamics.robot.twin.food import BROKEN, pack_bolus, relax
 
 BITE = 2  # where packed food has the number of the bite
 DATA = {
@@ -159,3 +159,54 @@ def test_bad_food_is_named(tmp_path: pathlib.Path) -> None:
         load_food(tmp_path / 'food.yml')
     with pytest.raises(InputError, match='between the teeth'):
         pack_bolus(Food(**{**DATA, 'renewal_gap': 0.001}))
+
+
+RELAXING = {'relaxing_share': 0.4, 'relaxation_time': 0.5, 'yield_force': 500.0, 'damping': 0.0,
+            'break_compression': 1.0}  # fmt: skip
+
+
+def relaxed_for(packed: samples.Array, food: Food, gap: float, seconds: float, steps: int) -> float:
+    """Force after a time at a gap."""
+    for _ in range(steps):
+        crush(packed, gap, 0.0, True)
+        relax(packed, food, seconds / steps)
+    return crush(packed, gap, 0.0, True)
+
+
+def test_held_food_relaxes_to_what_does_not() -> None:
+    food = Food(**{**DATA, **RELAXING})
+    packed = bolus(**RELAXING)
+    assert crush(packed, 0.006, 0.0, True) == pytest.approx(20.0)
+    after = relaxed_for(packed, food, 0.006, 0.5, 1000)
+    assert after == pytest.approx(12.0 + 8.0 * np.exp(-1.0), rel=1e-6)
+    assert relaxed_for(packed, food, 0.006, 50.0, 100) == pytest.approx(12.0)
+
+
+def test_steps_of_relaxation_are_exact_at_a_held_gap() -> None:
+    food = Food(**{**DATA, **RELAXING})
+    coarse, fine = bolus(**RELAXING), bolus(**RELAXING)
+    assert relaxed_for(coarse, food, 0.005, 0.3, 1) == pytest.approx(
+        relaxed_for(fine, food, 0.005, 0.3, 300)
+    )
+
+
+def test_relaxing_food_gives_no_energy_and_a_renewed_bite_has_not_relaxed() -> None:
+    food = Food(**{**DATA, **RELAXING})
+    packed, work, before = bolus(**RELAXING), 0.0, 0.009
+    times = np.linspace(0.0, 4.0 * np.pi, 4000)
+    for gap in (0.0065 + 0.0025 * np.cos(times)).tolist():
+        force = crush(packed, gap, 0.0, True)
+        relax(packed, food, 1e-3)
+        work, before = work + force * (before - gap), gap
+    assert work > 0.0
+    assert relaxed_for(packed, food, 0.006, 1.0, 100) < 18.0
+    crush(packed, 0.0101, 0.0, True)
+    relax(packed, food, 1e-3)
+    packed[:2] = 0.0  # as if it were a fresh one
+    assert crush(packed, 0.006, 0.0, True) == pytest.approx(20.0 * packed[3])
+
+
+def test_a_relaxing_share_leaves_something() -> None:
+    for share in (1.0, -0.1, float('nan')):
+        with pytest.raises(ValueError, match='relaxing_share'):
+            Food(**{**DATA, 'relaxing_share': share})

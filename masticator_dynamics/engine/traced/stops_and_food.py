@@ -207,7 +207,7 @@ class Surroundings:
         point = body.point(stacked([row[POINT : POINT + 3]]))
         rate = body.velocity_at(point)[axis]
         force = [0.0, 0.0, 0.0]
-        force[axis] = range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
+        force[axis] = _range_force(point[axis], rate, row[LOWER], row[UPPER], row[LAW:])
         self._act(joint, lane, point, force)
 
     def _by_lane(self, table: FloatArray, keys: int, idle: FloatArray) -> list[tuple[Any, ...]]:
@@ -225,7 +225,7 @@ class Surroundings:
     def _stop_joints(self, table: FloatArray) -> None:
         idle = np.array([-np.inf, np.inf, 0.0, 0.0, 1.0])
         for (joint,), (lower, upper, *law) in self._by_lane(table, 1, idle):
-            force = range_force(joint.unwound(), joint.velocity, lower, upper, law)
+            force = _range_force(joint.unwound(), joint.velocity, lower, upper, law)
             self._supply(joint, force)
 
     def _stop_limbs(self, table: FloatArray) -> None:
@@ -280,7 +280,7 @@ class Surroundings:
         return [*force, *vec.cross(self.arm, force)]
 
 
-def range_force(value: Any, rate: Any, lower: Any, upper: Any, law: Sequence[Any]) -> Any:
+def _range_force(value: Any, rate: Any, lower: Any, upper: Any, law: Sequence[Any]) -> Any:
     """Force of a stop at either end of a range."""
     low, high = lower - value, value - upper
     above = select(high, -push(law[0] * high, high, rate, law), 0.0)

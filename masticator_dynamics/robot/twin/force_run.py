@@ -35,7 +35,7 @@ from masticator_dynamics.engine.traced.stops_and_food import (
     LOWER,
     POINT,
     UPPER,
-    range_force,
+    push,
 )
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.control_chain import DriveChain
@@ -95,6 +95,8 @@ class ForceSetting:
         How redundant motors share the load.
     delay : int
         Cycles until drives take a command.
+    friction : bool
+        Whether contacts and cranks have friction.
     beyond : float
         Travel past occlusion that may be commanded, m.
     """
@@ -108,6 +110,7 @@ class ForceSetting:
     sensor: SimulatedSensor = SimulatedSensor()
     effort_goal: Goal = 'torque'
     delay: int = 1
+    friction: bool = True
     beyond: float = 0.0005
 
     @property
@@ -200,8 +203,9 @@ class PressingRobot:
         plant = setting.plant or setting.known
         start = path.state(0.0, 0.0, 0.0)[0]
         self.plant = MechanismPlant(
-            plant, step=setting.simulation.step, friction=True, food=setting.food, start=start
-        )
+            plant, step=setting.simulation.step, friction=setting.friction, food=setting.food,
+            start=start,
+        )  # fmt: skip
         gains = next(iter(setting.drives.drives.values())).gains
         assert gains is not None
         self._chain = DriveChain(
@@ -287,7 +291,9 @@ class _Teeth:
         for row in self._rows:
             point = poses.point(int(row[BODY]), row[POINT : POINT + 3])
             rate = float(poses.point_jacobian(int(row[BODY]), point)[2] @ motion.v)
-            total -= range_force(float(point[2]), rate, row[LOWER], row[UPPER], row[LAW:])
+            depth = float(point[2]) - row[UPPER]
+            if depth > 0.0:
+                total += float(push(row[LAW] * depth, depth, rate, row[LAW:]))
         return float(total)
 
 
@@ -322,12 +328,15 @@ def press(
     law = control(path, goal, bounds, sensor, timing)
     robot = PressingRobot(setting, path, timing.period)
     rows, states, left = [], [], round(_AFTER / timing.period)
+    sizes = [
+        np.linalg.norm(contact.normal or 1.0) for contact in setting.known.description.contacts
+    ]
     while robot.time < longest and left > 0:
         now = robot.measure()
         commanded = law.step(now, reference)
         rows.append((
             now.time, law.wanted, now.force, law.stiffness.upper, commanded.travel, now.travel,
-            commanded.velocity, *robot.plant.contact, *robot.effort,
+            commanded.velocity, *(robot.plant.contact * sizes), *robot.effort,
         ))  # fmt: skip
         states.append(law.state)
         robot.command(commanded)

@@ -8,6 +8,7 @@ It follows the commanded motion as a function of time: hold home, move, hold the
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.control.force_goal import Reason
+from masticator_dynamics.control.force_goal import State as ForceState
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.evaluation.frames import FrameChain
@@ -22,6 +25,7 @@ from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
+from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import (
     BiteForce,
     MeasuredWrench,
@@ -187,6 +191,8 @@ class FeedforwardCycle:
     watch : LoadWatch, optional
         Efforts are chosen within its limits or, if none are, for the nearest acceleration; by
         default only the clamp limits them.
+    turn : ForceTurn, optional
+        What presses with a force instead of following the motion.
     """
 
     def __init__(
@@ -200,7 +206,9 @@ class FeedforwardCycle:
         goal: Goal = 'torque',
         friction: bool = False,
         watch: LoadWatch | None = None,
+        turn: ForceTurn | None = None,
     ):
+        self._turn = turn or ForceTurn(JointReadings())
         self._external = external or MeasuredWrenches(mechanism)
         # Default arguments are left out: the compiled code then does everything by itself.
         plain = goal == 'torque' and not friction
@@ -216,7 +224,7 @@ class FeedforwardCycle:
         self._actuated_rows = mechanism.tree_indices(mechanism.actuated)
         self.joint_frames = tuple(joints[j].child for j in self._actuated_rows)
         self._joint_chains = [FrameChain(mechanism, frame) for frame in self.joint_frames]
-        self._last_position = mechanism.home.y
+        self._last_position, self._last_q = mechanism.home.y, mechanism.home.q
         self._ahead: Ahead | None = None
         self.failure = ''  # why the last failed cycle failed
 
@@ -229,8 +237,8 @@ class FeedforwardCycle:
             What that cycle returns if no wrench is fresh and the motion stays the same; None if
             it has to compute.
         """
-        self._ahead = self._look_ahead(time)
-        return self._ahead.answer
+        self._ahead = None if self._turn.job else self._look_ahead(time)
+        return None if self._ahead is None else self._ahead.answer
 
     def __call__(self, time: int) -> CycleAnswer:
         """Efforts at a time (ns).
@@ -238,6 +246,11 @@ class FeedforwardCycle:
         A motion that cannot be evaluated, which the check before its start should have found,
         stops where it last could be.
         """
+        job = self._turn.job
+        if job is not None:
+            answer = self._pressed(job, time)
+            if answer is not None:
+                return answer
         ahead = self._ahead
         if ahead is None or ahead.basis != self._basis(time):
             ahead = self._look_ahead(time)
@@ -257,6 +270,52 @@ class FeedforwardCycle:
         else:
             self._last_position = ahead.state[0]
         return answer
+
+    def _pressed(self, job: PressingJob, time: int) -> CycleAnswer | None:
+        """What a job commands, or None where it has ended: its end is then held.
+
+        The wanted force takes the place of a measured bite force.
+        """
+        try:
+            state, wrench = job.step(
+                self._mechanism, time, self._bite, self._turn.joints, self._last_q
+            )
+            effort = self._effort_of(state, wrench)
+        except MasticatorError as error:
+            self.failure = str(error)
+            job.law.end(Reason.TOO_LONG, f'it cannot go on: {error}', math.nan)
+            self._motion.hold(time, self._last_position)
+            self._turn.end(job)
+            return None
+        sent = self._clamp(effort.actuated)
+        job.look_at(effort.actuated, sent, self._clamp.scale * self._mechanism.effort_limits)
+        self._last_position, self._last_q = state[0], effort.q
+        if job.law.state is ForceState.DONE:
+            self._motion.hold(time, state[0])
+            self._turn.end(job)
+        return CycleAnswer(effort, sent, effort.position, effort.velocity, state)
+
+    def stop_pressing(self, time: int) -> None:
+        """From a time (ns) on hold the pose of the last cycle, if something pressed in it."""
+        job = self._turn.job
+        if job is not None:
+            self._motion.hold(time, self._last_position)
+            self._turn.end(job)
+
+    def _effort_of(self, state: State, wrench: FloatArray) -> Effort:
+        """Efforts for a wrench (6,) on the platform, and what else is measured."""
+        if self._watch is not None:
+            limits = self._watch.limits
+            try:
+                effort = self._mechanism.feedforward(
+                    *state, wrench, **self._options, limits=limits, nearest=True
+                )
+            except LimitError as error:
+                self._watch.fail(str(error))
+            else:
+                self._watch.take(effort)
+                return effort
+        return self._mechanism.feedforward(*state, wrench, **self._options)
 
     def external_effort(self, answer: CycleAnswer) -> FloatArray:
         """Share (n_u,) of the wrenches in the efforts that may be sent; mostly known already."""

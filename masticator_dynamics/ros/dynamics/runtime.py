@@ -13,8 +13,10 @@ import numpy as np
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.control.force_goal import Reason
+from masticator_dynamics.control.pressing_path import Servos
 from masticator_dynamics.drives import real_time
-from masticator_dynamics.errors import LimitError
+from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
@@ -22,6 +24,7 @@ from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchI
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics
 from masticator_dynamics.ros.dynamics.force_markers import ForceMarkers
+from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
@@ -29,6 +32,7 @@ from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajector
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
 
 if TYPE_CHECKING:
+    from masticator_dynamics.ros.dynamics.force_action import ForceAction
     from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
 
 
@@ -54,11 +58,12 @@ class DynamicsRuntime:
         self.clamp = EffortClamp(mechanism)
         self.watch = LoadWatch(mechanism) if settings.limits else None
         self._apply(settings)
+        self.turn = ForceTurn(JointReadings())
         self._new_cycle = functools.partial(
             FeedforwardCycle, mechanism, self.motion, goal=settings.goal, friction=settings.friction
         )
         self.cycle = self._new_cycle(
-            self.bite, self.clamp, external=self.external, watch=self.watch
+            self.bite, self.clamp, external=self.external, watch=self.watch, turn=self.turn
         )
         self.answer: CycleAnswer | None = None
         self.errors = 0  # cycles that failed
@@ -92,11 +97,13 @@ class DynamicsRuntime:
             self.now,
             self._trajectory_accepted,
             preparer,
+            busy=lambda: self.turn.busy,
         )
         prefix = settings.frame_prefix
         self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
         self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
         self.action = self._new_action()
+        self.force_action = self._new_force_action()
 
     def apply(self, settings: DynamicsSettings) -> None:
         """Apply the parameters that may change.
@@ -134,6 +141,8 @@ class DynamicsRuntime:
         # This thread may hold Python's lock when the cycle needs it.
         real_time.request(real_time.SERVICE)
         self.scheduler.simulated = self._node.get_parameter('use_sim_time').value
+        if self.force_action is not None:
+            self.force_action.active = True
         self.trajectory_input.active = True  # before anybody can see that the node works
         self.scheduler.start()
         names, rate = ', '.join(self.mechanism.actuated), self._settings.rate
@@ -144,15 +153,18 @@ class DynamicsRuntime:
         self.trajectory_input.active = False
         self.scheduler.stop()
         real_time.release()
+        self.cycle.stop_pressing(self.now())
         self.motion.hold(self.now())
-        if self.action is not None:
-            self.action.deactivate()
+        for action in (self.action, self.force_action):
+            if action is not None:
+                action.deactivate()
 
     def destroy(self) -> None:
         """Destroy topics and threads."""
         self.scheduler.stop()
-        if self.action is not None:
-            self.action.destroy()
+        for action in (self.action, self.force_action):
+            if action is not None:
+                action.destroy()
         self.trajectory_input.destroy()
         self.bite_input.destroy()
         self.external_input.destroy()
@@ -173,6 +185,31 @@ class DynamicsRuntime:
         return TrajectoryAction(
             self._node, self.mechanism, self.trajectory_input, lambda: self.cycle.failure
         )
+
+    def _new_force_action(self) -> ForceAction | None:
+        """The action's server; None without a drives file or the action's type."""
+        if not self._settings.drives:
+            return None
+        try:
+            from masticator_dynamics.ros.dynamics.force_action import ForceAction
+        except ModuleNotFoundError as error:
+            if (error.name or '').partition('.')[0] not in (
+                'masticator_interfaces',
+                'control_msgs',
+            ):
+                raise
+            text = f'no action ~/apply_force: {error.name} is not installed'
+            self._node.get_logger().info(text)
+            return None
+        try:
+            servos = _servos(self._settings.drives)
+        except InputError as error:
+            self._node.get_logger().info(f'no action ~/apply_force: {error}')
+            return None
+        return ForceAction(
+            self._node, self.mechanism, self.motion, self.turn, self.bite,
+            lambda: self._settings, self.now, servos,
+        )  # fmt: skip
 
     def _run_cycle(self, due: int) -> None:
         """What others wait for; uses everything measured so far."""
@@ -199,6 +236,8 @@ class DynamicsRuntime:
 
     def _clock_jumped(self, step: int) -> None:
         self.motion.shift(step)
+        self.turn.let_go(Reason.CANCELLED, f'the clock jumped by {step * 1e-9:.3f} s')
+        self.turn.joints.forget()
         self.bite.forget()
         self.external.forget()
         self._node.get_logger().warning(
@@ -212,6 +251,7 @@ class DynamicsRuntime:
         wrong.
         """
         last = due - round(duration * 1e9)
+        self.turn.let_go(Reason.CANCELLED, f'there was no cycle for {duration:.3f} s')
         held = self.cycle.hold_if_moving(last, due, f'there was no cycle for {duration:.3f} s')
         what = 'the motion is held where it was until the next trajectory' if held else 'at rest'
         self._node.get_logger().error(f'no cycle for {duration:.3f} s; {what}')
@@ -265,3 +305,21 @@ def _load(settings: DynamicsSettings) -> Mechanism:
     from masticator_dynamics.drives.scaling import with_rotors
 
     return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))
+
+
+def _servos(file: str) -> Servos:
+    """Gains and limits of the drives of a file.
+
+    Raises
+    ------
+    InputError
+        If the file leaves gains to the drives.
+    """
+    from masticator_dynamics.drives.configuration import load_drives
+
+    rows = []
+    for joint, drive in load_drives(file).drives.items():
+        if drive.gains is None:
+            raise InputError(f'{file}: {joint} has no gains, which force control needs')
+        rows.append((drive.gains.position, drive.limits.velocity, drive.limits.acceleration))
+    return Servos(*np.array(rows).T)

@@ -89,4 +89,25 @@ class DynamicsSettings(NodeSettings):
         'Publish each effort on a topic named by its joint, joint_effort/<joint>, too: plots '
         'then have names.',
     )
+    force_most: float = parameter(
+        120.0, 'Largest force that a goal of ~/apply_force may want, N.', interval=(0.1, 1e5),
+        read_only=False, name='force.most',
+    )  # fmt: skip
+    force_lateral: float = parameter(
+        60.0, 'Force across the pressing direction at which it lets go, N.', interval=(0.1, 1e5),
+        read_only=False, name='force.lateral',
+    )  # fmt: skip
+    force_torque: float = parameter(
+        3.0, 'Torque about the pressing point at which it lets go, N m.', interval=(0.001, 1e5),
+        read_only=False, name='force.torque',
+    )  # fmt: skip
+    force_sensor_noise: float = parameter(
+        0.2,
+        "Standard deviation of the force sensor's noise, N; 0: simulated, it may stand still.",
+        interval=(0.0, 100.0), read_only=False, name='force.sensor_noise',
+    )  # fmt: skip
+    force_sensor_delay: float = parameter(
+        0.002, 'Least age of a measured force when it comes, s; stamps may show more.',
+        interval=(0.0, 0.012), read_only=False, name='force.sensor_delay',
+    )  # fmt: skip
     frame_prefix: str = FRAME_PREFIX

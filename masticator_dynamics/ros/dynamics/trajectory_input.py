@@ -77,6 +77,8 @@ class TrajectoryInput:
         Gets every trajectory that will be followed.
     preparer : Preparer
         Checks them; closed with this.
+    busy : callable
+        Why no motion can begin; empty if it can.
     """
 
     def __init__(
@@ -87,7 +89,9 @@ class TrajectoryInput:
         now: Callable[[], int],
         accepted: Callable[[PreparedTrajectory], None],
         preparer: Preparer,
+        busy: Callable[[], str] = lambda: '',
     ):
+        self._busy = busy
         self.active = False
         self.rejections = Rejections(node.get_logger().error, _BURST)
         self.overtaken = 0
@@ -202,6 +206,8 @@ class TrajectoryInput:
 
     def _replace_motion(self, request: Request) -> PreparedTrajectory:
         """Follow a trajectory from an instant that is still ahead when its checks are done."""
+        if reason := self._busy():
+            raise InputError(reason)
         ahead = 0.0
         for _ in range(_ATTEMPTS):
             begin, schedule = time.perf_counter(), self.motion.schedule
@@ -215,6 +221,8 @@ class TrajectoryInput:
                 raise InputError('the node is not active any more')
             if request.withdrawn():
                 raise InputError('it was cancelled before it began')
+            if reason := self._busy():
+                raise InputError(reason)
             in_time = now + MARGIN < prepared.piece.start
             if in_time and self.motion.replace(prepared.piece, schedule, now):
                 return prepared

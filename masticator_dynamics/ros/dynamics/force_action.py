@@ -1,0 +1,334 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Action ``~/apply_force``: press with a point until something ends it, and let go.
+
+Goals and trajectories take turns: one that comes while the other moves the mechanism is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.action.server import CancelResponse, GoalResponse
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.control.force_control import ForceControl
+from masticator_dynamics.control.force_goal import (
+    ForceBounds,
+    ForceGoal,
+    ForceSensor,
+    LoopTiming,
+    Reason,
+    Reference,
+    State,
+)
+from masticator_dynamics.control.pressing_path import PressingPath, Servos
+from masticator_dynamics.drives import real_time
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.limits.ranges import refuse_outside
+from masticator_dynamics.motion import MotionPath
+from masticator_dynamics.ros.common.diagnostics import shortened
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
+from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
+from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from masticator_dynamics.ros.dynamics.trajectory_action import _Server
+from masticator_interfaces.action import ApplyForce
+
+_LOOK = 0.05  # s
+_KEPT = 30  # s that a result is kept
+_POLL = 0.1  # s
+_LARGEST = 65536  # bytes of joint_states
+_NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+_MOST_POINTS = 10_000
+_STREAM_TIMEOUT = 0.1  # s
+_FRESH = 0.05  # s, of measured joints when a goal begins
+
+
+class JointInput(DirectSubscription):
+    """Topic ``joint_states``, read by a thread of its own."""
+
+    def __init__(self, node: LifecycleNode, mechanism: Mechanism, readings: JointReadings):
+        super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST)
+        self._names, self._readings = mechanism.actuated, readings
+        self._thread = real_time.Worker('joint_states', self._run, real_time.SERVICE)
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """End the thread and destroy the topic."""
+        self._thread.stop()
+        super().destroy()
+
+    def _run(self) -> None:
+        while not self._thread.ended.is_set():
+            try:
+                self.wait(_POLL)
+                for message, _ in self.take():
+                    self._read(message)
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
+
+    def _read(self, message: JointState) -> None:
+        rows = dict(zip(message.name, message.position, strict=False))
+        stamp = message.header.stamp
+        positions = np.array([rows.get(name, math.nan) for name in self._names])
+        self._readings.take(stamp.sec * 1_000_000_000 + stamp.nanosec, positions)
+
+
+@dataclasses.dataclass
+class _Goal:
+    handle: Any
+    job: PressingJob
+
+
+class ForceAction:
+    """The action's server; a timer looks after the goal.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+    mechanism : Mechanism
+        Of the cycle: its description is read.
+    motion : ExecutedMotion
+        Must be at rest when a goal begins.
+    turn : ForceTurn
+    bite : BiteForce
+        The measured force.
+    settings : callable
+        The current parameters.
+    now : callable
+        The node's clock, ns.
+    servos : Servos
+        Of the drives file.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        motion: ExecutedMotion,
+        turn: ForceTurn,
+        bite: BiteForce,
+        settings: Callable[[], DynamicsSettings],
+        now: Callable[[], int],
+        servos: Servos,
+    ):
+        self._node, self._motion, self._turn, self._bite = node, motion, turn, bite
+        self._settings, self._now, self._servos = settings, now, servos
+        self._mechanism = Mechanism(mechanism.description)  # a mechanism is for one thread
+        self._goal: _Goal | None = None
+        self.active = False
+        self._joints = JointInput(node, mechanism, turn.joints)
+        self._streamed = MeasuredWrenches(mechanism)
+        self._streamed.timeout = _STREAM_TIMEOUT
+        prefix = settings().frame_prefix
+        self._stream = WrenchInput(node, 'force_reference', self._streamed, now, prefix)
+        self._server = _Server(
+            node, ApplyForce, '~/apply_force', lambda handle: None,
+            goal_callback=self._answer, handle_accepted_callback=self._begin,
+            cancel_callback=self._cancel, result_timeout=_KEPT,
+        )  # fmt: skip
+        self._timer = node.create_timer(
+            _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+
+    def destroy(self) -> None:
+        """Destroy action, topics and timer."""
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
+        self._stream.destroy()
+        self._joints.destroy()
+
+    def deactivate(self) -> None:
+        """End the goal: nothing moves any more."""
+        self.active = False
+        goal, self._goal = self._goal, None
+        if goal is not None:
+            self._turn.end(goal.job)
+            self._end(goal.handle, goal.job, 'the node is not active any more')
+
+    def _answer(self, goal: Any) -> GoalResponse:
+        """Accepted if it can be looked at; if it is refused then, its result says why."""
+        return GoalResponse.ACCEPT if self.active else GoalResponse.REJECT
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        goal = self._goal
+        if goal is not None and goal.handle.goal_id == handle.goal_id:
+            goal.job.law.end(Reason.CANCELLED, 'its sender cancelled it', math.nan)
+        return CancelResponse.ACCEPT
+
+    def _begin(self, handle: Any) -> None:
+        handle.execute()
+        try:
+            job = self._begun(handle.request)
+        except MasticatorError as error:
+            self._node.get_logger().error(f'goal of ~/apply_force rejected: {error}')
+            self._end(handle, None, str(error))
+            return
+        self._goal = _Goal(handle, job)
+
+    def _begun(self, asked: ApplyForce.Goal) -> PressingJob:
+        """A goal that presses from the next cycle on.
+
+        Raises
+        ------
+        MasticatorError
+            If it must not, in a sentence.
+        """
+        now, schedule = self._now(), self._motion.schedule
+        if self._goal is not None or self._turn.busy:
+            raise InputError(self._turn.busy or 'another goal has not ended yet')
+        if not self._motion.settled(now):
+            raise InputError('a trajectory moves the mechanism; it must end first')
+        self._check_measured(now)
+        y = self._motion.state(now)[0]
+        job = self._job(asked, y)
+        now = self._now()
+        hold = Piece(now, MotionPath.constant(y))
+        if not self._motion.replace(hold, schedule, now) or not self._turn.begin(job):
+            raise InputError('a trajectory was accepted meanwhile')
+        return job
+
+    def _check_measured(self, now: int) -> None:
+        """Refuse to press without what the law has to measure."""
+        if self._settings().publish_joint_states:
+            raise InputError(
+                'joints are not measured: this node publishes the commanded ones (parameter '
+                'publish_joint_states)'
+            )
+        age = self._turn.joints.age(now)
+        if age > _FRESH:
+            told = 'never' if math.isinf(age) else f'{age:.3g} s ago'
+            raise InputError(f'joints were measured {told}: no joint_states')
+        if self._bite.fresh(now) is None:
+            age_of_force = self._bite.age(now)
+            told = 'never' if age_of_force is None else f'{age_of_force:.3g} s ago'
+            raise InputError(f'a force was measured {told}: no bite_force')
+
+    def _job(self, asked: ApplyForce.Goal, y: FloatArray) -> PressingJob:
+        settings = self._settings()
+        reference, most = self._reference(asked, settings.force_most)
+        for name in ('duration', 'largest_travel', 'approach_velocity', 'stiffness'):
+            value = getattr(asked, name)
+            if not 0.0 <= value < math.inf:
+                raise InputError(f'{name} is {value}; a number, 0 or more, is needed')
+        home = self._mechanism.home.y if asked.towards_home else None
+        direction = [asked.direction.x, asked.direction.y, asked.direction.z]
+        length = asked.longest_approach + asked.largest_travel
+        path = PressingPath(
+            self._mechanism, asked.frame, direction, y, length, self._servos, towards=home
+        )
+        self._check_efforts(path, most)
+        goal = ForceGoal(
+            most=most, duration=asked.duration or math.inf,
+            travel=asked.largest_travel or math.inf,
+            approach=asked.approach_velocity or 0.010, on_crack=asked.end_on_crack,
+            on_yield=asked.end_on_yield,
+        )  # fmt: skip
+        bounds = ForceBounds(lateral_force=settings.force_lateral, torque=settings.force_torque)
+        sensor = ForceSensor(
+            noise=settings.force_sensor_noise, delay=settings.force_sensor_delay,
+            longest_delay=max(settings.force_sensor_delay, 0.012),
+        )  # fmt: skip
+        timing = LoopTiming(period=1.0 / settings.rate)
+        law = ForceControl(path, goal, bounds, sensor, timing, stiffness=asked.stiffness or None)
+        return PressingJob(path, law, reference, settings.bite_force_point_frame)
+
+    def _reference(self, asked: ApplyForce.Goal, largest: float) -> tuple[Reference, float]:
+        """Wanted force by time, and the most that it can be."""
+        times, forces = np.array(asked.times), np.array(asked.forces)
+        if not len(forces):
+            return self._streamed_force, largest
+        if len(times) != len(forces) or len(forces) > _MOST_POINTS:
+            raise InputError(
+                f'{len(times)} times and {len(forces)} forces are given; equally many are '
+                f'needed, at most {_MOST_POINTS}'
+            )
+        for name, values, unit in (('times', times, 's'), ('forces', forces, 'N')):
+            wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+            if len(wrong):
+                k = int(wrong[0])
+                raise InputError(f'{name}[{k}] is {values[k]} {unit}; 0 or more is needed')
+        if (np.diff(times) <= 0.0).any():
+            k = int(np.argmax(np.diff(times) <= 0.0))
+            raise InputError(f'times[{k + 1}] is {times[k + 1]} s, not after {times[k]} s')
+        most = float(forces.max())
+        if most > largest:
+            raise InputError(f'{most:g} N are asked; parameter force.most allows {largest:g} N')
+        return lambda time: float(np.interp(time, times, forces)), most
+
+    def _streamed_force(self, time: float) -> float:
+        """What topic ``force_reference`` says: the size of its force; NaN: it is silent."""
+        fresh = self._streamed.all_fresh(self._now())
+        if not fresh:
+            return math.nan
+        newest = max(fresh, key=lambda wrench: wrench.time)
+        return float(np.linalg.norm(newest.wrench[:3]))
+
+    def _check_efforts(self, path: PressingPath, most: float) -> None:
+        """Refuse a force that motors cannot give somewhere on the way."""
+        mechanism, travels = self._mechanism, np.linspace(0.0, path.length, 11)
+        rows = [path.state(s, 0.0, 0.0)[0] for s in travels.tolist()]
+        still = np.zeros((len(rows), len(mechanism.independent)))
+        wrenches = np.array([path.wrench(s, most) for s in travels.tolist()])
+        batch = mechanism.feedforward_batch(np.array(rows), still, still, wrenches)
+        try:
+            refuse_outside(mechanism, travels, batch, self._settings().effort_limit_scale)
+        except MasticatorError as error:
+            _, _, what = str(error).partition(': ')
+            raise InputError(f'{most:g} N at {path.frame} are beyond the motors: {what}') from None
+
+    def _look(self) -> None:
+        """Feedback, and the end."""
+        goal = self._goal
+        if goal is None:
+            return
+        job, law = goal.job, goal.job.law
+        if self._turn.job is not job:
+            self._goal = None
+            release = law.release
+            self._end(goal.handle, job, '' if release is None else release.text)
+            return
+        feedback = ApplyForce.Feedback(
+            state=law.state.value, force=law.watch.force, wanted_force=float(law.wanted),
+            travel=float(law.travelled), stiffness=float(law.stiffness.likely),
+        )  # fmt: skip
+        goal.handle.publish_feedback(feedback)
+
+    def _end(self, handle: Any, job: PressingJob | None, text: str) -> None:
+        result = ApplyForce.Result(reason='refused', message=shortened(text))
+        reached = False
+        if job is not None:
+            law, release = job.law, job.law.release
+            reason = Reason.CANCELLED if release is None else release.reason
+            reached = reason.wanted and law.state is State.DONE
+            result.reason = reason.value
+            result.peak_force, result.travel = float(law.peak), float(law.travelled)
+            result.stiffness = float(law.stiffness.estimate)
+            result.stiffness_deviation = float(law.stiffness.deviation)
+            table = np.array(job.curve).reshape(-1, 4)
+            names = ('time', 'force', 'wanted_force', 'travel_measured')
+            for name, column in zip(names, table.T, strict=True):
+                setattr(result, name, doubles(np.ascontiguousarray(column)))
+        with contextlib.suppress(Exception):  # its client may have gone
+            if handle.is_cancel_requested:
+                handle.canceled()
+            elif reached:
+                handle.succeed()
+            else:
+                handle.abort()
+        self._node.get_logger().info(f'goal of ~/apply_force has ended: {result.message}')
+        self._server.notify_execute(handle, lambda _: result)

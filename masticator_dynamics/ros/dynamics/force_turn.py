@@ -1,0 +1,165 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The cycle's turn at a force: what is measured goes to the law, what it commands comes back.
+
+Of the cycle's thread, but for `ForceTurn.begin` and what only reads.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+
+import numpy as np
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.control.force_control import ForceControl
+from masticator_dynamics.control.force_goal import Measured, Reason, Reference, State
+from masticator_dynamics.control.pressing_path import PressingPath
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrench
+
+Pressing = tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]
+
+_LONGEST_CURVE = 60_000  # rows: two minutes at 500 Hz; then every second row is left out
+_FULL = 0.98  # of an effort's limit: no more closing
+
+
+class JointReadings:
+    """The newest measured positions (n_u,) of the actuated joints, and when they were measured."""
+
+    def __init__(self) -> None:
+        self.newest: tuple[int, FloatArray] | None = None  # ns; replaced, never modified
+
+    def take(self, stamp: int, positions: FloatArray) -> None:
+        """Keep positions, unless they are older than what there is."""
+        before = self.newest
+        if np.isfinite(positions).all() and (before is None or stamp > before[0]):
+            self.newest = stamp, positions
+
+    def forget(self) -> None:
+        """After the clock was set."""
+        self.newest = None
+
+    def age(self, now: int) -> float:
+        """Seconds since they were measured; inf: never."""
+        return math.inf if self.newest is None else (now - self.newest[0]) * 1e-9
+
+
+class PressingJob:
+    """One goal: its law, its way and its curve.
+
+    Parameters
+    ----------
+    path : PressingPath
+        It needs no mechanism any more: any thread may use it.
+    law : ForceControl
+    reference : callable
+        Wanted force, N, by the time since force control began, s.
+    point_frame : str
+        At whose origin the measured force acts; empty: that of the message.
+    """
+
+    def __init__(
+        self, path: PressingPath, law: ForceControl, reference: Reference, point_frame: str = ''
+    ):
+        self.path, self.law, self.reference = path, law, reference
+        self._point_frame = point_frame
+        self.curve: list[tuple[float, float, float, float]] = []
+        self._every, self._cycles = 1, 0
+        self._start, self._near, self.limited = 0, 0.0, False
+
+    def step(
+        self, mechanism: Mechanism, time: int, bite: BiteForce, joints: JointReadings, q: FloatArray
+    ) -> Pressing:
+        """State and wrench on the platform of the cycle at a time (ns); ``q`` (n_q,): before it."""
+        self._start = self._start or time
+        now = self._measured(mechanism, time, bite, joints, q)
+        sent = self.law.step(now, self.reference)
+        self._note(now)
+        state = self.path.state(sent.travel, sent.velocity, sent.acceleration)
+        return state, self.path.wrench(sent.travel, sent.force)
+
+    def look_at(self, wanted: FloatArray, sent: FloatArray, limits: FloatArray) -> None:
+        """Note whether efforts (n_u,) are at their limits: wanted, and as they may be sent."""
+        self.limited = bool((np.abs(wanted) > _FULL * limits).any() or (wanted != sent).any())
+
+    def _measured(
+        self, mechanism: Mechanism, time: int, bite: BiteForce, joints: JointReadings, q: FloatArray
+    ) -> Measured:
+        seconds, newest = (time - self._start) * 1e-9, joints.newest
+        if newest is not None:
+            self._near = self.path.measured(newest[1], self._near)
+        wrench = bite.fresh(time)
+        if wrench is None:
+            return Measured(seconds, self._near, joints.age(time), 0.0, -math.inf,
+                            limited=self.limited)  # fmt: skip
+        pressing, lateral, torque = self._felt(mechanism, wrench, q)
+        stamp = (wrench.time - self._start) * 1e-9
+        return Measured(
+            seconds, self._near, joints.age(time), pressing, stamp, lateral, torque,
+            limited=self.limited,
+        )  # fmt: skip
+
+    def _felt(
+        self, mechanism: Mechanism, wrench: MeasuredWrench, q: FloatArray
+    ) -> tuple[float, float, float]:
+        """How much presses, how much is lateral, N, and the torque about the point, N m."""
+        origin, axes = mechanism.frame_chain(wrench.frame).poses(q)
+        force, torque = axes @ wrench.wrench[:3], axes @ wrench.wrench[3:]
+        acting = self._point_frame or wrench.frame
+        if acting != self.path.frame:
+            if acting != wrench.frame:
+                origin, _ = mechanism.frame_chain(acting).poses(q)
+            point, _ = mechanism.frame_chain(self.path.frame).poses(q)
+            torque = torque + np.cross(origin - point, force)
+        return (*self.path.felt(force), float(np.linalg.norm(torque)))
+
+    def _note(self, now: Measured) -> None:
+        if self.law.state is State.APPROACH:
+            return
+        self._cycles += 1
+        if self._cycles % self._every == 0:
+            self.curve.append((now.time, now.force, self.law.wanted, now.travel))
+        if len(self.curve) >= _LONGEST_CURVE:
+            self.curve, self._every = self.curve[::2], 2 * self._every
+
+
+class ForceTurn:
+    """Whether the cycle follows a motion or presses; goals begin and end between two cycles."""
+
+    def __init__(self, joints: JointReadings):
+        self.joints = joints
+        self._lock = threading.Lock()
+        self._job: PressingJob | None = None
+
+    @property
+    def job(self) -> PressingJob | None:
+        """What presses now."""
+        return self._job
+
+    @property
+    def busy(self) -> str:
+        """Why no motion can begin; empty if it can."""
+        job = self._job
+        return '' if job is None else f'{job.path.frame} presses; that goal must end first'
+
+    def begin(self, job: PressingJob) -> bool:
+        """From the next cycle on; False if something presses already."""
+        with self._lock:
+            if self._job is not None:
+                return False
+            self._job = job
+            return True
+
+    def end(self, job: PressingJob) -> None:
+        """The cycle follows the motion again."""
+        with self._lock:
+            if self._job is job:
+                self._job = None
+
+    def let_go(self, reason: Reason, text: str) -> None:
+        """Have what presses now let go."""
+        job = self._job
+        if job is not None:
+            job.law.end(reason, text, math.nan)

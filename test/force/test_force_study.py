@@ -1,0 +1,61 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Some runs of the study: the simulated robot reaches what docs/force.md says of it."""
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.control.force_goal import ForceGoal, Reason, State
+from masticator_dynamics.errors import InputError
+from masticator_dynamics.robot.twin import force_study
+from masticator_dynamics.robot.twin.force_run import SimulatedSensor, press
+
+
+def test_the_shipped_robot_presses_as_well_as_wanted() -> None:
+    study = force_study.study_force(force_study.cases('20 N/mm, step'), processes=1)
+    assert len(study.figures) == 5 and all(figure.reached for figure in study.figures)
+    text = study.text()
+    assert all(figure.name in text for figure in study.figures) and 'not reached' not in text
+    picture = io.BytesIO()
+    force_study.plot_force_study(picture, study)
+    assert picture.getvalue().startswith(b'\x89PNG')
+
+
+def test_a_crack_is_told_and_the_jaw_turns() -> None:
+    brittle = force_study.shipped(30e3, 0.007, break_compression=0.0016, broken_force=0.25)
+    record, numbers = force_study.crack(brittle, 100.0)
+    assert record.release.reason is Reason.CRACKED
+    assert numbers['told'] <= 4.0 and numbers['turns'] <= 6.0 and numbers['travel'] <= 0.25
+
+
+def test_a_sensor_of_the_other_sign_never_presses_hard() -> None:
+    sensor = SimulatedSensor(factor=-1.0)
+    record, numbers = force_study.fault(sensor, 0.0)
+    assert record.release.reason is Reason.OPPOSITE and numbers['peak'] < 10.0
+
+
+def test_a_late_sensor_makes_it_slower_and_stays_stable() -> None:
+    """8 ms, with which the prototype overshot by 28 %."""
+    setting = force_study.shipped(200e3, 0.006)
+    late = dataclasses.replace(setting, sensor=SimulatedSensor(late=0.008))
+    record, numbers = force_study.step(late, 60.0, 0.5)
+    assert record.release.reason is Reason.DONE
+    assert numbers['ripple'] < 1.0 and numbers['steady error'] < 1.0
+
+
+def test_the_sum_of_the_record_is_that_of_the_food() -> None:
+    """Force and gap of the record obey the food's spring where it is pressed slowly."""
+    setting = force_study.shipped(20e3, 0.008)
+    record = press(setting, ForceGoal(most=60.0, duration=0.4), lambda time: 30.0)
+    held = (record.fine_time > record.began(State.FORCE) + 0.3) & (
+        record.fine_time < record.began(State.RELEASE)
+    )
+    assert np.abs(record.force - 20e3 * (0.008 - record.gap))[held].max() < 0.5
+
+
+def test_runs_that_there_are_none_of() -> None:
+    with pytest.raises(InputError, match="no run has 'crak' in its title: 2 N/mm, step"):
+        force_study.cases('crak')

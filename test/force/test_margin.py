@@ -1,0 +1,80 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The margin by the loop's model, and the gain at which the twin oscillates.
+
+In robots without losses in motors and gears, so that the loop is linear; where there are losses the
+direct path of their compensation is bounded, and oscillations with it (docs/force.md).
+"""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from masticator_dynamics.control import force_control
+from masticator_dynamics.control.force_goal import ForceBounds, ForceGoal, LoopTiming, State
+from masticator_dynamics.control.margin import PressedLoop
+from masticator_dynamics.control.stiffness import Stiffness
+from masticator_dynamics.robot.twin.force_run import press
+from masticator_dynamics.robot.twin.force_study import pressed_loop, shipped, without_losses
+
+FORCE = 40.0
+TIMING = LoopTiming(quiet=1.0)  # not slower for errors that may be noise
+
+
+class Known(Stiffness):
+    """A stiffness that is never estimated: a part of the true one."""
+
+    part, true = 1.0, 2e4
+
+    def take(self, travel: float, force: float) -> None:
+        pass
+
+    @property
+    def upper(self) -> float:
+        return self.part * self.true
+
+    @property
+    def likely(self) -> float:
+        return self.true
+
+
+def ripple(monkeypatch, stiffness: float, factor: float) -> float:  # type: ignore[no-untyped-def]
+    """Standard deviation of the true force, N, at some times the gain, while it is held."""
+    known = type('Known', (Known,), {'part': 1.0 / factor, 'true': stiffness})
+    monkeypatch.setattr(force_control, 'Stiffness', known)
+    setting = without_losses(shipped(stiffness, 0.006))
+    goal = ForceGoal(most=200.0, duration=0.6, on_crack=False)
+    bounds = ForceBounds(beyond=1e3, lateral_force=1e3)
+    record = press(setting, goal, lambda time: FORCE, bounds=bounds, timing=TIMING)
+    assert record.began(State.FORCE) > 0.0
+    time, force = record.controlled
+    return float(force[time > time[-1] - 0.2].std())
+
+
+@pytest.mark.parametrize('stiffness', [2e4, 2e5])
+def test_the_twin_oscillates_within_30_percent_of_the_predicted_gain(
+    monkeypatch, stiffness
+) -> None:
+    margin = pressed_loop(without_losses(shipped(stiffness, 0.006)), FORCE, TIMING).gain_margin()
+    assert 3.0 < margin < 10.0
+    assert ripple(monkeypatch, stiffness, margin / 1.3) < 0.5
+    assert ripple(monkeypatch, stiffness, margin * 1.3) > 1.0
+
+
+def test_the_model_of_an_integrator_with_delay() -> None:
+    """With endlessly stiff drives nothing is left but the integrator: pi / (2 b T)."""
+    timing = LoopTiming(lead=0.0, smoothing=0.0)
+    loop = PressedLoop(2e4, 1e15, 0.0, 1.0, 0.002, timing)
+    delay = timing.path_delay + 0.002 + 0.5 * timing.period
+    expected = np.pi / (2.0 * timing.bandwidth(0.002) * delay)
+    assert loop.gain_margin() == pytest.approx(expected, rel=1e-3)
+    assert loop.gain_margin(assumed=1e4) == pytest.approx(0.5 * expected, rel=1e-3)
+
+
+def test_a_later_sensor_costs_no_margin_since_the_bandwidth_follows() -> None:
+    loop = PressedLoop(2e4, 2e5, 1e3, 1.3, 0.002, LoopTiming())
+    later = dataclasses.replace(loop, sensor_delay=0.008)
+    assert later.gain_margin() > 0.9 * loop.gain_margin()
+    unaware = dataclasses.replace(later, timing=LoopTiming(phase=0.8))
+    assert unaware.gain_margin() < 0.7 * loop.gain_margin()

@@ -1,0 +1,210 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Action ``~/apply_force`` of node `dynamics`, with a robot of springs at the other end."""
+
+import collections
+import math
+import threading
+import time
+
+import interfaces
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy', reason='rclpy is not installed')
+
+from geometry_msgs.msg import WrenchStamped
+from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from masticator_dynamics import Mechanism
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.scaling import with_rotors
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
+from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for
+
+STIFFNESS = 2e4
+OPEN = [0.0, 0.0, 0.0, 0.08]
+
+
+@pytest.fixture(scope='module')
+def robot(ros_domain):
+    """The node with a client that answers as measured joints and a spring on the tooth do."""
+    interfaces.apply_force()
+    process = NodeProcess(
+        drives='drives.yaml', publish_joint_states=False, force__sensor_noise=0.0,
+        bite_force__timeout=0.5,
+    )  # fmt: skip
+    found = Robot()
+    yield found
+    found.close()
+    assert process.end() == 0
+    assert not process.log('Traceback')
+
+
+class Robot(Client):
+    """Joints are where they were commanded a cycle ago; food lies 1 mm above the tooth."""
+
+    def __init__(self):
+        super().__init__()
+        self.mechanism = Mechanism(with_rotors('masticator', load_drives('drives.yaml')))
+        self.connect()
+        self._joints = self.node.create_publisher(JointState, 'joint_states', 10)
+        self.force = self.node.create_publisher(WrenchStamped, 'force_reference', 10)
+        self.action = ActionClient(self.node, interfaces.apply_force(), '/dynamics/apply_force')
+        assert self.action.wait_for_server(30.0)
+        self.food, self.silent, self.felt = math.inf, False, collections.deque(maxlen=100_000)
+        self._ended_too = threading.Event()
+        self._answers = threading.Thread(target=self._answer, daemon=True)
+        self._answers.start()
+
+    def close(self):
+        self._ended_too.set()
+        self._answers.join()
+        super().close()
+
+    def height(self, joints):
+        motion = self.mechanism.forward_kinematics(joints)
+        return self.mechanism.frame_pose(motion, 'molar_left')
+
+    def _answer(self):
+        states = DirectSubscription(
+            self.node, JointState, 'feedforward_state', QoSProfile(depth=10)
+        )
+        while not self._ended_too.is_set():
+            states.wait(0.05)
+            for state, _ in list(states.take())[-1:]:
+                if not self.silent:
+                    self._tell(state)
+        states.destroy()
+
+    def _tell(self, state):
+        self._joints.publish(
+            JointState(header=state.header, name=state.name, position=state.position)
+        )
+        pose = self.height(np.array(state.position))
+        force = max(STIFFNESS * (pose.position[2] - self.food), 0.0)
+        pull = pose.rotation.T @ [0.0, 0.0, -force]
+        self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
+        self.felt.append(force)
+
+    def open(self):
+        """Open the mouth, put food 1 mm above the tooth."""
+        self.food = math.inf
+        self.finish(self.follow(self.mechanism.independent, [0.5], [OPEN]))
+        joints = self.mechanism.solve(OPEN).q[self.mechanism.actuated_rows]
+        wait_for(lambda: len(self.felt) > 10, 'measured forces')
+        self.food = self.height(joints).position[2] + 0.001
+
+    def goal(self, **changes):
+        """A goal of 40 N for 0.5 s, or another."""
+        goal = interfaces.apply_force().Goal(
+            frame='molar_left', towards_home=True, times=[0.0], forces=[40.0], duration=0.5,
+            longest_approach=0.003, largest_travel=0.0025,
+        )  # fmt: skip
+        goal.direction.z = 1.0
+        for name, value in changes.items():
+            setattr(goal, name, value)
+        return goal
+
+    def request(self, goal):
+        return self.ask(self.action.send_goal_async, goal)
+
+    def result_of(self, handle):
+        future = wait_for(lambda: handle.done() and handle.result(), 'goal')
+        future = self.ask(future.get_result_async)
+        return wait_for(lambda: future.done() and future.result().result, 'result')
+
+
+def test_it_presses_and_lets_go(robot):
+    robot.open()
+    result = robot.result_of(robot.request(robot.goal()))
+    assert result.reason == 'done', result.message
+    held = np.array(result.force)[-100:-5]
+    assert np.abs(held - 40.0).mean() < 1.0
+    assert len(result.time) == len(result.wanted_force) == len(result.travel_measured)
+    assert result.stiffness == pytest.approx(STIFFNESS, rel=0.2)
+    # Trajectories have their turn again.
+    robot.finish(robot.follow(robot.mechanism.independent, [0.5], [OPEN]))
+
+
+def test_turns_a_second_goal_and_cancelling(robot):
+    robot.open()
+    first = robot.request(robot.goal(duration=0.0))
+    wait_for(lambda: max(list(robot.felt)[-20:]) > 30.0, 'force')
+    second = robot.result_of(robot.request(robot.goal()))
+    assert second.reason == 'refused' and 'presses; that goal must end first' in second.message
+    before = len(robot.trajectories)
+    robot.publish(trajectory_of(robot))
+    status = wait_for(
+        lambda: (s := robot.status('trajectory')) and 'molar_left presses' in str(s) and s,
+        'refusal',
+    )
+    assert status and len(robot.trajectories) == before
+    handle = first.result()
+    handle.cancel_goal_async()
+    result = robot.result_of(first)
+    assert result.reason == 'cancelled'
+
+
+def trajectory_of(robot):
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    message = JointTrajectory(joint_names=list(robot.mechanism.independent))
+    message.points = [JointTrajectoryPoint(positions=OPEN)]
+    message.points[0].time_from_start.sec = 1
+    return message
+
+
+def test_a_streamed_force_is_followed_and_its_silence_lets_go(robot):
+    robot.open()
+    handle = robot.request(robot.goal(times=[], forces=[], duration=0.0))
+    message = WrenchStamped()
+    message.header.frame_id = 'maxilla'
+    message.wrench.force.z = 25.0
+    end = time.monotonic() + 2.0
+    while time.monotonic() < end:
+        message.header.stamp = to_time(robot.now())
+        robot.force.publish(message)
+        time.sleep(0.01)
+    assert np.mean(list(robot.felt)[-50:]) == pytest.approx(25.0, abs=1.5)
+    result = robot.result_of(handle)
+    assert result.reason == 'no wanted force'
+
+
+@pytest.mark.parametrize(
+    ('changes', 'message'),
+    [
+        ({'forces': [math.nan]}, 'forces[0] is nan N; 0 or more is needed'),
+        ({'forces': [-5.0]}, 'forces[0] is -5.0 N'),
+        ({'times': [0.0, 1.0]}, '2 times and 1 forces'),
+        ({'times': [0.0, 0.0], 'forces': [1.0, 2.0]}, 'times[1] is 0.0 s, not after 0.0 s'),
+        ({'forces': [121.0]}, '121 N are asked; parameter force.most allows 120 N'),
+        ({'frame': 'molar'}, "no frame 'molar'"),
+        ({'longest_approach': 0.5}, 'molar_left cannot travel farther than'),
+        ({'longest_approach': 0.0, 'largest_travel': 0.0}, 'a travel of 0.0 m'),
+        ({'duration': math.inf}, 'duration is inf'),
+        ({'stiffness': -1.0}, 'stiffness is -1.0'),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(robot, changes, message):
+    result = robot.result_of(robot.request(robot.goal(**changes)))
+    assert result.reason == 'refused' and message in result.message
+
+
+def test_a_direction_that_leads_away_is_refused(robot):
+    goal = robot.goal()
+    goal.direction.z = -1.0
+    robot.open()
+    result = robot.result_of(robot.request(goal))
+    assert result.reason == 'refused' and 'the wrong way' in result.message
+
+
+def test_without_a_sensor_nothing_is_pressed(robot):
+    robot.open()
+    robot.silent = True
+    time.sleep(0.7)
+    result = robot.result_of(robot.request(robot.goal()))
+    robot.silent = False
+    assert result.reason == 'refused' and 'joints were measured' in result.message
