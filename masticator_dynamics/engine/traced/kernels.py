@@ -15,7 +15,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import python_entry
-from masticator_dynamics.engine.traced.numbers import Number
+from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
 from masticator_dynamics.files import kept
 
@@ -203,7 +203,7 @@ class Kernels:
         more = finite.count('1') + 1
         return Code(
             self, f'row within, {sorted(goals.items())}, friction {friction}, {finite}',
-            lambda run, rest, _: _outputs().efforts_within(
+            lambda run, rest, *_: _outputs().efforts_within(
                 goals, friction, self._bounds(finite, rest), run
             ),
             self.outputs, further=lambda: self._entry_text(more), more=more,
@@ -226,10 +226,10 @@ class Kernels:
         """
         keywords = {how: True} if how in ('thorough', 'excess') else {}
 
-        def function(run: Any, rest: Sequence[Any], moved: Any) -> list[Any]:
+        def function(run: Any, rest: Sequence[Any], moved: Any, y_ddot: Row) -> list[Any]:
             bounds, given_up = self._bounds(finite, rest), None
             if how == 'nearest':
-                run, given_up = self._nearest(run, moved, bounds, friction)
+                run, given_up = self._nearest(run, (moved, y_ddot), bounds, friction)
             choice = _limited().LimitedChoice(run, bounds, **keywords)
             return list(_outputs().limited(goals, friction, whole, run, choice, given_up))
 
@@ -241,11 +241,18 @@ class Kernels:
             further=str if whole else lambda: self._entry_text(more), more=more,
         )  # fmt: skip
 
-    def _nearest(self, run: Any, moved: Any, bounds: Any, friction: bool) -> tuple[Any, Row]:
+    def _nearest(
+        self, run: Any, others: tuple[Any, Row], bounds: Any, friction: bool
+    ) -> tuple[Any, Row]:
         """The evaluation of the nearest motion that is possible, and what it gives up."""
-        limited, units = _limited(), np.eye(self.freedoms).tolist()
+        limited, (moved, y_ddot) = _limited(), others
+        steps = [greater(absolute(x), 1.0) for x in y_ddot]  # rounding is that of the motion
         inside = dataclasses.replace(bounds, slack=bounds.slack + limited.INSIDE)
-        given_up = limited.shortfall(run, [moved(unit) for unit in units], inside, friction)
+        further = [
+            (moved([step if f == g else 0.0 for g in range(self.freedoms)]), step)
+            for f, step in enumerate(steps)
+        ]
+        given_up = limited.shortfall(run, further, inside, friction)
         near = moved([-x for x in given_up])
         near.forces.conditions += run.forces.conditions
         return near, given_up
@@ -459,8 +466,8 @@ class Code(RowCode):
     loads, at_positions : bool
         What follows the inputs.
     more : int
-        How many numbers follow all these. The function then takes them, too, and a function that
-        gives the evaluation with other accelerations, from what to add.
+        How many numbers follow all these. The function then takes them, too, a function that
+        gives the evaluation with other accelerations, from what to add, and the accelerations.
     further, streamed
         As for :class:`RowCode`.
     """
@@ -493,7 +500,9 @@ class Code(RowCode):
                 lanes = share and not at_positions
                 return kernels.run(row, lanes, at_positions, given[inputs:])
 
-            return function(run(), *([given[last:inputs], run] if more else []))
+            first = 2 * kernels.freedoms
+            y_ddot = list(given[first : first + kernels.freedoms])
+            return function(run(), *([given[last:inputs], run, y_ddot] if more else []))
 
         super().__init__(
             kind, inputs, outputs,

@@ -472,8 +472,9 @@ class _Pattern:
 
 
 def shortfall(
-    run: InverseDynamics, others: Sequence[InverseDynamics], bounds: LoadBounds, friction: bool
-) -> Row:
+    run: InverseDynamics, others: Sequence[tuple[InverseDynamics, Any]], bounds: LoadBounds,
+    friction: bool,
+) -> Row:  # fmt: skip
     """By what the desired accelerations (n_y,) differ from the nearest that are possible.
 
     Nearest in the measure of Gauss's principle of least constraint, the kinetic energy of the
@@ -483,14 +484,17 @@ def shortfall(
     ----------
     run : InverseDynamics
         The evaluation; its conditions are appended to.
-    others : sequence of InverseDynamics
-        With each acceleration of an independent joint greater by one.
+    others : sequence of (InverseDynamics, number)
+        With each acceleration of an independent joint greater by a number.
     bounds : LoadBounds
         The limits.
     friction : bool
         Whether joints and contacts have friction.
     """
-    evaluations = [(each, LoadCases(each, friction, ())) for each in (run, *others)]
+    parts = [reciprocal(step) for _, step in others]
+    evaluations = [
+        (each, LoadCases(each, friction, ())) for each in (run, *(other for other, _ in others))
+    ]
     tables = [
         (Terms.of(cases, goal_of(each, {}, friction)), _Loads.of(each, cases, bounds))
         for each, cases in evaluations
@@ -500,7 +504,11 @@ def shortfall(
 
     def joined(of: Callable[[Any], list[Row]], base: list[Row], sources: list[Any]) -> list[Row]:
         return [
-            [*row[: 1 + free], *(other[0] - row[0] for other in rows), *row[1 + free :]]
+            [
+                *row[: 1 + free],
+                *(part * (other[0] - row[0]) for other, part in zip(rows, parts, strict=True)),
+                *row[1 + free :],
+            ]
             for row, *rows in zip(base, *map(of, sources), strict=True)
         ]
 
@@ -516,7 +524,7 @@ def shortfall(
         contacts=joined(lambda t: t.contacts, first.contacts, with_them),
     )
     loads.axial = joined(lambda x: x.axial, loads.axial, [x for _, x in more])
-    inertia = _inertia(run, [cases.load.efforts for _, cases in evaluations])
+    inertia = _inertia(run, [cases.load.efforts for _, cases in evaluations], parts)
     away, contradicted = over_patterns(
         terms, loads, _Pattern.nearest, run.forces.conditions, inertia
     )
@@ -524,10 +532,13 @@ def shortfall(
     return [-x for x in away]
 
 
-def _inertia(run: InverseDynamics, efforts: Sequence[Row]) -> list[Row]:
-    """Generalised forces per acceleration, from the efforts without and with each."""
+def _inertia(run: InverseDynamics, efforts: Sequence[Row], parts: Row) -> list[Row]:
+    """Generalised forces per acceleration, from the efforts without and with some of each."""
     load, *others = efforts
-    gained = [vec.subtract(other, load) for other in others]
+    gained = [
+        vec.scale(vec.subtract(other, load), part)
+        for other, part in zip(others, parts, strict=True)
+    ]
     rates = [[m.rates[f] for m in run.forces.motors] for f in range(len(others))]
     forces = [[run.forces.inner(rate, g) for g in gained] for rate in rates]
     count = range(len(others))
