@@ -219,5 +219,5 @@ class Kinematics(Evaluator):
 
         check_motion(self, motion)
         parts = as_finite_vector(force, 'force', 3), as_finite_vector(torque, 'torque', 3)
-        given = np.concatenate(parts)
-        return wrenches_on_platform(self, motion.q, given, axes, point)
+        wrench = np.concatenate(parts)
+        return wrenches_on_platform(self, motion.q, wrench, axes, point)

@@ -168,9 +168,9 @@ class Terms:
 
     def numbers(self) -> list[Number]:
         """All recorded numbers, in the order in which :meth:`with_numbers` takes them."""
-        found: list[Number] = []
-        mapped(self.parts(), lambda x: found.append(x) if isinstance(x, Number) else None)
-        return found
+        numbers: list[Number] = []
+        mapped(self.parts(), lambda x: numbers.append(x) if isinstance(x, Number) else None)
+        return numbers
 
     def with_numbers(self, numbers: Sequence[Any]) -> Terms:
         """The same with other numbers in place of the recorded ones."""
@@ -321,15 +321,15 @@ class SignPattern:
     def _plain(self) -> list[tuple[Any, Row, int]]:
         """Weights, rows and lanes of the terms of the objective that friction does not bend."""
         goal = self._goal
-        found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
+        terms: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
         if goal.contacts:
-            found += [(goal.contacts, row, 1) for row in self.multipliers]
+            terms += [(goal.contacts, row, 1) for row in self.multipliers]
         for weight, row, drag, per_newton, lanes in zip(
             goal.efforts, self._efforts, goal.drag, goal.per_newton, goal.lanes, strict=False
         ):
             if is_known(per_newton, 0.0):
-                found.append((weight, [row[0] + drag, *row[1:]], lanes))
-        return found
+                terms.append((weight, [row[0] + drag, *row[1:]], lanes))
+        return terms
 
     @functools.cached_property
     def _bent(self) -> list[int]:

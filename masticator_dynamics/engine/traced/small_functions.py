@@ -106,8 +106,8 @@ def least_squares(rows: int, columns: int) -> RowCode:
     """
     parts = consecutive({'matrix': rows * columns, 'error': rows, 'scale': rows, 'usual': columns})
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
-        return fitted(**{name: given[where] for name, where in parts.items()})
+    def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+        return fitted(**{name: inputs[where] for name, where in parts.items()})
 
     return RowCode(
         'least squares', parts['usual'].stop, 1 + columns, function,
