@@ -91,9 +91,9 @@ def closest_pose(
     target = as_vector(u, 'u', len(mechanism.actuated))
     code = mechanism.made(_fit_code)
     if code.available:
-        found = code(target)
-        if found[0] == 1.0 and found[1] <= as_number(tolerance, 'tolerance', finite=False):
-            return found[2:], float(found[1])
+        outputs = code(target)
+        if outputs[0] == 1.0 and outputs[1] <= as_number(tolerance, 'tolerance', finite=False):
+            return outputs[2:], float(outputs[1])
     motion, residual = closest_motion(mechanism, target, tolerance)
     return motion.y.copy(), residual
 

@@ -39,7 +39,7 @@ class EffortDerivatives:
 
     Parameters
     ----------
-    given, found : array, shape (..., inputs) and (..., outputs)
+    inputs, outputs : array, shape (..., inputs) and (..., outputs)
         Input and output of the machine code, see ``traced/kernels.py``.
 
     Attributes
@@ -62,9 +62,9 @@ class EffortDerivatives:
     before: ClassVar[int] = 1  # outputs before the efforts
     with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
 
-    def __init__(self, mechanism: Evaluator, given: FloatArray, found: FloatArray):
-        self.mechanism, self._numbers = mechanism, (given, found)
-        self.actuated = found[..., self.before : self.before + len(mechanism.actuated)]
+    def __init__(self, mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray):
+        self.mechanism, self._numbers = mechanism, (inputs, outputs)
+        self.actuated = outputs[..., self.before : self.before + len(mechanism.actuated)]
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
@@ -92,13 +92,13 @@ class EffortDerivatives:
 
     @property
     def _of_contacts(self) -> tuple[FloatArray, ...]:
-        mechanism, (given, found) = self.mechanism, self._parts()
+        mechanism, (inputs, outputs) = self.mechanism, self._parts()
         if self.with_contacts:
             first = self.before + len(mechanism.actuated) * (1 + mechanism.kernels.inputs)
-            table = found[..., first:]
+            table = outputs[..., first:]
         else:
             code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
-            table = _derived(mechanism, code, given)[..., 1:]
+            table = _derived(mechanism, code, inputs)[..., 1:]
         return self._split(table, len(mechanism.contacts))
 
     by_y, by_y_dot, by_y_ddot, by_wrench = (_part('_of_efforts', i) for i in range(1, 5))
@@ -131,10 +131,10 @@ def effort_derivatives(
     """
     code, result = derivatives_kind(mechanism, goal, friction)
     if result is EffortDerivatives:
-        found = _derived(mechanism, mechanism.kernels.derivatives, inputs)
+        outputs = _derived(mechanism, mechanism.kernels.derivatives, inputs)
     else:
-        found = _of_best(mechanism, code, inputs, mechanism.solver.distribution(goal, friction))
-    return result(mechanism, inputs, found)
+        outputs = _of_best(mechanism, code, inputs, mechanism.solver.distribution(goal, friction))
+    return result(mechanism, inputs, outputs)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -111,8 +111,10 @@ class EquationsOfMotion:
         """Mass matrix, bias, gravity or energy, (..., length)."""
         check_motion(self._mechanism, motion)
         row = motion.rows
-        if row.ndim == 1 and (one := self._equations.certain(row.take(self._places))) is not None:
-            return one[4:][self._parts[name]]
+        if row.ndim == 1:
+            outputs = self._equations.certain(row.take(self._places))
+            if outputs is not None:
+                return outputs[4:][self._parts[name]]
         inputs = np.concatenate([motion.y_dot, motion.q], axis=-1)
         outputs = self._found(self._equations, motion, inputs)
         return outputs[..., self._parts[name]]
@@ -181,8 +183,8 @@ def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str)
 
 def energy(mechanism: Evaluator, motion: Motion | Effort) -> Energy:
     """See :meth:`Mechanism.energy`."""
-    found = mechanism.made(EquationsOfMotion).part(motion, 'energy')
-    return Energy(found[..., 0], found[..., 1])
+    energies = mechanism.made(EquationsOfMotion).part(motion, 'energy')
+    return Energy(energies[..., 0], energies[..., 1])
 
 
 def _of_actuated(space: Space) -> bool:

@@ -95,8 +95,8 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
     return packed
 
 
-def followed(given: FloatArray, numbers: FloatArray) -> FloatArray:
+def followed(inputs: FloatArray, numbers: FloatArray) -> FloatArray:
     """Input rows (..., k), each followed by the same numbers (n,)."""
-    if given.ndim == 1:
-        return np.concatenate([given, numbers])
-    return np.hstack([given, np.broadcast_to(numbers, (len(given), len(numbers)))])
+    if inputs.ndim == 1:
+        return np.concatenate([inputs, numbers])
+    return np.hstack([inputs, np.broadcast_to(numbers, (len(inputs), len(numbers)))])

@@ -541,8 +541,8 @@ class QuickEffort(Effort):
                 if self.within
                 else self.mechanism.solver.rows(self._kind, inputs)
             )
-        if left := getattr(self, '_left', None):
-            whole[left[0]] = left[1]
+        if handed_over := getattr(self, '_left', None):
+            whole[handed_over[0]] = handed_over[1]
         # The two codes round differently: keep the numbers that were already returned.
         whole[..., 3:5] = outputs[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)

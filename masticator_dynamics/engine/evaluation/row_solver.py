@@ -178,7 +178,7 @@ class RowSolver:
         return rows
 
     def filled_in(
-        self, found: FloatArray, kind: RowKind, given: FloatArray,
+        self, outputs: FloatArray, kind: RowKind, inputs: FloatArray,
         whole: Callable[[FloatArray, IntArray], FloatArray],
     ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
         """Fill rows that machine code handed over into its output.
@@ -187,23 +187,24 @@ class RowSolver:
 
         Parameters
         ----------
-        found : array, shape (N, outputs)
+        outputs : array, shape (N, outputs)
             Output of machine code, see ``traced/kernels.py``.
         kind : RowKind
             What is in whole rows.
-        given : array, shape (N, 3 n_y + 6)
+        inputs : array, shape (N, 3 n_y + 6)
             Input rows.
         whole : callable
             Whole rows for input rows and their numbers.
         """
-        left = np.flatnonzero(found[:, kernels.VALID] == 0.0)
-        if len(left):
-            rows = whole(given[left], left)
+        refused = np.flatnonzero(outputs[:, kernels.VALID] == 0.0)
+        if len(refused):
+            rows = whole(inputs[refused], refused)
             efforts = kernels.EFFORT + self._kernels.actuators
-            found[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
-            found[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
-            found[left, efforts:] = rows[:, kind.slices['multipliers']]
-            return left, rows
+            report = rows[:, kind.slices['report']]
+            outputs[refused, kernels.CLOSURE : kernels.EFFORT] = report[:, 3:5]
+            outputs[refused, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
+            outputs[refused, efforts:] = rows[:, kind.slices['multipliers']]
+            return refused, rows
         return None
 
     def from_home(self, code: kernels.Code, inputs: FloatArray) -> FloatArray:

@@ -131,9 +131,9 @@ class Controller:
     def _platform(self) -> CFunction:
         """Pose of the platform's frame."""
         n, graph = self._freedoms, Graph(MOST_OPERATIONS)
-        given = graph.inputs(n)
+        inputs = graph.inputs(n)
         still = [0.0] * n
-        run = self._run(given, still, still)
+        run = self._run(inputs, still, still)
         frame = self._structure.tree.frames[self._description.platform]
         body = run.plan.body(frame.body)
         rotation = vec.product(body.rotation, frame.rotation.tolist())

@@ -178,8 +178,8 @@ def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
 def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
     """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
     rows = forward(wanted, range(inputs), motion_rules(run, inputs))
-    found = [*wanted, *vec.flat(rows)]
-    return [_bounded(run.valid(), found), *found]
+    outputs = [*wanted, *vec.flat(rows)]
+    return [_bounded(run.valid(), outputs), *outputs]
 
 
 def _bounded(valid: Any, numbers: Sequence[Any]) -> Any:

@@ -199,7 +199,7 @@ class RowCode:
         outputs: FloatArray = evaluated(*self._recording, rows)
         return outputs.reshape(*inputs.shape[:-1], self.outputs)
 
-    def certain(self, given: FloatArray) -> FloatArray | None:
+    def certain(self, inputs: FloatArray) -> FloatArray | None:
         """Output of one row of inputs, contiguous doubles; None if its first number is not 1.
 
         The shortest way: nothing is checked but whether there is machine code.
@@ -207,9 +207,9 @@ class RowCode:
         if self.reason:
             return None
         if len(self._constants):
-            given = np.concatenate([given, self._constants])
+            inputs = np.concatenate([inputs, self._constants])
         out = np.empty(self.outputs)
-        self.row.row(address(given), address(out))
+        self.row.row(address(inputs), address(out))
         return out if out.item(0) == 1.0 else None
 
     def one_by_one(self, inputs: FloatArray) -> FloatArray:
