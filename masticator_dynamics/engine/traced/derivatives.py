@@ -17,6 +17,7 @@ from typing import Any
 
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Solved, TracedJoint
+from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.differentiation import (
     Rules,
     Slopes,
@@ -25,7 +26,6 @@ from masticator_dynamics.engine.traced.differentiation import (
     reverse,
 )
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
-from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
     friction_of_actuators,

@@ -13,7 +13,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, TracedJoint
-from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.numbers import (
     greater,
