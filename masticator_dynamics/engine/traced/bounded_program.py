@@ -42,21 +42,11 @@ _NONE = -1.0
 
 @dataclasses.dataclass
 class Bound:
-    """Something that must not exceed zero: an affine function and, where it bends, a length.
+    """Something that must not exceed zero: an affine function and, where it bends, a length."""
 
-    Attributes
-    ----------
-    row : row
-        The affine function.
-    bend : number
-        Factor of the length.
-    across : list of two rows
-        Components of the vector that has this length.
-    """
-
-    row: Row
-    bend: Any
-    across: list[Row]
+    row: Row  # the affine function
+    bend: Any  # number: factor of the length
+    across: list[Row]  # components of the vector that has this length
 
     @property
     def bent(self) -> bool:

@@ -62,26 +62,18 @@ _UNSET = 1e300
 
 @dataclasses.dataclass
 class LoadBounds:
-    """Limits of the loads, infinite where there are none; per actuator, and per contact.
-
-    Attributes
-    ----------
-    per_effort, per_contact : list
-        One over what an excess is a part of: half the width of a range.
-    slack : number
-        Part by which all may be exceeded.
-    """
+    """Limits of the loads, infinite where there are none; per actuator, and per contact."""
 
     effort_low: list[Any]
     effort: list[Any]
-    per_effort: list[Any]
+    per_effort: list[Any]  # one over what an excess is a part of: half the width of a range
     power: list[Any]
     axial_force: list[Any]
     radial_force: list[Any]
     contact_low: list[Any]
     contact_high: list[Any]
-    per_contact: list[Any]
-    slack: Any
+    per_contact: list[Any]  # one over what an excess is a part of: half the width of a range
+    slack: Any  # number: part by which all may be exceeded
 
     @classmethod
     def of(cls, finite: str, numbers: Sequence[Any], actuators: int, contacts: int) -> LoadBounds:
@@ -151,28 +143,18 @@ def _infinite(x: Any) -> bool:
 
 @dataclasses.dataclass
 class _Loads:
-    """What is limited, and how far, limb by limb.
+    """What is limited, and how far, limb by limb."""
 
-    Attributes
-    ----------
-    axial : list of row
-        Force along the axis of each actuated joint, by load cases.
-    highest, lowest : list
-        Of the efforts; infinite where there is no limit.
-    per_effort, axial_force, radial_force, contact_high, contact_low, per_contact : list
-    slack : number
-    """
-
-    axial: list[Row]
-    highest: list[Any]
-    lowest: list[Any]
+    axial: list[Row]  # force along the axis of each actuated joint, by load cases
+    highest: list[Any]  # of the efforts; infinite where there is no limit
+    lowest: list[Any]  # of the efforts; infinite where there is no limit
     per_effort: list[Any]
     axial_force: list[Any]
     radial_force: list[Any]
     contact_high: list[Any]
     contact_low: list[Any]
     per_contact: list[Any]
-    slack: Any
+    slack: Any  # number
 
     @classmethod
     def of(cls, run: InverseDynamics, cases: LoadCases, bounds: LoadBounds) -> _Loads:

@@ -71,29 +71,15 @@ class PatternGoal:
 
 @dataclasses.dataclass
 class Terms:
-    """What the objective and the signs depend on; rows by load cases: load, free efforts, contacts.
-
-    Attributes
-    ----------
-    free : int
-        How many free efforts there are.
-    efforts : list of row
-        Per entry of ``Forces.motors``.
-    across : list of two rows
-        Force across the axis of each actuated joint.
-    observed, contacts : list of row
-        Components of the goal's forces; multipliers of the contacts.
-    sliding : list
-        Positive for each contact with Coulomb friction.
-    """
+    """What objective and signs depend on; rows by load cases: load, free efforts, contacts."""
 
     goal: PatternGoal
-    free: int
-    efforts: list[Row]
-    across: list[list[Row]]
-    observed: list[Row]
-    contacts: list[Row]
-    sliding: list[Any]
+    free: int  # how many free efforts there are
+    efforts: list[Row]  # per entry of ``Forces.motors``
+    across: list[list[Row]]  # force across the axis of each actuated joint
+    observed: list[Row]  # components of the goal's forces
+    contacts: list[Row]  # multipliers of the contacts
+    sliding: list[Any]  # positive for each contact with Coulomb friction
 
     @classmethod
     def of(cls, cases: LoadCases, goal: PatternGoal) -> Terms:
