@@ -16,7 +16,6 @@ SHARED_FOLDERS = ('config', 'examples', 'launch', 'rviz', 'urdf')
 RUNTIME = [
     'click>=8.1,<9',
     'llvmlite>=0.42,<1',
-    'numba>=0.59,<1',
     'numpy>=1.26,<3',
     'platformdirs>=4.0,<5',
     'pydantic>=1.10,<3',

@@ -35,11 +35,9 @@ class Case:
     urdf: str
     log: str
     held_out: str | None = None
-    lock: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()  # of the description, of the recording
 
 
-_FINGERS = ('panda_finger_joint1', 'panda_finger_joint2')
 _PANDA = tuple((f'panda_joint{k}', f'fer_joint{k}') for k in range(1, 8))
 CASES = (
     Case('UR10, last quarter', 'ur10_robot.urdf', 'ur10_exciting_trajectory.db3'),
@@ -47,9 +45,7 @@ CASES = (
         'UR10, other recording', 'ur10_robot.urdf', 'ur10_exciting_trajectory.db3',
         'validation_trajectory.db3',
     ),
-    Case(
-        'Panda, 30 Hz', 'panda.urdf', 'panda_exciting_trajectory.db3', None, _FINGERS, _PANDA
-    ),
+    Case('Panda, 30 Hz', 'panda.urdf', 'panda_exciting_trajectory.db3', None, _PANDA),
 )  # fmt: skip
 
 
@@ -64,9 +60,10 @@ def row(case: Case, folder: pathlib.Path, work: pathlib.Path) -> list[str]:
         files[name] = paths[0]
     output = work / case.name.split(',')[0].lower()
     if not output.exists():
-        locked = ['--lock', ','.join(case.lock)] if case.lock else []
+        names = [f'--joints={here}={there}' for here, there in case.names]
+        made = ['import', str(files[case.urdf]), '--output', str(output), *names]
         with contextlib.redirect_stdout(io.StringIO()):
-            failed = command(['import', str(files[case.urdf]), '--output', str(output), *locked])
+            failed = command([*made, '--recording', str(files[case.log])])
         if failed:
             return [case.name, *4 * ['-'], 'skipped: not imported']
     description = load_description(output / f'{output.name}.yaml')

@@ -141,7 +141,7 @@ def fresh_process(mechanism: str) -> dict[str, float]:
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(
                 command, check=True, stdout=subprocess.PIPE,
-                env={**os.environ, 'NUMBA_CACHE_DIR': folder},
+                env={**os.environ, 'MASTICATOR_CACHE_DIR': folder},
             )  # fmt: skip
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             found[f'{kind}, CPU s'] = (

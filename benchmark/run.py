@@ -44,7 +44,7 @@ from papers.formulations.geometry import read_geometry
 
 OURS, PINOCCHIO, NUMPY, FLOOR = 'engine', 'Pinocchio', 'numpy', 'C++ floor'
 TOLERANCES = {PINOCCHIO: 1e-8, NUMPY: 1e-8, FLOOR: 1e-9}  # of the largest torque
-PACKAGES = ('numpy', 'scipy', 'numba', 'pin', 'daqp')
+PACKAGES = ('numpy', 'scipy', 'llvmlite', 'pin', 'daqp')
 POOL, CHECKED, BATCH, LOOPED = 256, 2000, 5000, 250
 # Best gains of PD alone with margins of 6 dB and 30 degrees: `masticator study-feedforward --tune`.
 GAINS = Gains(position=16.0, velocity=0.08)

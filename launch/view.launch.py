@@ -5,10 +5,13 @@
 Or see a recording of one.
 """
 
+import pathlib
+
 from launch.actions import LogInfo
 from launch_ros.actions import Node
 
 from masticator_dynamics.description import load_description
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros import launching
 from masticator_dynamics.ros.rviz_configuration import DRAWINGS
 from masticator_dynamics.ros.sliders import REMAPPINGS, slider_urdf
@@ -20,15 +23,17 @@ ARGUMENTS = (
     *launching.shared('namespace', 'frame_prefix', 'use_sim_time'),
 )
 
-
 # What a recording may hold, and is made here.
 MADE_HERE = ('tf', 'tf_static', '.*robot_description', '.*frame_path/path')
 
 
 def start_nodes(value: launching.Values) -> list:
     """Nodes for the values that the arguments have at launch."""
-    if value['bag']:
+    bag, shown = value['bag'], launching.wants_gui(value)
+    if bag:
         value['use_sim_time'] = 'true'  # that of the recording
+        if not pathlib.Path(bag).exists():
+            raise InputError(f'there is no bag {bag}')
     description = load_description(value['mechanism'])
     frame = 'incisor' if 'incisor' in description.tree.links else description.platform
     prefix = {'frame_prefix': value['frame_prefix']}
@@ -36,20 +41,22 @@ def start_nodes(value: launching.Values) -> list:
         launching.own_node('frame_path', value, {'frame': frame, 'aside': 0.06, **prefix}),
         launching.robot_state_publisher(description, value),
     ]
-    if value['bag']:
-        drawings = list(DRAWINGS)
+    if bag:
         nodes += ['ros2bag', played(value)]
     else:
-        drawings = ['frame_path']
-        nodes.append(launching.joint_state_completion(value))
-    if launching.wants_gui(value):
+        moved = sliders(description, value) if shown else nothing_moves(description.independent)
+        nodes += [launching.joint_state_completion(value), moved]
+    if shown:
+        drawings = list(DRAWINGS) if bag else ['frame_path']
         nodes.append(launching.rviz(description, value, drawings))
-        return nodes if value['bag'] else [*nodes, sliders(description, value)]
-    if not value['bag']:
-        joints = ', '.join(description.independent)
-        text = f'nothing moves until somebody publishes {joints} on joint_states_in'
-        nodes.append(LogInfo(msg=f'without sliders {text}'))
     return nodes
+
+
+def nothing_moves(joints) -> LogInfo:
+    """What is said without sliders."""
+    names = ', '.join(joints)
+    text = f'nothing moves until somebody publishes {names} on joint_states_in'
+    return LogInfo(msg=f'without sliders {text}')
 
 
 def played(value: launching.Values):

@@ -39,8 +39,8 @@ def requested() -> bool:
 def held_back() -> Iterator[None]:
     """Have signals take effect after the block, or end the process if that takes too long.
 
-    Python raises KeyboardInterrupt wherever the main thread is. In a callback of LLVM, which numba
-    compiles with, it gets lost or ends in a crash.
+    Python raises KeyboardInterrupt wherever the main thread is. In a callback of code of others, it
+    gets lost or ends in a crash.
     """
     import threading  # not before: `ending_at_once` holds while it is imported
 

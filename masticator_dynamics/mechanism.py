@@ -8,18 +8,18 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray, as_flag
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
-from masticator_dynamics.engine.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
 from masticator_dynamics.engine.evaluation.parametric import Parametric
 from masticator_dynamics.engine.evaluation.results import (
     Attempts,
@@ -33,7 +33,7 @@ from masticator_dynamics.engine.evaluation.results import (
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.errors import DescriptionError, InputError, LimitError
+from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.interchange.bridged import Bridged
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.python_entry import Entry
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
+    from masticator_dynamics.limits.within_limits import WithinLimits
 
 LinkWrenches = Mapping[str, npt.ArrayLike]
 
@@ -70,6 +71,21 @@ class EffortOptions:
     def unlimited(self) -> bool:
         """Whether no limits need to be kept."""
         return self.limits is False and not self.nearest
+
+
+class QuickKind(NamedTuple):
+    """Machine code for efforts alone, the class of its results, and what follows its inputs."""
+
+    code: kernels.Code
+    result: type[QuickEffort]
+    numbers: FloatArray = kernels.NONE
+
+    def inputs(self, given: FloatArray) -> FloatArray:
+        """Input rows of the code for those of the mechanism."""
+        return followed(given, self.numbers) if len(self.numbers) else given
+
+
+MOST_LIMITS = 8  # limits and goals of a mechanism whose code is kept at hand
 
 
 class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
@@ -118,7 +134,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     ):
         super().__init__(description, actuators, variable)
         self._told_of_ranges = False
-        self._quick_kinds: dict[object, tuple[kernels.Code, type[QuickEffort]]] = {}
+        self._quick_kinds: dict[tuple[str, bool, int, bool], QuickKind] = {}
+        self._limited: dict[tuple[int, int], WithinLimits] = {}
+        self._derivative_entries: set[tuple[str, bool]] = set()
         self._freedoms = len(self.independent)
         code_of = variable.code_of if variable else None
         self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
@@ -283,8 +301,10 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             inputs = self._with_links(inputs, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
         # A solved motion is on home's branch; other motions may be on another branch.
-        solve = self.solver.rows if isinstance(motion, SolvedMotion) else self.solver.fallback
-        return self._effort(inputs, options, solve, motion.q)
+        solved = isinstance(motion, SolvedMotion)
+        solve = self.solver.rows if solved else self.solver.fallback
+        elsewhere = None if solved and options.limits is not False else motion.q
+        return self._effort(inputs, options, solve, elsewhere)
 
     def feedforward(
         self,
@@ -322,7 +342,10 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     @functools.cached_property
     def _entry(self) -> Entry | None:
         """The generated function."""
-        return self.kernels.entry(self.kernels.evaluate, QuickEffort, self, self._feedforward)
+        entry = self.kernels.entry(self.kernels.evaluate, QuickEffort, self, self._feedforward)
+        if entry is not None:
+            entry.add(('torque', False, False, False), entry.call)
+        return entry
 
     def _feedforward(
         self,
@@ -339,38 +362,65 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-        if options.unlimited and self.kernels.available:
-            code, result = self._quick_kind(options)
-            if code.covers(inputs):
-                outputs = code(inputs)
-                if outputs[kernels.VALID] == 0.0 and not options.friction:
-                    outputs = self.solver.from_home(code, inputs)
-                if outputs[kernels.VALID] == 0.0:
-                    return self._effort(inputs, options, self.solver.fallback)
-                effort = result(self, inputs, outputs)
-                if outputs[kernels.VALID] == OUTSIDE_RANGES:
-                    self._tell_of_ranges(effort.q)
-                return effort
-        return self._effort(inputs, options, self.solver.rows)
+        quick = self._quick_kind(options) if self.kernels.available else None
+        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
+            return self._effort(inputs, options, self.solver.rows)
+        outputs = quick.code(of_code)
+        if outputs[kernels.VALID] == 0.0 and options.least_norm and options.limits is False:
+            outputs = self.solver.from_home(quick.code, inputs)
+        if outputs[kernels.VALID] == 0.0:
+            return self._effort(inputs, options, self.solver.fallback)
+        effort = quick.result(self, inputs, outputs)
+        if outputs[kernels.VALID] == OUTSIDE_RANGES:
+            self._tell_of_ranges(effort.q)
+        return effort
 
-    def _quick_kind(self, options: EffortOptions) -> tuple[kernels.Code, type[QuickEffort]]:
+    def _quick_kind(self, options: EffortOptions) -> QuickKind:
         """Machine code for the efforts of a goal, and the class of its results; created once."""
-        if options.least_norm:
-            return self.kernels.evaluate, QuickEffort
-        goal, friction = options.goal, options.friction
+        if options.least_norm and options.unlimited:
+            return QuickKind(self.kernels.evaluate, QuickEffort)
+        goal, friction, limits = options.goal, options.friction, options.limits
         name, weights = goal_weights(goal)
-        key = name, friction
+        within = None if options.unlimited else self._within(options)
+        key = name, friction, id(within), options.nearest
         if key not in self._quick_kinds:
-            rows = self.solver.distribution(goal, friction)  # raises for an unknown goal
-            code = self.kernels.best(weights, friction)
-            result = QuickEffort.of_kind(rows)
-            self._quick_kinds[key] = code, result
-            if isinstance(goal, str) and code.available:
-                fallback = functools.partial(self._feedforward, goal=goal, friction=friction)
-                chosen = self.kernels.entry(code, result, self, fallback)
-                if self._entry is not None and chosen is not None:
-                    self._entry.add(name, bool(friction), chosen.call)
+            kind = self.solver.distribution(goal, friction)  # raises for an unknown goal
+            codes = [(self.kernels.best(weights, friction), kernels.NONE)]
+            if within:
+                codes = within.codes[: 3 if options.nearest else 2]
+            parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
+            result = type('QuickEffort', (QuickEffort,), parts)
+            self._quick_kinds[key] = QuickKind(codes[0][0], result, codes[0][1])
+            if isinstance(goal, str) and codes[0][0].available and self._entry is not None:
+                # Each calls the next for rows that it does not serve, the last this class.
+                chosen = functools.partial(
+                    self._feedforward, goal=goal, friction=friction, limits=limits,
+                    nearest=options.nearest,
+                )  # fmt: skip
+                for code, numbers in reversed(codes):
+                    if entry := self.kernels.entry(code, result, self, chosen, numbers):
+                        chosen = entry.call
+                self._entry.add((goal, bool(friction), limits, options.nearest), chosen)
         return self._quick_kinds[key]
+
+    def _within(self, options: EffortOptions) -> WithinLimits:
+        """The best efforts for a goal within limits; the last few are kept."""
+        from masticator_dynamics.limits.load_limits import limits_for
+        from masticator_dynamics.limits.within_limits import WithinLimits
+
+        if options.limits is False:
+            raise InputError('nearest=True needs limits')
+        limits = limits_for(self, options.limits)
+        kind = self.solver.distribution(options.goal, options.friction)
+        key = id(kind), id(limits)
+        if key not in self._limited:
+            if len(self._limited) == MOST_LIMITS:
+                oldest = self._limited.pop(next(iter(self._limited)))
+                self._quick_kinds = {
+                    k: q for k, q in self._quick_kinds.items() if k[2] != id(oldest)
+                }
+            self._limited[key] = WithinLimits(self, kind, limits)
+        return self._limited[key]
 
     def feedforward_batch(
         self,
@@ -408,17 +458,18 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-        if options.unlimited and self.kernels.available:
-            code, result = self._quick_kind(options)
-            if code.covers(inputs):
-                outputs, handed_over = self.solver.quick_rows(code, self._kind(options), inputs)
-                effort = result(self, inputs, outputs, handed_over)
-                if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
-                    self._tell_of_ranges(effort.q)
-                elif handed_over:
-                    self._tell_of_ranges(handed_over[1][:, self.slices['q']])
-                return effort
-        return self._effort(inputs, options, self.solver.rows)
+        quick = self._quick_kind(options) if self.kernels.available else None
+        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
+            return self._effort(inputs, options, self.solver.rows)
+        outputs, kind = quick.code(of_code), self._kind(options)
+        whole = functools.partial(self._whole_rows, options, self.solver.fallback)
+        handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
+        effort = quick.result(self, inputs, outputs, handed_over)
+        if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
+            self._tell_of_ranges(effort.q)
+        elif handed_over:
+            self._tell_of_ranges(handed_over[1][:, self.slices['q']])
+        return effort
 
     def feedforward_derivatives(
         self,
@@ -444,8 +495,48 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             Too near a singularity, or where friction has no derivative: at rest, unless it grows
             over a transition velocity.
         """
+        # As for :meth:`feedforward`: machine code replaces this method.
+        if self._derivatives_entry is not None:
+            self.feedforward_derivatives = self._derivatives_entry.call  # type: ignore[method-assign]
+        return self._feedforward_derivatives(y, y_dot, y_ddot, wrench, goal=goal, friction=friction)
+
+    @functools.cached_property
+    def _derivatives_entry(self) -> Entry | None:
+        """The generated function."""
+        return self._entry_of_derivatives('torque', False)
+
+    def _entry_of_derivatives(self, goal: str, friction: bool) -> Entry | None:
+        from masticator_dynamics.engine.evaluation.effort_derivatives import derivatives_kind
+
+        code, result = derivatives_kind(self, goal, friction)
+        if not code.available:
+            return None
+        fallback: Callable[..., Any] = self._feedforward_derivatives  # which is given the rest
+        if goal != 'torque' or friction:
+            fallback = functools.partial(fallback, goal=goal, friction=friction)
+        return self.kernels.entry(code, result, self, fallback)
+
+    def _feedforward_derivatives(
+        self,
+        y: npt.ArrayLike,
+        y_dot: npt.ArrayLike | None = None,
+        y_ddot: npt.ArrayLike | None = None,
+        wrench: npt.ArrayLike | None = None,
+        *,
+        goal: Goal = 'torque',
+        friction: bool = False,
+    ) -> EffortDerivatives:
+        """:meth:`feedforward_derivatives` of what the generated function does not take."""
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
+        as_flag(friction, 'friction')
+        first, key = self._derivatives_entry, (goal, bool(friction))
+        if first is not None and isinstance(goal, str) and key not in self._derivative_entries:
+            self.solver.distribution(goal, friction)  # raises for an unknown goal
+            entry = first if key == ('torque', False) else self._entry_of_derivatives(*key)
+            self._derivative_entries.add(key)
+            if entry is not None:
+                first.add((goal, bool(friction), False, False), entry.call)
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, inputs, goal, friction)
 
@@ -478,7 +569,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             self.solver.attempt(inputs[None])
             self.solver.fallback(kind, inputs)
             if self.kernels.available and not friction:
-                self.solver.from_home(self._quick_kind(options)[0], inputs)
+                self.solver.from_home(self._quick_kind(options).code, inputs)
 
     # Ranges and conditioning
 
@@ -543,22 +634,20 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         q: FloatArray | None = None,
     ) -> Effort:
         """Efforts from the rows that a method of the solver returns, within limits if requested."""
-        kind = self._kind(options)
-        rows = solve(kind, inputs, q=q)
-        if options.limits is not False:
-            from masticator_dynamics.engine.evaluation.failures import in_row
-            from masticator_dynamics.limits.load_limits import limits_for
-            from masticator_dynamics.limits.within_limits import keep_limits
-
-            chosen = self.solver.distribution(options.goal, options.friction)
-            limits, table = limits_for(self, options.limits), rows.reshape(-1, kind.width)
-            input_rows = inputs.reshape(-1, inputs.shape[-1])
-            try:
-                keep_limits(self, chosen, input_rows, table, limits, options.nearest)
-            except LimitError as error:
-                raise in_row(error, error.row, inputs.ndim > 1) from None
+        rows = self._whole_rows(options, solve, inputs, q=q)
         self._tell_of_ranges(rows[..., self.slices['q']])
-        return Effort(self, inputs, rows, kind.slices)
+        return Effort(self, inputs, rows, self._kind(options).slices)
+
+    def _whole_rows(
+        self, options: EffortOptions, solve: Callable[..., FloatArray], given: FloatArray,
+        numbers: IntArray | None = None, q: FloatArray | None = None,
+    ) -> FloatArray:  # fmt: skip
+        """Rows from a method of the solver, or within limits; of a batch their numbers."""
+        if options.limits is not False:
+            return self._within(options).rows(given, options.nearest, numbers, q)
+        if numbers is None:
+            return solve(self._kind(options), given, q=q)
+        return solve(self._kind(options), given, numbers)
 
     def _tell_of_ranges(self, q: FloatArray) -> None:
         """Warn, once, if coordinates or motors are outside their ranges."""

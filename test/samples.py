@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import importlib
 import pathlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,11 @@ ARCHETYPES = {
     'three_rrs': [0.03, 0.15, 0.15],
 }
 ALL = (*NAMES, *(f'archetype {name}' for name in ARCHETYPES))
+# Of these, each structure once: planar and spatial, redundant motors, sliders, couplings, cables.
+EVERYDAY = (
+    'masticator', 'rrr4', 'trimule', 'five_bar', 'boom',
+    *(f'archetype {name}' for name in ('cable_planar', 'scara', 'slider_crank')),
+)  # fmt: skip
 LARGEST_WRENCH = np.array([50.0, 50.0, 50.0, 2.0, 2.0, 2.0])
 
 
@@ -88,6 +94,18 @@ class State:
 
     def __iter__(self):
         return iter((self.y, self.y_dot, self.y_ddot, self.wrench))
+
+
+def swept(cases: Iterable[Any], often: Iterable[Any] = EVERYDAY) -> list[Any]:
+    """Parameters of a test: `make test` tries those that are often tried, `make test-all` all."""
+    often = [*often]
+    return [c if c in often else pytest.param(c, marks=pytest.mark.sweep) for c in cases]
+
+
+def swept_rows(cases: Iterable[Any], often: Iterable[Any]) -> list[Any]:
+    """The same for tests with several parameters."""
+    often = [*often]
+    return [c if c in often else pytest.param(*c, marks=pytest.mark.sweep) for c in cases]
 
 
 def file_of(name: str) -> pathlib.Path:

@@ -6,18 +6,15 @@ import errno
 import logging
 import os
 import pathlib
-import pickle
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 
 import platformdirs
 import pytest
+from processes import PYTHON, Process, completed
 
-from masticator_dynamics.engine import jit
 from masticator_dynamics.files import code_cache, kept
 from masticator_dynamics.files.code_cache import alone, code_folder
 
@@ -26,7 +23,7 @@ from masticator_dynamics.files.code_cache import alone, code_folder
 def fixture_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     """The user's cache, with a temporary folder next to it."""
     (tmp_path / 'tmp').mkdir()
-    monkeypatch.setenv('NUMBA_CACHE_DIR', '')  # given back afterwards, though the code sets it
+    monkeypatch.setenv('MASTICATOR_CACHE_DIR', '')  # given back afterwards, though the code sets it
     monkeypatch.setattr(platformdirs, 'user_cache_path', lambda *_: tmp_path / 'home/cache')
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'tmp'))
     return tmp_path / 'home/cache'
@@ -43,8 +40,8 @@ def test_the_user_cache_is_used_and_private(cache: pathlib.Path) -> None:
     assert code_folder('kernels/twin') == folder
 
 
-def test_numba_cache_dir_has_precedence(cache, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'chosen/deep'))
+def test_a_chosen_folder_has_precedence(cache, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv('MASTICATOR_CACHE_DIR', str(tmp_path / 'chosen/deep'))
     assert code_folder('kernels') == tmp_path / 'chosen/deep/kernels'
     assert not cache.exists()
 
@@ -97,7 +94,7 @@ def test_a_folder_that_is_not_safe_is_replaced_by_a_fresh_one(
     assert len(warned) == 1
     assert fresh.parent.parent == tmp_path / 'tmp' and again.parent == fresh.parent
     assert mode(fresh) == mode(fresh.parent) == 0o700
-    assert os.environ['NUMBA_CACHE_DIR'] == str(fresh.parent)  # children need not compile anew
+    assert os.environ['MASTICATOR_CACHE_DIR'] == str(fresh.parent)  # children need not compile anew
 
 
 def test_the_group_that_a_user_has_alone_may_write_above(
@@ -116,7 +113,7 @@ def test_without_any_place_code_is_compiled_and_not_kept(cache, tmp_path, monkey
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'missing'))
     with pytest.warns(RuntimeWarning, match='compiled code is not kept'):
         assert code_folder('kernels') is None
-    assert jit.kept_in(None, lambda x: x + 1)(2) == 3
+        assert kept.kept('kernels', 'key', lambda: b'code') == b'code'
 
 
 def test_a_folder_reached_by_a_link_stays_the_one_that_was_checked(
@@ -126,7 +123,7 @@ def test_a_folder_reached_by_a_link_stays_the_one_that_was_checked(
     (tmp_path / 'mine').mkdir(mode=0o700)
     link = tmp_path / 'link'
     link.symlink_to(tmp_path / 'mine')
-    monkeypatch.setenv('NUMBA_CACHE_DIR', str(link))
+    monkeypatch.setenv('MASTICATOR_CACHE_DIR', str(link))
     folder = code_folder('kernels')
     link.unlink()
     link.symlink_to(tmp_path / 'planted')
@@ -142,107 +139,61 @@ def test_a_full_disk_is_told(cache: pathlib.Path, monkeypatch: pytest.MonkeyPatc
         assert code_folder('kernels') is None
 
 
-class Planted:
-    """An object that runs code when it is unpickled."""
-
-    def __init__(self, target: pathlib.Path):
-        self._target = target
-
-    def __reduce__(self) -> tuple:
-        return pathlib.Path.touch, (self._target,)
-
-
 _PROGRAM = """
-import pathlib
-from masticator_dynamics.files.code_cache import code_folder
-from masticator_dynamics.engine.jit import kept_in
-folder = code_folder('kernels')
-def add(x): return x + 1
-print(kept_in(folder, add)(1))
+from masticator_dynamics.files.kept import kept
+print(kept('kernels', 'key', lambda: b'code'))
 """
 
 
-def test_a_prepared_pickle_does_not_run(tmp_path: pathlib.Path) -> None:
-    """A real attack: one of numba's index files is exchanged in a folder that others can write."""
-    program = tmp_path / 'program.py'
-    program.write_text(_PROGRAM)
-    environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
+def test_code_in_a_folder_that_others_can_write_does_not_run(tmp_path: pathlib.Path) -> None:
+    """A real attack: a file is exchanged by one that was made for the same name elsewhere."""
+    environment = os.environ | {'MASTICATOR_CACHE_DIR': str(tmp_path / 'cache')}
+    planted = os.environ | {'MASTICATOR_CACHE_DIR': str(tmp_path / 'planted')}
 
-    def run() -> str:
-        done = subprocess.run(
-            [sys.executable, program], env=environment, capture_output=True, text=True, timeout=120
-        )
-        assert done.stdout == '2\n', done.stderr
-        return done.stderr
+    def run(program: str, environment: dict[str, str]) -> tuple[str, str]:
+        done = completed(*PYTHON, '-c', program, env=environment)
+        return done.stdout, done.stderr
 
-    assert run() == ''
-    indices = list((tmp_path / 'cache/kernels').rglob('*.nbi'))
-    assert len(indices) == 1
-    trap = tmp_path / 'ran'
-    content = indices[0].read_bytes()
-    version = content.index(b'.') + 1  # a pickle of the version, then one of stamp and overloads
-    indices[0].write_bytes(content[:version] + pickle.dumps(Planted(trap)))
-    (tmp_path / 'cache/kernels').chmod(0o777)
-    assert 'RuntimeWarning' in run()
-    assert not trap.exists()
-
-
-COMPILED = """
-import sys
-from masticator_dynamics.engine import jit
-
-sys.stderr.isatty = lambda: sys.argv[1] == 'terminal'
-jit.cache_directory()  # as every kernel does that is kept
-kernels = [jit.kept_in(None, lambda x: x + 1), jit.kept_in(None, lambda x: x + 2)]
-assert [kernel(1) for kernel in kernels] == [2, 3]
-"""
-
-
-@pytest.mark.parametrize('where', ['terminal', 'pipe'])
-def test_compiling_is_told_once_and_only_at_a_terminal(tmp_path, where: str) -> None:
-    cache = {**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
-    command = [sys.executable, '-c', COMPILED, where]
-    done = subprocess.run(command, env=cache, capture_output=True, text=True, check=True)
-    assert done.stderr.count('compiling, once') == (where == 'terminal')
+    assert run(_PROGRAM, environment) == ("b'code'\n", '')
+    assert run(_PROGRAM.replace("b'code'", "b'trap'"), planted) == ("b'trap'\n", '')
+    folder = tmp_path / 'cache/kernels'
+    (folder / 'key').write_bytes((tmp_path / 'planted/kernels/key').read_bytes())
+    assert run(_PROGRAM, environment)[0] == "b'trap'\n"  # so it would run
+    folder.chmod(0o777)
+    out, told = run(_PROGRAM, environment)
+    assert out == "b'code'\n" and 'RuntimeWarning' in told
 
 
 WAITS = 'another process compiles what this one needs, too: waiting for it'
 _TOGETHER = """
 import logging, pathlib, sys, time
-import numba  # to import it takes longer than to compile
-from masticator_dynamics.files.code_cache import code_folder
-from masticator_dynamics.engine.jit import kept_in
+from masticator_dynamics.files.kept import kept
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')
-def add(x):
-    for k in range(3):
-        x = x + k if x < 5 else x * 2
-    return x
-added = kept_in(code_folder('kernels'), add)
+made = []
+def make():
+    made.append(1)
+    time.sleep(1.0)
+    return b'code'
 start = pathlib.Path(sys.argv[1])
 pathlib.Path(f'{start}{sys.argv[2]}').touch()
 while not start.exists():
     time.sleep(0.001)
-added(1)
-print('compiled', sum(added.compiled.stats.cache_misses.values()))
+kept('kernels', 'key', make)
+print('compiled', len(made))
 """
 
 
 def test_processes_that_start_together_compile_once(tmp_path: pathlib.Path) -> None:
     program, start = tmp_path / 'program.py', tmp_path / 'start'
     program.write_text(_TOGETHER)
-    environment = os.environ | {'NUMBA_CACHE_DIR': str(tmp_path / 'cache')}
-    runs = [
-        subprocess.Popen(
-            [sys.executable, program, start, str(k)],
-            env=environment, stdout=subprocess.PIPE, text=True,
-        )
-        for k in range(3)
-    ]  # fmt: skip
+    environment = os.environ | {'MASTICATOR_CACHE_DIR': str(tmp_path / 'cache')}
+    runs = [Process(*PYTHON, program, start, k, env=environment) for k in range(3)]
     while not all(pathlib.Path(f'{start}{k}').exists() for k in range(3)):
-        assert all(run.poll() is None for run in runs)
+        assert all(run.runs() for run in runs)
         time.sleep(0.01)
     start.touch()
-    told = [run.communicate(timeout=120)[0].splitlines() for run in runs]
+    assert [run.wait(120.0) for run in runs] == [0, 0, 0]
+    told = [run.lines for run in runs]
     assert sorted(lines[-1] for lines in told) == ['compiled 0', 'compiled 0', 'compiled 1']
     # One that comes late on a busy computer finds the code and need not wait.
     compiled = next(lines for lines in told if lines[-1] == 'compiled 1')

@@ -3,12 +3,11 @@
 """Mass matrix, bias and energies: against Pinocchio, power, inverse dynamics and differences."""
 
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import ActuationError, InputError, SingularityError
@@ -22,7 +21,7 @@ def motor_rates(mechanism, motion):
     return mechanism.transmission_ratios[:, None] * jacobian
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_the_equations_hold_for_the_efforts_of_inverse_dynamics(name: str) -> None:
     mechanism = samples.mechanism(name)
     platform = mechanism.description.platform
@@ -37,7 +36,7 @@ def test_the_equations_hold_for_the_efforts_of_inverse_dynamics(name: str) -> No
         assert np.array_equal(mechanism.bias(effort), mechanism.bias(motion))
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_forward_dynamics_gives_the_acceleration_of_inverse_dynamics_back(name: str) -> None:
     mechanism = samples.mechanism(name)
     states = samples.states(name, 10, seed=3202)
@@ -55,7 +54,7 @@ def test_forward_dynamics_gives_the_acceleration_of_inverse_dynamics_back(name: 
         assert samples.relative_error(batch, Y_ddot) < 1e-10
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_energy_changes_by_the_power_of_motors_and_wrench(name: str) -> None:
     mechanism = samples.mechanism(name)
     platform = mechanism.description.platform
@@ -76,7 +75,7 @@ def test_energy_changes_by_the_power_of_motors_and_wrench(name: str) -> None:
         assert abs(rate - power) < 1e-9 * floor
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_mass_matrix_and_energies_against_pinocchio(name: str) -> None:
     mechanism, oracle = samples.mechanism(name), samples.oracle(name)
     joints = mechanism.description.joints
@@ -104,7 +103,7 @@ def test_mass_matrix_and_energies_against_pinocchio(name: str) -> None:
     assert np.ptp(differences) < 1e-9 * max(np.abs(differences).max(), 1.0)
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_gravity_is_the_slope_of_the_potential_and_the_bias_at_rest(name: str) -> None:
     mechanism = samples.mechanism(name)
     state = samples.states(name, 1, seed=3205)[0]
@@ -123,7 +122,7 @@ def test_gravity_is_the_slope_of_the_potential_and_the_bias_at_rest(name: str) -
     assert samples.relative_error(twice, 4.0 * (mechanism.bias(moving) - gravity), 1e-6) < 1e-9
 
 
-@pytest.mark.parametrize('name', NOT_REDUNDANT)
+@pytest.mark.parametrize('name', samples.swept(NOT_REDUNDANT))
 def test_in_actuated_coordinates(name: str) -> None:
     mechanism = samples.mechanism(name)
     for state in samples.states(name, 5, seed=3206):
@@ -296,5 +295,5 @@ def test_a_process_that_only_wants_torques_imports_none_of_it() -> None:
         f'm.feedforward(m.home.y).actuated; late = {late}; '
         'print([n for n in sys.modules if n.rpartition(".")[2] in late])'
     )
-    run = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    run = completed(*PYTHON, '-c', code, check=True)
     assert run.stdout.strip() == '[]'

@@ -4,16 +4,14 @@
 
 import pathlib
 import re
-import subprocess
-import sys
+
+from processes import PYTHON, completed
 
 EXAMPLES = pathlib.Path(__file__).parents[1] / 'examples'
 
 
 def output_of(name: str) -> str:
-    run = subprocess.run(
-        [sys.executable, EXAMPLES / name], capture_output=True, text=True, check=False
-    )
+    run = completed(*PYTHON, EXAMPLES / name)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -3,11 +3,10 @@
 """The interfaces match the contract; a machine that cannot build them gets a reason."""
 
 import os
-import subprocess
-import sys
 
 import interfaces
 import pytest
+from processes import PYTHON, completed
 
 REQUEST = {
     'joint_names': 'sequence<string>',
@@ -34,12 +33,7 @@ def test_fields_of_the_service() -> None:
 def test_setup_without_a_compiler_says_so() -> None:
     if 'compiler' not in interfaces.installer().missing() and interfaces.installer().missing():
         pytest.skip(f'missing is {interfaces.installer().missing()}, which is told first')
-    run = subprocess.run(
-        [sys.executable, interfaces.INSTALLER],
-        env=os.environ | {'CXX': '/none/c++'},
-        capture_output=True,
-        text=True,
-    )
+    run = completed(*PYTHON, interfaces.INSTALLER, env=os.environ | {'CXX': '/none/c++'})
     assert run.returncode == 3
     assert 'NOT installed' in run.stderr
     assert 'Missing is a C++ compiler' in run.stderr

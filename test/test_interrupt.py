@@ -1,47 +1,34 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while numba compiles, which calls back into Python: it takes effect afterwards."""
+"""Ctrl-C while code of others calls back into Python: it takes effect afterwards."""
 
 import signal
-import subprocess
-import sys
 import textwrap
 import time
 
 import pytest
+from processes import PYTHON, completed
 
 COMPILE = """
     import os, signal, sys
-    from numba.core import event
-    from masticator_dynamics.engine import jit
-
-    class Interrupted(event.Listener):
-        def on_start(self, _):
-            os.kill(os.getpid(), signal.{name})
-            {then}
-
-        def on_end(self, _):
-            pass
-
-    def double(x):
-        return 2.0 * x
+    from masticator_dynamics.interrupt import held_back
 
     {before}
-    event.register('numba:compile', Interrupted())
-    kernel = jit.leaf(double)
+    done = []
     try:
-        kernel(21.0)
+        with held_back():
+            os.kill(os.getpid(), signal.{name})
+            {then}
+            done.append(1)
         print('not told')
     except BaseException as error:
-        print(type(error).__name__, len(kernel.compiled.signatures))
+        print(type(error).__name__, len(done))
 """
 
 
 def run(name='SIGINT', then='pass', before=''):
     script = textwrap.dedent(COMPILE.format(name=name, then=then, before=before))
-    return subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, timeout=120, check=False
-    )
+    return completed(*PYTHON, '-c', script)
 
 
 def test_ctrl_c_is_raised_when_the_compiler_is_done():

@@ -13,7 +13,7 @@ from masticator_dynamics.errors import InputError, ReachError
 TOLERANCE = 2e-9  # m and rad
 
 
-@pytest.mark.parametrize('name', samples.ALL)
+@pytest.mark.parametrize('name', samples.swept(samples.ALL))
 def test_what_is_asked_for_is_reached_on_the_branch_of_home(name: str) -> None:
     mechanism = samples.mechanism(name)
     platform = mechanism.description.platform

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import os
 import pathlib
 import shutil
 import subprocess
 import typing
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ from masticator_dynamics.robot.acceptance.checks import judge
 from masticator_dynamics.robot.acceptance.link_motion import LinkMotion
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.recording.demo_motion import built_in_script
+
+pytestmark = pytest.mark.early
 
 PAGE = samples.ROOT / 'docs' / 'mechanisms.md'
 MARKS = '<!-- made by test_kinds_and_commands.py -->', '<!-- until here -->'
@@ -401,25 +404,30 @@ REFUSED: dict[tuple[str, str], Refusal] = {
     **{('cable_planar', column): _NO_RODS for column in (
         'coupling', 'load-inertia', 'excite', 'identify')},
 }  # fmt: skip
-# Not in every run: five to fifteen seconds of a processor for each. EVERY_CELL=1 tries them, too.
-_LONG = (
-    'takes long for each of these, and is tried with `EVERY_CELL=1`; in every run, '
-    '`test_identify.py` and `test_other_mechanisms.py` identify `masticator`, `rcid`, `rrr4`'
-)
-_LARGE = ('excavator', 'rss6', 'stewart', 'three_rrs', 'trimule', 'trimule_five_axis')
-SELDOM = {(name, 'excite'): _LONG for name in _LARGE}
-SELDOM |= {
-    (name, 'identify'): _LONG for name in INCLUDED if name not in ('slider_crank', 'five_bar')
-}
+# In `make test`, too; other cells are left to `make test-all`. Every kind has every command, but
+# those that take long only some of them, and mechanisms that consist of such kinds few.
+ALWAYS = ('check', 'close', 'inverse dynamics')
+OFTEN = ('masticator', 'rrr4', 'five_bar', 'scara', 'slider_crank')
+LONG = {'excite': ('point', 'coupling', 'plane', 'prismatic', 'slider_crank')}
+LONG['identify'] = LONG['excite']
+
+
+def often(column: str, name: str) -> bool:
+    if column in LONG:
+        return name in LONG[column]
+    return column in ALWAYS or (name, column) in REFUSED or name in (*SMALL, *OFTEN)
+
+
+def cells() -> Iterator[Any]:
+    for column, name in itertools.product(COMMANDS, ROBOTS):
+        marks = [] if often(column, name) else [pytest.mark.sweep]
+        yield pytest.param(column, name, id=f'{column}-{name}', marks=marks)
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
-@pytest.mark.parametrize('name', ROBOTS)
-@pytest.mark.parametrize('column', COMMANDS)
-def test_cell(name: str, column: str) -> None:
+@pytest.mark.parametrize(('column', 'name'), [*cells()])
+def test_cell(column: str, name: str) -> None:
     refusal = REFUSED.get((name, column))
-    if (name, column) in SELDOM and not refusal and not os.environ.get('EVERY_CELL'):
-        pytest.skip(SELDOM[name, column])
     if refusal is None:
         COMMANDS[column](name)
     else:
@@ -435,7 +443,7 @@ def test_every_kind_has_a_row() -> None:
 
 def table() -> str:
     """In Markdown; refusals are footnotes."""
-    why_not = SELDOM | {cell: refusal.why for cell, refusal in REFUSED.items()}
+    why_not = {cell: refusal.why for cell, refusal in REFUSED.items()}
     notes = list(dict.fromkeys(why_not.values()))
     lines = ['| | ' + ' | '.join(COMMANDS) + ' |', '|---|' + ':-:|' * len(COMMANDS)]
     for name in ROBOTS:

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public interface: consistent results, refusals with reasons, and no ROS."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.results import Effort
@@ -34,7 +32,7 @@ def fixture_mechanism() -> Mechanism:
 # Consistency
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_feedforward_is_solve_and_inverse_dynamics(name: str) -> None:
     mechanism = samples.mechanism(name)
     for state in samples.states(name, 5, seed=81):
@@ -52,7 +50,7 @@ def test_feedforward_is_solve_and_inverse_dynamics(name: str) -> None:
             ), quantity
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_a_batch_is_its_rows(name: str) -> None:
     mechanism = samples.mechanism(name)
     sampled = samples.states(name, 7, seed=82)
@@ -127,7 +125,7 @@ def test_two_mechanisms_do_not_disturb_each_other() -> None:
     assert np.array_equal(one.inverse_dynamics(motion, first.wrench).actuated, alone)
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_home_is_as_described_and_at_rest(name: str) -> None:
     mechanism = samples.mechanism(name)
     described = mechanism.description.home
@@ -182,7 +180,7 @@ def test_an_unknown_frame_is_refused_with_the_known_ones(mechanism: Mechanism) -
             ask(mechanism.home, 'nose')
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_frames_agree_with_pinocchio(name: str) -> None:
     oracle, mechanism = samples.oracle(name), samples.mechanism(name)
     state = samples.states(name, 1, seed=89)[0]
@@ -386,9 +384,7 @@ def test_the_core_runs_without_ros_pinocchio_and_matplotlib() -> None:
         'print(*effort.actuated)\n'
         'assert all(sys.modules[name] is None for name in barred)\n'
     )
-    run = subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, check=False
-    )
+    run = completed(*PYTHON, '-c', script)
     assert run.returncode == 0, run.stderr
     expected = samples.mechanism('masticator').feedforward([0, 0, 0, 0.1]).actuated
     assert [float(word) for word in run.stdout.split()] == pytest.approx(expected, rel=1e-9)
@@ -401,5 +397,5 @@ def test_the_core_imports_none_of_them() -> None:
         "Mechanism.load('masticator').feedforward([0, 0, 0, 0.1])\n"
         "print(*{'rclpy', 'pinocchio', 'matplotlib'}.intersection(sys.modules))\n"
     )
-    run = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True)
+    run = completed(*PYTHON, '-c', script, check=True)
     assert run.stdout.split() == []

@@ -22,6 +22,8 @@ import samples
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot.twin import tuning
 
+pytestmark = pytest.mark.early
+
 FILES = {'xml': 'ankle.urdf.xacro', 'yaml': 'ankle.yaml', '': 'motion.csv'}
 # Ends with 1 where this computer lacks something that a robot needs.
 REPORTS = {'masticator check-robot'}
@@ -135,7 +137,11 @@ def state(folder: pathlib.Path) -> dict[str, bytes]:
     return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob('*') if f.is_file()}
 
 
-@pytest.mark.parametrize('line', [line for line in pages.documented() if not pages.waits(line)])
+LINES = [line for line in pages.documented() if not pages.waits(line)]
+QUICK = [line for line in LINES if not line.startswith('masticator experiment examples/')]
+
+
+@pytest.mark.parametrize('line', samples.swept(LINES, QUICK))
 def test_a_documented_command_does_what_it_says(
     line, stocked, tmp_path, monkeypatch, capsys
 ) -> None:

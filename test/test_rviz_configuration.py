@@ -4,6 +4,7 @@
 
 import math
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -119,12 +120,14 @@ def test_displays_are_those_of_the_mechanism_and_of_the_nodes(mechanism):
     assert shown['Forces']['Class'] == 'rviz_default_plugins/MarkerArray'
     assert shown['Forces']['Topic']['Value'] == 'dynamics/markers'
     assert shown['Robot']['Description Topic']['Durability Policy'] == 'Transient Local'
-    frames = set(shown['Frames']['Frames']) - {'All Enabled'}
-    assert frames <= {f'left/{frame}' for frame in mechanism.frames}
+    wanted = re.compile(shown['Frames']['Filter (whitelist)'])
+    frames = {f'left/{name}' for name in mechanism.frames if wanted.search(f'left/{name}')}
     description = mechanism.description
     meant = [description.base, description.platform, *(c.frame for c in description.contacts)]
     closed = {frame for closure in description.closures for frame in closure.frames}
     assert {f'left/{frame}' for frame in meant if frame not in closed} <= frames
+    assert not frames & {f'left/{frame}' for frame in closed}
+    assert not any(map(wanted.search, mechanism.frames)), 'another robot has no prefix'
     assert set(displays(content(mechanism, '', []))) == {'Grid', 'Robot', 'Frames'}
 
 

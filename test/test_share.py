@@ -3,11 +3,10 @@
 """The shipped files are found in a checkout and in an installation, without ROS."""
 
 import pathlib
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
+from processes import PYTHON, completed
 
 from masticator_dynamics.files import share
 
@@ -60,5 +59,5 @@ def test_core_imports_no_ros() -> None:
         "print(*sorted(m for m in sys.modules if m.split('.')[0] in ('rclpy', 'std_msgs', 'launch',"
         " 'ament_index_python')))"
     )
-    run = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True)
+    run = completed(*PYTHON, '-c', script, check=True)
     assert run.stdout.split() == []

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 Row = Sequence[str]
+BETWEEN_LINES = 2.0  # s
 
 
 def section(title: str, rows: Sequence[Row]) -> str:
@@ -61,6 +62,8 @@ def chunks(rows: int, size: int, label: str) -> Iterator[slice]:
 def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float], None]]:
     """Give a function that shows how far the work has come between start and end.
 
+    Elsewhere than on a terminal, a line every few seconds.
+
     Parameters
     ----------
     start, end : float
@@ -68,8 +71,18 @@ def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float
     label : str
         Stands before the bar.
     """
+    terminal, told = sys.stderr.isatty(), time.monotonic()
+
+    def show(now: float) -> None:
+        nonlocal told
+        share = (now - start) / (end - start)
+        bar.update(int(1000.0 * share) - bar.pos)
+        if not terminal and time.monotonic() - told > BETWEEN_LINES:
+            told = time.monotonic()
+            click.echo(f'{label}: {100.0 * share:.0f} %', err=True)
+
     with progress_bar(label, 1000) as bar:
-        yield lambda now: bar.update(int(1000.0 * (now - start) / (end - start)) - bar.pos)
+        yield show
 
 
 class Stages:

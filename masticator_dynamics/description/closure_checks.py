@@ -52,27 +52,6 @@ def check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
                 raise DescriptionError(file, f'{place}.{key}', f'type {kind!r} takes no such key')
 
 
-def check_closures(
-    closures: Iterable[data.Closure], tree: urdf.Tree, moving: Iterable[str], refuse: Refusal
-) -> None:
-    """Check that links and joints named in closures exist and move relative to one another.
-
-    Parameters
-    ----------
-    closures : iterable of Closure
-        As the YAML file says.
-    tree : Tree
-        As the URDF says.
-    moving : iterable of str
-        Joints that are not fixed.
-    refuse : callable
-        Raises for a key and a reason.
-    """
-    carriers = tree.carriers()
-    for index, closure in enumerate(closures):
-        closure.kind.check(closure, f'closures[{index}]', carriers, moving, refuse)
-
-
 def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
     """Check that links named in contacts exist and move, and that the numbers make sense.
 

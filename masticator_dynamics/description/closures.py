@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.polynomial import Polynomial
 
 from masticator_dynamics.description.checks import Finite, Positive, Refusal, require_known
 
@@ -30,6 +29,13 @@ class Gaps(NamedTuple):
     values: Array
     by_linear: Array
     by_angular: Array
+
+
+class Names(NamedTuple):
+    """What a closure may name: rigid bodies by link, as their first links, and moving joints."""
+
+    carriers: Mapping[str, str]
+    moving: Iterable[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,23 +99,17 @@ class ClosureKind:
 
     def opened(self, closure: Closure, gap: str) -> str:
         """A sentence on a closure that is open at home."""
-        first, other = closure.frames
-        return f'the loop does not close at home: gap {gap} between {first!r} and {other!r}'
+        first, second = closure.frames
+        return f'the loop does not close at home: gap {gap} between {first!r} and {second!r}'
 
-    def check(
-        self, closure: Closure, place: str, carriers: Mapping[str, str], moving: Iterable[str],
-        refuse: Refusal,
-    ) -> None:  # fmt: skip
+    def check(self, closure: Closure, place: str, names: Names, refuse: Refusal) -> None:
         """Check that what a closure names exists, and moves relative to one another.
 
         Parameters
         ----------
         place : str
             Where it stands in its file.
-        carriers : mapping
-            The rigid body of each link, by its first link.
-        moving : iterable of str
-            Joints that are not fixed.
+        names : Names
         refuse : callable
             Raises for a key and a reason.
         """
@@ -117,8 +117,8 @@ class ClosureKind:
         if len(closure.frames) != 2:
             refuse(key, f'two links are needed (got {list(closure.frames)})')
         for frame in closure.frames:
-            require_known(frame, carriers, key, 'link', refuse)
-        if carriers[closure.frames[0]] == carriers[closure.frames[1]]:
+            require_known(frame, names.carriers, key, 'link', refuse)
+        if names.carriers[closure.frames[0]] == names.carriers[closure.frames[1]]:
             refuse(key, f'{list(closure.frames)} are parts of the same rigid body')
 
 
@@ -154,16 +154,13 @@ class _Coupling(ClosureKind):
     def opened(self, closure: Closure, gap: str) -> str:
         return f'joint {closure.joint!r} is {gap} off what its coupling says at home'
 
-    def check(
-        self, closure: Closure, place: str, carriers: Mapping[str, str], moving: Iterable[str],
-        refuse: Refusal,
-    ) -> None:  # fmt: skip
+    def check(self, closure: Closure, place: str, names: Names, refuse: Refusal) -> None:
         joint = closure.joint or ''
-        require_known(joint, moving, f'{place}.joint', 'moving joint', refuse)
+        require_known(joint, names.moving, f'{place}.joint', 'moving joint', refuse)
         if not closure.of:
             refuse(f'{place}.of', 'names no joint')
         for other, coefficients in closure.of.items():
-            require_known(other, moving, f'{place}.of.{other}', 'moving joint', refuse)
+            require_known(other, names.moving, f'{place}.of.{other}', 'moving joint', refuse)
             if other == joint:
                 refuse(f'{place}.of.{other}', 'a joint cannot be coupled to itself')
             if not any(coefficients):
@@ -193,11 +190,8 @@ class _Rack(ClosureKind):
         by_angular = np.array([[0.0, 0.0, of.radius]])
         return Gaps(np.array([gap]), np.array([[1.0, 0.0, 0.0]]), by_angular)
 
-    def check(
-        self, closure: Closure, place: str, carriers: Mapping[str, str], moving: Iterable[str],
-        refuse: Refusal,
-    ) -> None:  # fmt: skip
-        super().check(closure, place, carriers, moving, refuse)
+    def check(self, closure: Closure, place: str, names: Names, refuse: Refusal) -> None:
+        super().check(closure, place, names, refuse)
         if not closure.radius:
             refuse(f'{place}.radius', 'a radius other than 0 is needed')
 
@@ -275,6 +269,8 @@ def coupling_gap(coupling: Any, joints: list[str], q: Array) -> tuple[Array, Arr
 
     The coupling is a closure's, or that of a robot to be imported.
     """
+    from numpy.polynomial import Polynomial  # few need it
+
     rates, follower = np.zeros((1, len(q))), joints.index(str(coupling.joint))
     rates[0, follower], gap = 1.0, q[follower] - coupling.offset
     for name, powers in coupling.of.items():

@@ -207,45 +207,30 @@ class FlexibleLink:
 
 @dataclasses.dataclass(frozen=True)
 class MechanismDescription:
-    """A closed-loop mechanism as described by its files; every name in it resolves.
+    """A closed-loop mechanism as described by its files; every name in it resolves."""
 
-    Attributes
-    ----------
-    file, urdf_file : pathlib.Path
-        Files that it was read from.
-    urdf_xml : str
-        The expanded URDF, as robot_state_publisher needs it.
-    tree : urdf.Tree
-        Links and joints of the spanning tree.
-    independent, actuated : tuple of str
-        Joint names.
-    joints : dict of str to JointPhysics
-        Joints with a spring, losses or armature, from YAML and URDF; no value is None.
-    doubts : tuple of str
-        Warnings about the files.
-    """
-
-    file: pathlib.Path
+    file: pathlib.Path  # files that it was read from
     name: str
     summary: str
-    urdf_file: pathlib.Path
-    urdf_xml: str
-    tree: Tree
+    urdf_file: pathlib.Path  # files that it was read from
+    urdf_xml: str  # the expanded URDF, as robot_state_publisher needs it
+    tree: Tree  # links and joints of the spanning tree
     base: str
     platform: str
     gravity: tuple[float, float, float]
-    independent: tuple[str, ...]
-    actuated: tuple[str, ...]
+    independent: tuple[str, ...]  # joint names
+    actuated: tuple[str, ...]  # joint names
     home: dict[str, float]
     closures: tuple[Closure, ...]
     contacts: tuple[Contact, ...]
     actuators: dict[str, Actuator]
     force_joints: tuple[str, ...]
     flexible: dict[str, FlexibleLink]
+    # Joints with a spring, losses or armature, from YAML and URDF; no value is None.
     joints: dict[str, JointPhysics] = dataclasses.field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # warnings about the files
 
     def joint_inertia(self, joint: str) -> float:
         """What a joint feels of its motor's rotor and its armature, kg m^2 or kg."""
-        motor, own = self.actuators.get(joint), self.joints.get(joint)
-        return (motor.joint_inertia if motor else 0.0) + (own.armature if own else 0.0)
+        motor, physics = self.actuators.get(joint), self.joints.get(joint)
+        return (motor.joint_inertia if motor else 0.0) + (physics.armature if physics else 0.0)

@@ -7,11 +7,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from typing import TYPE_CHECKING, ClassVar
-from xml.etree import ElementTree
 
 from masticator_dynamics.description.closures import HINGE, SLIDER, WELD, ClosureKind
 
 if TYPE_CHECKING:
+    from xml.etree import ElementTree
+
     import numpy as np
     import numpy.typing as npt
 

@@ -19,12 +19,8 @@ import yaml
 
 from masticator_dynamics.description import data, urdf
 from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
-from masticator_dynamics.description.closure_checks import (
-    check_closures,
-    check_contacts,
-    check_keys,
-)
-from masticator_dynamics.description.closures import COUPLING
+from masticator_dynamics.description.closure_checks import check_contacts, check_keys
+from masticator_dynamics.description.closures import COUPLING, Names
 from masticator_dynamics.description.data import (
     Actuator,
     Closure,
@@ -298,7 +294,8 @@ def _check_names(
     carriers = tree.carriers()
     if carriers[content.platform] == tree.root:
         refuse('platform', f'{content.platform!r} does not move against the base')
-    check_closures(closures, tree, moving, refuse)
+    for index, closure in enumerate(closures):
+        closure.kind.check(closure, f'closures[{index}]', Names(carriers, moving), refuse)
     check_contacts(content.contacts, tree, refuse)
     check_column_names(content.independent, content.actuated, content.contacts, refuse)
 

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from masticator_dynamics.description.closure_checks import CLOSURES, CONTACTS
-from masticator_dynamics.description.data import JointPhysics, MechanismDescription
+from masticator_dynamics.description.data import Actuator, JointPhysics, MechanismDescription
 from masticator_dynamics.description.reading import MechanismFile
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import write_text
@@ -42,23 +42,29 @@ def save(description: MechanismDescription, file: pathlib.Path, comment: str = '
     """
     if file.suffix not in ('.yaml', '.yml'):
         raise InputError(f'{file}: the name of a description ends with .yaml')
-    urdf = description.urdf_xml
-    if file.resolve().parent != description.urdf_file.resolve().parent:
-        folder = description.urdf_file.resolve().parent.as_posix()
-        urdf = _MESH.sub(lambda begin: f'{begin[1]}{folder}/', urdf)
-    content = _content(description) | {'urdf': f'{file.stem}.urdf'}
+    folder = description.urdf_file.resolve().parent
+    if file.resolve().parent != folder:
+        urdf = _MESH.sub(lambda begin: f'{begin[1]}{folder.as_posix()}/', description.urdf_xml)
+        description = dataclasses.replace(description, urdf_xml=urdf)
+    yaml_text, urdf_text = texts(description, file.stem, comment)
+    write_text(str(file.with_suffix('.urdf')), urdf_text)
+    write_text(str(file), yaml_text)
+
+
+def texts(description: MechanismDescription, name: str, comment: str) -> tuple[str, str]:
+    """Contents of NAME.yaml and NAME.urdf, with a comment at the top of the first."""
     text = yaml.safe_dump(
-        content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH
-    )
+        _content(description) | {'urdf': f'{name}.urdf'},
+        sort_keys=False, allow_unicode=True, default_flow_style=None, width=_WIDTH,
+    )  # fmt: skip
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
-    write_text(str(file.with_suffix('.urdf')), urdf)
-    write_text(str(file), lines + text)
+    return lines + text, description.urdf_xml
 
 
 def _content(description: MechanismDescription) -> dict[str, Any]:
     """Contents of the YAML file, in the order of its format."""
     mimics = {f'{mimic.joint}_mimic' for mimic in description.tree.mimics}  # the URDF has them
-    own = {
+    special = {
         'version': 1, 'description': description.summary,
         'home': {joint: x for joint, x in description.home.items() if x},
         'closures': tuple(
@@ -67,11 +73,14 @@ def _content(description: MechanismDescription) -> dict[str, Any]:
             if c.name not in mimics
         ),
         'contacts': tuple(_with_needed(c, CONTACTS[c.type][0]) for c in description.contacts),
+        'actuators': {n: a for n, a in description.actuators.items() if a != Actuator()},
         'joints': dict(_joints(description)),
     }  # fmt: skip
     content = {}
     for field in dataclasses.fields(MechanismFile):
-        value = own[field.name] if field.name in own else getattr(description, field.name, None)
+        value = (
+            special[field.name] if field.name in special else getattr(description, field.name, None)
+        )
         if field.name in ('urdf', 'xacro_arguments') or value != _default(field):
             content[field.metadata.get('alias', field.name)] = _plain(value)
     content.pop('xacro_arguments')

@@ -47,14 +47,14 @@ def analyse(description: MechanismDescription) -> Structure:
     """
     tree = spanning_tree(description.tree)
     home = np.array([description.home.get(joint.name, 0.0) for joint in tree.joints])
-    found = _independent(description, tree, home)
-    constraints = found.constraints
+    regular = _independent(description, tree, home)
+    constraints = regular.constraints
     independent = {i for i, j in enumerate(tree.joints) if j.name in description.independent}
     dependent = [i for i in range(len(tree.joints)) if i not in independent]
-    repeated = [left_out.name for left_out in found.redundant if not left_out.independent]
+    repeated = [left_out.name for left_out in regular.redundant if not left_out.independent]
     blocks = _blocks(description, tree, constraints, dependent, repeated)
     home = _refined_home(description, tree, constraints, dependent, home)
-    for left_out in found.redundant:
+    for left_out in regular.redundant:
         if left_out.gap > _EXACT:
             unit = unit_names(tree, constraints, left_out.name)
             warnings.warn(
@@ -75,10 +75,10 @@ def analyse(description: MechanismDescription) -> Structure:
         tuple(Block(b.constraints, tuple(new[j] for j in b.joints)) for b in blocks),
         tuple(stages[i] for i in order),
         home[order],
-        tuple(c.moved(moved) for c in found.described),
-        found.redundant,
-        found.shared,
-        found.least_norm,
+        tuple(c.moved(moved) for c in regular.described),
+        regular.redundant,
+        regular.shared,
+        regular.least_norm,
     )
 
 
@@ -89,15 +89,15 @@ def _independent(
     described = all_constraints(description, tree)
     check_home(description, tree, described, home, ROUNDED_HOME)
     size = extent(tree, described, home)
-    found = without_redundancy(
+    independent = without_redundancy(
         Loops(tree, tuple(described), size),
         Loops(tree, tuple(without_sideways(described, tree, home)), size),
         home,
     )
-    rounded = {left_out.name for left_out in found.redundant if left_out.gap > _EXACT}
-    exact = [constraint for constraint in found.constraints if constraint.name not in rounded]
+    rounded = {left_out.name for left_out in independent.redundant if left_out.gap > _EXACT}
+    exact = [constraint for constraint in independent.constraints if constraint.name not in rounded]
     check_home(description, tree, exact, home, HOME_TOLERANCE)
-    unknown = {left_out.name for left_out in found.redundant} | found.shared
+    unknown = {left_out.name for left_out in independent.redundant} | independent.shared
     for index, contact in enumerate(description.contacts):
         if contact.name in unknown:
             raise DescriptionError(
@@ -105,7 +105,7 @@ def _independent(
                 'what it says follows from other contacts or closures, so its force is not unique; '
                 'leave one of them out',
             )  # fmt: skip
-    return found
+    return independent
 
 
 def _blocks(

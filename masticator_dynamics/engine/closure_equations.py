@@ -26,10 +26,10 @@ _NULL = 1e-9  # relative; a direction in which a closure never moves
 
 def all_constraints(description: MechanismDescription, tree: SpanningTree) -> list[Constraint]:
     """Every equation that closures and contacts state, in the order of the file."""
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     for closure in description.closures:
-        found += _closure(closure, tree)
-    return [*found, *(_contact(contact, tree) for contact in description.contacts)]
+        constraints += _closure(closure, tree)
+    return [*constraints, *(_contact(contact, tree) for contact in description.contacts)]
 
 
 def _closure(closure: Closure, tree: SpanningTree) -> list[Constraint]:
@@ -204,10 +204,10 @@ def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
         Where to look.
     """
     for axis in closure.kind.facing:
-        one, two = (
+        first, two = (
             poses.rotations[frame.body] @ frame.rotation[:, axis]
             for frame in (tree.frames[name] for name in closure.frames)
         )
-        if one @ two < 0.0:
+        if first @ two < 0.0:
             return f'axes {"XYZ"[axis]}'
     return ''

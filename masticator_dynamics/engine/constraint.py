@@ -45,6 +45,7 @@ from masticator_dynamics.engine.surface import Surface, polynomial
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 _PARALLEL = 1e-9  # of a cosine
+_PLAY = 0.05  # of the radius, by which a pinion may stand off its rack
 _NONE: FloatArray = np.zeros((0, 3))
 _Kind = TypeVar('_Kind', bound='Constraint')
 
@@ -148,7 +149,15 @@ class Constraint:
         return 1.0
 
     def rates(self, poses: TreePoses) -> FloatArray:
-        """Rates (size, n) of the gaps per joint velocity."""
+        """Rates (size, n) of the gaps per joint velocity: rows of the closures' Jacobian K.
+
+        The power of a unit multiplier's wrench (f, n) in the motion of body b against body a
+        (Featherstone, Rigid Body Dynamics Algorithms, 2008, Sec. 8.2)::
+
+            gap_dot = f . (v_b - v_a) + n . (w_b - w_a) = K q_dot
+
+        with velocities at p_b, of body a at p_a for rows in base axes.
+        """
         a, b = self.points(poses)
         unit = self.wrenches(poses)
         turning = poses.angular_jacobian(self.body_b) - poses.angular_jacobian(self.body_a)
@@ -358,12 +367,19 @@ class Rack(SamePoint):
         return dataclasses.replace(rack, terms=tuple(terms))
 
     def unfit(self, poses: TreePoses) -> str:
-        """Joints between rack and pinion that turn about other directions."""
-        z = _turned(poses, self.body_a, self.partners[1])
-        joints = poses.tree.joints
+        """Where rack and pinion are not in one plane, or not a radius apart."""
+        y, z = _turned(poses, self.body_a, self.partners[:2])
+        joints, (a, b) = poses.tree.joints, self.points(poses)
         skew = [joints[j].name for j, _ in self.terms if abs(z @ poses.axis(j)) < 1.0 - _PARALLEL]
         if skew:
             return f'{", ".join(skew)} between rack and pinion do not turn about Z of the rack'
+        if abs(z @ _turned(poses, self.body_b, self.partners[2])) > _PARALLEL:
+            return 'Z of rack and pinion are not parallel'
+        if abs(y @ (b - a) - self.length) > _PLAY * abs(self.length):
+            return (
+                f"the pinion's centre is at y = {y @ (b - a):.6g} m of the rack, its radius "
+                f'{self.length:.6g} m'
+            )
         return '' if self.terms else 'no joint turns the pinion against the rack'
 
     def _angle(self, poses: TreePoses) -> float:

@@ -75,9 +75,9 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         if not len(strength) or not strength[0] > 0.0:
             break
         damping = _DAMPING * min(1.0, float(np.linalg.norm(gap))) ** 2
-        kept = strength > rank * strength[0]
+        strong = strength > rank * strength[0]
         weight = np.zeros(len(strength))
-        weight[kept] = strength[kept] / (strength[kept] ** 2 + damping)
+        weight[strong] = strength[strong] / (strength[strong] ** 2 + damping)
         step = -right.T @ (weight * (left.T @ gap))
         longest = float(np.abs(step).max())
         if longest < 1e-14:  # rounding: a pose that is closed stays as it is

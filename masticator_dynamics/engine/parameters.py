@@ -7,8 +7,8 @@ about its origin: ``LINK.mass`` (kg), first moments ``LINK.mx`` ... (kg m), iner
 (kg m^2), with all links that are fixed to it. Of joints: ``JOINT.rotor_inertia`` (motor side),
 ``armature``, ``stiffness``, ``reference``; friction as in the description (``coulomb`` of a motor's
 bearing times its radius). Of geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as
-in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length`` and
-``offset``, ``CONTACT.nx`` ... and ``offset``.
+in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length``,
+``radius`` and ``offset``, ``CONTACT.nx`` ... and ``offset``.
 """
 
 from __future__ import annotations
@@ -143,62 +143,65 @@ def bodies_with_mass(structure: Structure) -> dict[str, int]:
 
 def inertial(structure: Structure) -> Values:
     """Ten numbers of each body."""
-    found: Values = {}
+    values: Values = {}
     for link, k in bodies_with_mass(structure).items():
         to_link = structure.tree.frames[link].rotation.T
         numbers = Moments.of(structure.tree.inertias[k]).turned(to_link).numbers()
-        found |= {f'{link}.{name}': float(x) for name, x in zip(INERTIAL, numbers, strict=True)}
-    return found
+        values |= {f'{link}.{name}': float(x) for name, x in zip(INERTIAL, numbers, strict=True)}
+    return values
 
 
 def of_joints(description: MechanismDescription) -> Values:
     """Rotors, armatures and springs: what efforts are linear in besides inertia."""
-    found: Values = {}
+    values: Values = {}
     for name in description.actuated:
-        found[f'{name}.rotor_inertia'] = _actuator(description, name).rotor_inertia
-    for name, own in description.joints.items():
+        values[f'{name}.rotor_inertia'] = _actuator(description, name).rotor_inertia
+    for name, physics in description.joints.items():
         for key in ('armature', 'stiffness'):
-            if getattr(own, key):
-                found[f'{name}.{key}'] = getattr(own, key)
-    return found
+            if getattr(physics, key):
+                values[f'{name}.{key}'] = getattr(physics, key)
+    return values
 
 
 def frictional(description: MechanismDescription) -> Values:
     """Friction of motors' bearings, joints and contacts."""
-    found: Values = {}
+    values: Values = {}
     for name in description.actuated:
         law = _actuator(description, name).friction
-        found |= {f'{name}.viscous': law.viscous, f'{name}.coulomb': law.coulomb}
-    for name, own in description.joints.items():
-        found |= {f'{name}.damping': own.damping or 0.0, f'{name}.friction': own.friction or 0.0}
+        values |= {f'{name}.viscous': law.viscous, f'{name}.coulomb': law.coulomb}
+    for name, physics in description.joints.items():
+        values |= {
+            f'{name}.damping': physics.damping or 0.0,
+            f'{name}.friction': physics.friction or 0.0,
+        }
     for contact in description.contacts:
         law_c = contact.friction
-        found |= {
+        values |= {
             f'{contact.name}.viscous': law_c.viscous,
             f'{contact.name}.coulomb': law_c.coulomb,
         }
-    return found
+    return values
 
 
 def geometric(description: MechanismDescription) -> Values:
     """Placements of joints, zeros of encoders, and dimensions of closures and contacts."""
-    found: Values = {}
+    values: Values = {}
     for joint in description.tree.joints:
         numbers = [*joint.position, *angles(joint.rotation)]
-        found |= {f'{joint.name}.{p}': float(x) for p, x in zip(PLACEMENT, numbers, strict=True)}
+        values |= {f'{joint.name}.{p}': float(x) for p, x in zip(PLACEMENT, numbers, strict=True)}
         if joint.moves:
-            found[f'{joint.name}.zero'] = 0.0
-    for name, own in description.joints.items():
-        if own.stiffness:
-            found[f'{name}.reference'] = own.reference
+            values[f'{joint.name}.zero'] = 0.0
+    for name, physics in description.joints.items():
+        if physics.stiffness:
+            values[f'{name}.reference'] = physics.reference
     for closure in description.closures:
-        found |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
+        values |= {f'{closure.name}.{d}': getattr(closure, d) for d in closure.kind.dimensions}
     for contact in description.contacts:
         if contact.height is None:
             parts = zip(_NORMAL, contact.normal, strict=True)
-            found |= {f'{contact.name}.{n}': x for n, x in parts}
-            found[f'{contact.name}.offset'] = contact.offset
-    return found
+            values |= {f'{contact.name}.{n}': x for n, x in parts}
+            values[f'{contact.name}.offset'] = contact.offset
+    return values
 
 
 def all_of(description: MechanismDescription, structure: Structure) -> Values:
@@ -209,11 +212,11 @@ def all_of(description: MechanismDescription, structure: Structure) -> Values:
     )  # fmt: skip
 
 
-def check_names(names: Iterable[str], known: Mapping[str, Any], mechanism: str) -> None:
+def check_names(names: Iterable[str], parameters: Mapping[str, Any], mechanism: str) -> None:
     """Refuse names that are not parameters, with the closest that is."""
     for name in as_names(names, 'names'):
-        if name not in known:
-            near = meant(str(name), known, 0.0)
+        if name not in parameters:
+            near = meant(str(name), parameters, 0.0)
             raise InputError(f'{mechanism} has no parameter {name!r}{near}')
 
 
@@ -266,7 +269,9 @@ def changed(
         closures=tuple(map(closure, description.closures)),
         contacts=tuple(map(contact, description.contacts)),
         actuators=description.actuators | motors,
-        joints={name: physics(name, own) for name, own in description.joints.items()},
+        joints={
+            name: physics(name, joint_physics) for name, joint_physics in description.joints.items()
+        },
     )
 
 
@@ -299,10 +304,10 @@ def _moved(joint: Joint, values: Mapping[str, Any], turn: Any) -> Joint:
 def _about(axis: int, sine: Any, cosine: Any) -> Any:
     """A rotation about one of the axes."""
     j, k = (axis + 1) % 3, (axis + 2) % 3
-    found: list[list[Any]] = np.eye(3).tolist()
-    found[j][j] = found[k][k] = cosine
-    found[j][k], found[k][j] = -sine, sine
-    return np.array(found)
+    rotation: list[list[Any]] = np.eye(3).tolist()
+    rotation[j][j] = rotation[k][k] = cosine
+    rotation[j][k], rotation[k][j] = -sine, sine
+    return np.array(rotation)
 
 
 def with_inertia(
@@ -356,9 +361,9 @@ def _positive(about_center: FloatArray) -> Any:
 
 def changed_moments(structure: Structure, values: Mapping[str, Any]) -> dict[str, Moments]:
     """Moments of mass, in link axes, of the bodies of which any number is given."""
-    known, found = inertial(structure), {}
+    present, moments = inertial(structure), {}
     for link in bodies_with_mass(structure):
         keys = [f'{link}.{name}' for name in INERTIAL]
         if any(key in values for key in keys):
-            found[link] = Moments.from_numbers([values.get(key, known[key]) for key in keys])
-    return found
+            moments[link] = Moments.from_numbers([values.get(key, present[key]) for key in keys])
+    return moments

@@ -46,7 +46,7 @@ def rebuilt(
     tree = tree.reordered([names.index(joint.name) for joint in structure.tree.joints])
     tree = _with_moments(tree, changed_moments(structure, values))
     described = [_key(c) for c in structure.described]
-    new = dict(zip(map(_key, found := all_constraints(description, tree)), found, strict=True))
+    new = dict(zip(map(_key, now := all_constraints(description, tree)), now, strict=True))
     old = dict(zip(described, structure.described, strict=True))
     constraints = tuple(_changed(c, old[_key(c)], new[_key(c)]) for c in structure.constraints)
     return dataclasses.replace(
@@ -64,40 +64,40 @@ def _with_moments(tree: SpanningTree, moments: Mapping[str, Moments]) -> Spannin
     for k, joint in enumerate(tree.joints):
         if joint.child in moments:
             turned = moments[joint.child].turned(tree.frames[joint.child].rotation)
-            known = np.array(turned.numbers()).dtype != object
-            inertias[k] = turned.inertia() if known else turned
+            in_floats = np.array(turned.numbers()).dtype != object
+            inertias[k] = turned.inertia() if in_floats else turned
     return dataclasses.replace(tree, inertias=tuple(inertias))
 
 
-def _changed(kept: Constraint, old: Constraint, new: Constraint) -> Constraint:
+def _changed(used: Constraint, old: Constraint, new: Constraint) -> Constraint:
     """What was kept of a constraint, with its new numbers.
 
     Parameters
     ----------
-    kept, old : Constraint
+    used, old : Constraint
         Before the change: some of the rows, and all of them.
     new : Constraint
         All of them, after it.
     """
-    if (kept.body_a, kept.body_b) != (new.body_a, new.body_b):
+    if (used.body_a, used.body_b) != (new.body_a, new.body_b):
         new = dataclasses.replace(
             new, body_a=new.body_b, body_b=new.body_a, point_a=new.point_b, point_b=new.point_a,
         )  # fmt: skip
         old = dataclasses.replace(old, rows=np.full_like(old.rows, np.nan))
     same = [
-        next((i for i, other in enumerate(old.rows) if _alike(kept, old, row, i, other)), -1)
-        for row, _ in enumerate(kept.rows)
+        next((i for i, other in enumerate(old.rows) if _alike(used, old, row, i, other)), -1)
+        for row, _ in enumerate(used.rows)
     ]
     if -1 in same:  # directions that were found, constant in the axes of a body
-        return dataclasses.replace(new, rows=kept.rows, offset=kept.offset, carried=kept.carried)
-    partners = new.partners[same] if kept.turns else new.partners
+        return dataclasses.replace(new, rows=used.rows, offset=used.offset, carried=used.carried)
+    partners = new.partners[same] if used.turns else new.partners
     return dataclasses.replace(
-        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=kept.terms
+        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=used.terms
     )
 
 
-def _alike(kept: Constraint, old: Constraint, row: int, i: int, other: Any) -> bool:
+def _alike(used: Constraint, old: Constraint, row: int, i: int, other: Any) -> bool:
     """Whether a row that was kept is the i-th of all."""
-    if kept.turns and not np.array_equal(kept.partners[row], old.partners[i]):
+    if used.turns and not np.array_equal(used.partners[row], old.partners[i]):
         return False
-    return kept.carried == old.carried and np.array_equal(kept.rows[row], other)
+    return used.carried == old.carried and np.array_equal(used.rows[row], other)

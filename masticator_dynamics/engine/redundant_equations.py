@@ -69,32 +69,34 @@ def _searched(loops: Loops, home: FloatArray) -> Independent:
     rates = [loops.jacobian(q) for q in nearby]
     poses = [loops.tree.poses(q) for q in nearby]
     bases = [np.zeros((0, len(home))) for _ in nearby]  # of what is kept, orthonormal rows
-    kept: list[Constraint] = []
+    independent: list[Constraint] = []
     counts: dict[str, list[int]] = {}
     first = 0
     for constraint in loops.constraints:
-        own = slice(first, first + constraint.size)
-        first = own.stop
-        left = _independent_rows(constraint, [r[own] for r in rates], bases, poses)
+        rows = slice(first, first + constraint.size)
+        first = rows.stop
+        regular = _independent_rows(constraint, [r[rows] for r in rates], bases, poses)
         count = counts.setdefault(constraint.name, [0, 0])
         count[0] += constraint.size
-        if left is None:
+        if regular is None:
             continue
-        count[1] += left.size
-        kept.append(left)
-        alone = dataclasses.replace(loops, constraints=(left,))
+        count[1] += regular.size
+        independent.append(regular)
+        alone = dataclasses.replace(loops, constraints=(regular,))
         bases = [
-            _extended(basis, left, alone.jacobian(q))
+            _extended(basis, regular, alone.jacobian(q))
             for basis, q in zip(bases, nearby, strict=True)
         ]
     redundant = tuple(
-        Redundancy(name, total, left, _largest_gap(loops, nearby, name))
-        for name, (total, left) in counts.items()
-        if left < total
+        Redundancy(name, total, regular, _largest_gap(loops, nearby, name))
+        for name, (total, regular) in counts.items()
+        if regular < total
     )
     ranks = [len(basis) for basis in bases]
     shared = [_shared(loops, r) for r, rank in zip(rates, ranks, strict=True) if rank == max(ranks)]
-    return Independent(tuple(kept), loops.constraints, redundant, frozenset().union(*shared), False)
+    return Independent(
+        tuple(independent), loops.constraints, redundant, frozenset().union(*shared), False
+    )
 
 
 def neighbours(loops: Loops, home: FloatArray) -> list[FloatArray]:
@@ -102,7 +104,7 @@ def neighbours(loops: Loops, home: FloatArray) -> list[FloatArray]:
     _, strength, right = np.linalg.svd(loops.jacobian(home))
     rank = int((strength > ROUNDING * strength.max(initial=0.0)).sum())
     motions, rng = right[rank:], np.random.default_rng(0)
-    found = [home]
+    poses = [home]
     for _ in range(_NEIGHBOURS if len(motions) else 0):
         step = rng.normal(size=len(motions)) @ motions
         step *= _AWAY / np.abs(step).max()
@@ -110,9 +112,9 @@ def neighbours(loops: Loops, home: FloatArray) -> list[FloatArray]:
             start = home + shorter * step * loops.joint_units
             q = descend(loops, start, 12, ROUNDING)
             if np.abs(loops.gaps(q) / loops.units()).max(initial=0.0) < NEGLIGIBLE_GAP:
-                found.append(q)
+                poses.append(q)
                 break
-    return found
+    return poses
 
 
 def _regular(loops: Loops, home: FloatArray) -> bool:
@@ -207,11 +209,11 @@ def _with_rows(constraint: Constraint, rows: FloatArray, carrier: int) -> Constr
 def _picked_rows(constraint: Constraint, beyond: list[FloatArray], rank: int) -> Constraint:
     """The rows that are the most independent of one another."""
     picked: list[int] = []
-    left = [part.copy() for part in beyond]
+    remainders = [part.copy() for part in beyond]
     for _ in range(rank):
-        lengths = np.array([np.linalg.norm(part, axis=1) for part in left]).max(axis=0)
+        lengths = np.array([np.linalg.norm(part, axis=1) for part in remainders]).max(axis=0)
         picked.append(int(np.argmax(lengths)))
-        for part in left:
+        for part in remainders:
             length = np.linalg.norm(part[picked[-1]])
             if length > ROUNDING:
                 unit = part[picked[-1]] / length
@@ -225,9 +227,9 @@ def _picked_rows(constraint: Constraint, beyond: list[FloatArray], rank: int) ->
 
 def _shared(loops: Loops, rates: FloatArray) -> set[str]:
     """Closures that take part in forces which cancel in all joints."""
-    left, strength, _ = np.linalg.svd(rates)
+    directions, strength, _ = np.linalg.svd(rates)
     rank = int((strength > ROUNDING * strength.max(initial=0.0)).sum())
-    parts = zip(loops.constraints, _parts(loops, left[:, rank:]), strict=True)
+    parts = zip(loops.constraints, _parts(loops, directions[:, rank:]), strict=True)
     return {c.name for c, part in parts if np.abs(part).max(initial=0.0) > _CANCELS}
 
 
@@ -241,5 +243,5 @@ def _extended(basis: FloatArray, constraint: Constraint, rates: FloatArray) -> F
 
 def _largest_gap(loops: Loops, nearby: list[FloatArray], name: str) -> float:
     """Largest gap of a closure over configurations, m or rad."""
-    own = np.concatenate([np.full(c.size, c.name == name) for c in loops.constraints])
-    return max(float(np.abs(loops.gaps(q)[own]).max()) for q in nearby)
+    of_name = np.concatenate([np.full(c.size, c.name == name) for c in loops.constraints])
+    return max(float(np.abs(loops.gaps(q)[of_name]).max()) for q in nearby)

@@ -88,8 +88,8 @@ class Structure:
 
     def extent(self) -> float:
         """Size of the mechanism at home, m: the scale for steps of sliding joints."""
-        found = self.in_floats
-        return extent(found.tree, list(found.constraints), found.home)
+        structure = self.in_floats
+        return extent(structure.tree, list(structure.constraints), structure.home)
 
 
 @dataclasses.dataclass(frozen=True)

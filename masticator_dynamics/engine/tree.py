@@ -56,13 +56,13 @@ class SpanningTree:
 
     def start(self, guess: Mapping[str, float]) -> FloatArray:
         """Positions (n,) of a guess; others are 0, or mid-range if their range excludes 0."""
-        found = np.zeros(len(self.joints))
+        positions = np.zeros(len(self.joints))
         for i, joint in enumerate(self.joints):
             lower, upper = joint.lower, joint.upper
             if np.isfinite([lower, upper]).all() and not lower <= 0.0 <= upper:
-                found[i] = 0.5 * (lower + upper)
-            found[i] = guess.get(joint.name, found[i])
-        return found
+                positions[i] = 0.5 * (lower + upper)
+            positions[i] = guess.get(joint.name, positions[i])
+        return positions
 
     def poses(self, q: FloatArray) -> 'TreePoses':
         """Poses of all bodies at positions (n,)."""

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where compiled code is kept: in folders that nobody else can write to.
 
-Whoever can write to such a folder decides what this process runs: numba's index files are pickles,
-and the rest is machine code. A folder is therefore used only when it belongs to this user, with
-mode 0700, and when nobody else can replace it or a folder above it. Otherwise a fresh private
-folder takes its place, which means that everything is compiled again, and a warning says so.
+Whoever can write to such a folder decides what this process runs. A folder is therefore used only
+when it belongs to this user, with mode 0700, and when nobody else can replace it or a folder above
+it. Otherwise a fresh private folder takes its place, which means that everything is compiled again,
+and a warning says so.
 
 Processes that start together compile each function once: the first does it, the others wait.
 """
@@ -27,7 +27,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import platformdirs
 
@@ -45,11 +44,11 @@ def code_folder(name: str) -> pathlib.Path | None:
     Returns
     -------
     pathlib.Path or None
-        In ``NUMBA_CACHE_DIR`` where that is set, else in the user's cache directory. If that
+        In ``MASTICATOR_CACHE_DIR`` where that is set, else in the user's cache directory. If that
         cannot be written to or is not safe, a fresh folder that lasts as long as this process and
         is used by its children too; None if none can be made.
     """
-    chosen = os.environ.get('NUMBA_CACHE_DIR')
+    chosen = os.environ.get('MASTICATOR_CACHE_DIR')
     home = pathlib.Path(chosen) if chosen else platformdirs.user_cache_path('masticator_dynamics')
     # Links are followed once: whoever owns one may let it lead elsewhere later.
     folder = pathlib.Path(os.path.realpath(home), name)
@@ -65,22 +64,6 @@ def code_folder(name: str) -> pathlib.Path | None:
         stacklevel=2,
     )
     return _fresh_folder(name)
-
-
-@functools.cache
-def tell_of_compiling() -> None:
-    """Report, once, that numba compiles something."""
-    from numba.core import event
-
-    class FirstCompilation(event.Listener):  # type: ignore[misc]
-        def on_start(self, _: event.Event) -> None:
-            event.unregister('numba:compile', self)
-            _tell('compiling, once for this version: a minute or more ...')
-
-        def on_end(self, _: event.Event) -> None:
-            """Do nothing."""
-
-    event.register('numba:compile', FirstCompilation())
 
 
 @contextlib.contextmanager
@@ -138,34 +121,6 @@ def scheduler_restored() -> Iterator[int]:
         if (os.sched_getscheduler(0), os.sched_getparam(0)) != before:
             with contextlib.suppress(OSError):  # without permission the flag stays
                 os.sched_setscheduler(0, before[0] | os.SCHED_RESET_ON_FORK, before[1])
-
-
-class CompiledOnce:
-    """numba's cache of a function (`cache`), filled by one process at a time."""
-
-    def __init__(self, cache: Any):
-        self._cache, self._lock = cache, contextlib.ExitStack()
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything else is the cache's."""
-        return getattr(self._cache, name)
-
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        """Code for a signature; None if it must be compiled now, and saved."""
-        overload = self._cache.load_overload(signature, context)
-        if overload is None:
-            self._lock.close()  # of a compilation that failed
-            name = self._cache._impl.filename_base
-            self._lock.enter_context(alone(pathlib.Path(self._cache.cache_path, name)))
-            overload = self._cache.load_overload(signature, context)
-            if overload is not None:
-                self._lock.close()
-        return overload
-
-    def save_overload(self, signature: Any, code: Any) -> None:
-        """Save code, and let waiting processes load it."""
-        with self._lock:
-            self._cache.save_overload(signature, code)
 
 
 @functools.cache
@@ -229,5 +184,5 @@ def _fresh_folder(name: str) -> pathlib.Path | None:
         _make(folder)
     except OSError:
         return None
-    os.environ['NUMBA_CACHE_DIR'] = str(home)  # for what follows, and for children
+    os.environ['MASTICATOR_CACHE_DIR'] = str(home)  # for what follows, and for children
     return folder

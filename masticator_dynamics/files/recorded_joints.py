@@ -148,14 +148,15 @@ def recorded_ranges(
         When it cannot be read, or has no positions.
     """
     recorded = {there: here for here, there in (names or {}).items()}
-    prefix, found = f'{FIELDS[0]}_', {}
+    prefix = f'{FIELDS[0]}_'
+    ranges: dict[str, tuple[float, float]] = {}
     if not (is_bag(source) or pathlib.Path(source).is_dir()):
         table = read_table(source, topic)
         table.rename_joints(recorded)
         for column in table.columns:
             if column.startswith(prefix):
                 (values,) = table.numbers([column]).T
-                found[column.removeprefix(prefix)] = float(values.min()), float(values.max())
+                ranges[column.removeprefix(prefix)] = float(values.min()), float(values.max())
     else:
         recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
         _check_names(recording, recorded)
@@ -165,11 +166,11 @@ def recorded_ranges(
                 if series is not None and np.isfinite(series.position).any():
                     low, high = np.nanmin(series.position), np.nanmax(series.position)
                     here = recorded.get(joint, joint)
-                    before = found.get(here, (np.inf, -np.inf))
-                    found[here] = min(before[0], float(low)), max(before[1], float(high))
-    if not found:
+                    before = ranges.get(here, (np.inf, -np.inf))
+                    ranges[here] = min(before[0], float(low)), max(before[1], float(high))
+    if not ranges:
         raise InputError(f'{source}: no positions of joints are in it')
-    return found
+    return ranges
 
 
 def times_in_doubt(table: Columns, time: FloatArray) -> str:

@@ -7,7 +7,7 @@ joints and the modal coordinates are free (S3 Eqs. 31-33); the other joints foll
 solved to rounding wherever the equations are evaluated, so that nothing drifts. The null space of
 the loops' Jacobian, whose rate of change is included in full, eliminates the loop forces.
 
-Nodes, bodies and constraints as arrays for the kernels.
+Nodes, bodies and constraints as arrays for ``flexible_equations.py``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
-from masticator_dynamics.flexible import flexible_kernels as kernels
 from masticator_dynamics.flexible.elementary_motions import NodeTree, node_tree, pseudo_inertia
-from masticator_dynamics.flexible.flexible_kernels import Arrays
+from masticator_dynamics.flexible.flexible_equations import Arrays, Equations, nodes_at
 from masticator_dynamics.flexible.links import Beam, beams
 
 _RIGID_POINTS = np.vstack([np.zeros(3), np.eye(3)])  # origin and axes
@@ -59,12 +58,7 @@ def pack(
         Of the coordinates.
     """
     index = {name: i for i, name in enumerate(coordinates)}
-    supports = _supports(tree, beams, index)
-    terms = [
-        (index[name], factor, supports[k].index(index[name]))
-        for k, node in enumerate(tree.nodes)
-        for name, factor in node.terms
-    ]
+    terms = [(index[name], factor) for node in tree.nodes for name, factor in node.terms]
     rotors = np.array([description.joint_inertia(name) for name in coordinates])
     free = [
         i
@@ -78,9 +72,7 @@ def pack(
         ),
         np.cumsum([0, *(len(node.terms) for node in tree.nodes)]),
         *map(np.array, zip(*terms, strict=True)),
-        np.array([len(s) for s in supports]),
-        _padded(supports),
-        *_bodies(description, beams, tree, index, supports),
+        *_bodies(description, beams, tree, index),
         *_constraint_arrays(description, structure, tree),
         np.array([i for i in range(len(coordinates)) if i not in free], dtype=np.int64),
         np.array(free, dtype=np.int64),
@@ -96,31 +88,11 @@ def structure_joints(structure: Structure) -> tuple[str, ...]:
     return tuple(joint.name for joint in structure.tree.joints)
 
 
-def _supports(tree: NodeTree, beams: dict[str, Beam], index: dict[str, int]) -> list[list[int]]:
-    """Coordinates that move each node or what is attached to it; those of its parent come first."""
-    modal = {tree.of_link[link]: beam.coordinates for link, beam in beams.items()}
-    supports: list[list[int]] = []
-    for k, node in enumerate(tree.nodes):
-        known = supports[node.parent] if node.parent >= 0 else []
-        # Shapes need not move the frame of their own link, but they do move its material.
-        own = [index[name] for name in (*(name for name, _ in node.terms), *modal.get(k, ()))]
-        supports.append(known + [c for c in dict.fromkeys(own) if c not in known])
-    return supports
-
-
-def _padded(rows: list[list[int]]) -> np.ndarray:
-    out = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    for row, values in zip(out, rows, strict=True):
-        row[: len(values)] = values
-    return out
-
-
 def _bodies(
     description: MechanismDescription,
     beams: dict[str, Beam],
     tree: NodeTree,
     index: dict[str, int],
-    supports: list[list[int]],
 ) -> tuple[np.ndarray, ...]:
     """Links with mass that move: node, number of points, mass integrals and the points."""
     links = [
@@ -131,7 +103,6 @@ def _bodies(
     most = max([4, *(len(beams[link].coordinates) + 4 for link in links if link in beams)])
     gram = np.zeros((len(links), most, most))
     coordinate = np.full((len(links), most), -1)
-    column = np.zeros((len(links), most), dtype=np.int64)
     direction = np.zeros((len(links), most, 3))
     points = np.full(len(links), 4)
     for b, link in enumerate(links):
@@ -139,15 +110,14 @@ def _bodies(
         if link not in beams:
             gram[b, :4, :4] = pseudo_inertia(description.tree.links[link])
             continue
-        beam, own = beams[link], supports[tree.of_link[link]]
+        beam = beams[link]
         modal = [index[name] for name in beam.coordinates]
         points[b] = size = 4 + len(modal)
         gram[b, :size, :size] = beam.gram()
         coordinate[b, 4:size] = modal
-        column[b, 4:size] = [own.index(c) for c in modal]
         direction[b, 4:size] = np.repeat(beam.directions, beam.modes, axis=0)
     nodes = np.array([tree.of_link[link] for link in links])
-    return nodes, points, gram, coordinate, column, direction
+    return nodes, points, gram, coordinate, direction
 
 
 def _in_base(description: MechanismDescription, structure: Structure, name: str) -> Constraint:
@@ -213,6 +183,8 @@ class FlexibleModel:
         The f that loops leave free: independent joints and modal coordinates, in that order.
     beams : dict of Beam
         By link.
+    code : Equations
+        Its machine code.
 
     Raises
     ------
@@ -242,6 +214,7 @@ class FlexibleModel:
         )
         self.free = tuple(self.coordinates[i] for i in self.arrays.free)
         self.home = np.concatenate([self._structure.home, np.zeros(len(modal))])
+        self.code = Equations(self.arrays, self.home)
         self._refuse_bending_that_opens_loops(len(joints))
 
     def index(self, coordinate: str) -> int:
@@ -269,35 +242,27 @@ class FlexibleModel:
         """
         q = np.array(guess, dtype=float)
         q[self.arrays.free] = free
-        try:
-            status, _, jacobian = kernels.close(self.arrays, q)
-            if status != kernels.SOLVED:
-                raise ReachError('the loops do not close near the pose before')
-            if self.condition_number_loops(q) > _SINGULAR:
-                raise np.linalg.LinAlgError
-            null, _ = kernels.tangent(self.arrays, jacobian)
-        except np.linalg.LinAlgError:
-            raise SingularityError('the loops do not determine the dependent joints') from None
+        closed, parts = self.code.closed(q)
+        if self.condition_number_loops(parts['q'] if closed else q) > _SINGULAR:
+            raise SingularityError('the loops do not determine the dependent joints')
+        if not closed:
+            raise ReachError('the loops do not close near the pose before')
         rates = np.zeros(len(self.free)) if free_rate is None else np.asarray(free_rate)
-        return FlexibleState(q, null @ rates)
+        return FlexibleState(parts['q'], parts['null'] @ rates)
 
     def condition_number_loops(self, q: FloatArray) -> float:
         """Condition number of the loops' Jacobian over the dependent joints."""
         if not len(self.arrays.dependent):
             return 1.0
-        _, jacobian = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
-        return float(np.linalg.cond(jacobian[:, self.arrays.dependent]))
+        return float(np.linalg.cond(self.code.pose(q)['jacobian'][:, self.arrays.dependent]))
 
-    def closure_residual(self, q: FloatArray) -> float:
-        """Largest gap of the loops, m."""
-        gap, _ = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
-        return float(np.abs(gap).max(initial=0.0))
+    def closure_residual(self, q: FloatArray) -> FloatArray:
+        """Largest gap of the loops (...), m, at positions (..., n)."""
+        return np.asarray(np.abs(self.code.pose(q)['gap']).max(axis=-1, initial=0.0))
 
     def null_space(self, q: FloatArray) -> FloatArray:
         """Rates of all coordinates per rate of the free ones (n, f), at a closed pose."""
-        _, jacobian = kernels.constraints(self.arrays, kernels.poses(self.arrays, q), len(q))
-        null, _ = kernels.tangent(self.arrays, jacobian)
-        return np.asarray(null)
+        return self.code.closed(q)[1]['null']
 
     def equations(self, state: FlexibleState, effort: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mass matrix (f, f) and force (f,): ``mass @ acceleration = force`` of the free ones.
@@ -305,10 +270,8 @@ class FlexibleModel:
         ``effort`` (n,) acts on all coordinates.
         """
         free = self.arrays.free
-        status, mass, force, _, _ = kernels.equations(
-            self.arrays, state.q, state.q[free], state.v[free], effort
-        )
-        if status != kernels.SOLVED:
+        closed, mass, force, _ = self.code.equations(state.q, state.q[free], state.v[free], effort)
+        if not closed:
             raise ReachError('the loops do not close at this state')
         return mass, force
 
@@ -316,37 +279,34 @@ class FlexibleModel:
         """Stiffness (f, f) of the elastic members in the free coordinates, by the null space."""
         return np.asarray(null.T @ (self.arrays.stiffness[:, None] * null))
 
-    def energies(self, state: FlexibleState) -> tuple[float, float, float]:
-        """Kinetic (rotors included), elastic and potential energy (0 at the base's origin), J."""
-        q, v, arrays = state.q, state.v, self.arrays
-        pose = kernels.poses(arrays, q)
-        mass, _ = kernels.dynamics(arrays, pose, kernels.bias(arrays, pose, v), q, v)
-        potential = 0.0
+    def energies(self, state: FlexibleState) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Kinetic (rotors included), elastic and potential energy (0 at the base's origin), J.
+
+        Of a state, or of states (..., n), each (...).
+        """
+        q, arrays, pose = state.q, self.arrays, self.code.pose(state.q, state.v)
+        potential = np.zeros(q.shape[:-1])
         for b, node in enumerate(arrays.body_node):
-            parts = np.zeros((arrays.points[b], 3))
-            for x in range(len(parts)):
+            for x, weight in enumerate(arrays.gram[b, 0, : arrays.points[b]]):
                 coordinate = arrays.point_coordinate[b, x]
-                amount = 1.0 if coordinate < 0 else q[coordinate]
-                parts[x] = pose[1][node] @ arrays.point_direction[b, x] * amount
-            parts[0] = pose[0][node]
-            potential -= float(arrays.gram[b, 0, : len(parts)] @ parts @ arrays.gravity)
-        elastic = 0.5 * float(q @ (arrays.stiffness * q))
-        return 0.5 * float(v @ mass @ v), elastic, float(potential)
+                amount = 1.0 if coordinate < 0 else q[..., coordinate, None]
+                part = pose['rotation'][..., node, :, :] @ arrays.point_direction[b, x] * amount
+                part = pose['origin'][..., node, :] if x == 0 else part
+                potential -= weight * (part @ arrays.gravity)
+        return pose['kinetic'], 0.5 * (q * q) @ arrays.stiffness, potential
 
     def frame_pose(self, q: FloatArray, link: str) -> tuple[FloatArray, FloatArray]:
-        """Origin (3,), m, and rotation (3, 3) of a URDF link's frame in the base.
+        """Origin (..., 3), m, and rotation (..., 3, 3) of a URDF link's frame in the base.
 
         The frame moves with the material at its origin, even if shapes have a slope there.
         """
-        origin, rotation, _, _ = kernels.poses(self.arrays, q)
-        node = self._nodes.material[link]
-        return origin[node], rotation[node]
+        node, pose = self._nodes.material[link], self.code.pose(q)
+        return pose['origin'][..., node, :], pose['rotation'][..., node, :, :]
 
     def angular_velocity(self, state: FlexibleState, link: str) -> FloatArray:
-        """Angular velocity (3,) of a link's frame, rad/s, base axes."""
-        pose = kernels.poses(self.arrays, state.q)
-        rate, _, _ = kernels.bias(self.arrays, pose, state.v)
-        return np.asarray(rate[self._nodes.material[link]])
+        """Angular velocity (..., 3) of a link's frame, rad/s, base axes."""
+        rates = self.code.pose(state.q, state.v)['rate']
+        return rates[..., self._nodes.material[link], :]
 
     def frequencies(self, q: FloatArray, held: tuple[str, ...] = ()) -> FloatArray:
         """Natural frequencies of small vibrations about a pose at rest, Hz, ascending.
@@ -379,15 +339,11 @@ class FlexibleModel:
             sideways = scipy.linalg.null_space(constraint.rows).T
             a, b = (self._nodes.of_link[frame] for frame in closure.frames)
             for _ in range(4):
-                pose = kernels.poses(
-                    self.arrays, self.home + rng.uniform(-0.3, 0.3, len(self.home))
-                )
+                pose = self.home + rng.uniform(-0.3, 0.3, len(self.home))
+                nodes = nodes_at(self.arrays, pose.tolist())
                 for node in (a, b):
-                    size = self.arrays.support_size[node]
-                    rates = np.abs(pose[2][node, :size] @ sideways.T).max(axis=1)
-                    for c in np.flatnonzero(rates > _NULL):
-                        coordinate = int(self.arrays.support[node, c])
-                        if coordinate >= joints:
+                    for coordinate, linear in nodes[node].linear.items():
+                        if coordinate >= joints and np.abs(sideways @ linear).max() > _NULL:
                             raise DescriptionError(
                                 self.description.file,
                                 f'flexible: {self.coordinates[coordinate]}',

@@ -196,13 +196,13 @@ def run_flexible(
     count = len(trajectory.time)
     if count < samples:
         desired = _rigid(mechanism, goal, path, times[:count])
-    states = [FlexibleState(q, v) for q, v in zip(trajectory.q, trajectory.v, strict=True)]
+    states = FlexibleState(trajectory.q, trajectory.v)
     return FlexibleRun(
         **vars(trajectory),
         model=model,
         desired=desired,
-        energy=np.array([model.energies(state) for state in states]),
-        closure_residual=np.array([model.closure_residual(state.q) for state in states]),
+        energy=np.stack(model.energies(states), axis=-1),
+        closure_residual=model.closure_residual(states.q),
         **_deviations(model, mechanism, desired, states),
     )
 
@@ -242,7 +242,7 @@ def straight(model: FlexibleModel, mechanism: Mechanism, desired: Effort) -> Fle
 
 
 def _deviations(
-    model: FlexibleModel, mechanism: Mechanism, desired: Effort, states: list[FlexibleState]
+    model: FlexibleModel, mechanism: Mechanism, desired: Effort, states: FlexibleState
 ) -> dict[str, Any]:
     """End-point error, and deflections and angles of the beams: fields of a run."""
     beams = model.beams.values()
@@ -251,16 +251,13 @@ def _deviations(
         for beam in beams
         for d in beam.names
     )
-    rigid_q, rigid_v = (_coordinates(model, mechanism, rows) for rows in (desired.q, desired.v))
-    q = np.array([state.q for state in states])
-    platform = model.description.platform
-    end_point = np.zeros(len(states))
-    turns = np.zeros((3, len(states), len(names)))  # angle error, rate, desired rate
-    for row, state in enumerate(states):
-        rigid = FlexibleState(rigid_q[row], rigid_v[row])
-        here, there = (model.frame_pose(s.q, platform)[0] for s in (state, rigid))
-        end_point[row] = np.linalg.norm(here - there)
-        turns[:, row] = _turns(model, state, rigid)
+    rigid = FlexibleState(
+        *(_coordinates(model, mechanism, rows) for rows in (desired.q, desired.v))
+    )
+    q, platform = states.q, model.description.platform
+    here, there = (model.frame_pose(s.q, platform)[0] for s in (states, rigid))
+    end_point = np.linalg.norm(here - there, axis=-1)
+    turns = _turns(model, states, rigid)  # angle error, rate, desired rate
     tip, middle = (
         np.column_stack(
             [
@@ -290,14 +287,14 @@ def _modal(
     return [q[:, k : k + modes] for k in range(first, first + len(coordinates), modes)]
 
 
-def _turns(model: FlexibleModel, state: FlexibleState, rigid: FlexibleState) -> FloatArray:
-    """Angle error, rate and desired rate (3, b) about the beams' axes of bending."""
+def _turns(model: FlexibleModel, states: FlexibleState, rigid: FlexibleState) -> FloatArray:
+    """Angle error, rate and desired rate (3, N, b) about the beams' axes of bending."""
     columns = []
     for beam in model.beams.values():
-        (_, here), (_, there) = (model.frame_pose(s.q, beam.link) for s in (state, rigid))
-        rate, wanted = (model.angular_velocity(s, beam.link) for s in (state, rigid))
-        vector = Rotation.from_matrix(here @ there.T).as_rotvec()
+        (_, here), (_, there) = (model.frame_pose(s.q, beam.link) for s in (states, rigid))
+        rate, wanted = (model.angular_velocity(s, beam.link) for s in (states, rigid))
+        vector = Rotation.from_matrix(here @ there.swapaxes(-1, -2)).as_rotvec()
         for direction in beam.directions:
             axis = there @ np.cross(beam.axis, direction)
-            columns.append([vector @ axis, rate @ axis, wanted @ axis])
-    return np.array(columns).T
+            columns.append([(part * axis).sum(axis=-1) for part in (vector, rate, wanted)])
+    return np.moveaxis(np.array(columns), 0, -1)

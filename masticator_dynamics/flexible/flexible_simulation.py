@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.integrate
+import scipy.linalg
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.flexible import flexible_kernels as kernels
 from masticator_dynamics.flexible.flexible_model import FlexibleModel, FlexibleState
 
 METHODS = {
@@ -104,6 +105,21 @@ def simulate(
     return _Run(model, start, effort, times, method, rtol).go(progress)
 
 
+def _factored(matrix: FloatArray) -> tuple[Any, Any, Any]:
+    """LU factors, and LAPACK's function that solves with them.
+
+    Radau's own checks of small matrices take several times as long as what they check.
+    """
+    factor, solve = scipy.linalg.get_lapack_funcs(('getrf', 'getrs'), (matrix,))
+    lu, pivots, _ = factor(matrix)
+    return lu, pivots, solve
+
+
+def _solved(factored: tuple[Any, Any, Any], right: FloatArray) -> FloatArray:
+    lu, pivots, solve = factored
+    return np.asarray(solve(lu, pivots, right)[0])
+
+
 class _Run:
     """One integration: the state is free positions, free rates and the work done."""
 
@@ -134,6 +150,9 @@ class _Run:
             self.rates, times[0], state, times[-1], rtol=rtol, atol=tolerance, **options
         )
 
+        if method == 'radau':
+            self.solver.lu, self.solver.solve_lu = _factored, _solved
+
     def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
         """Step to the end, or as far as possible."""
         states, done, stopped = [self.solver.y.copy()], 1, ''
@@ -156,26 +175,18 @@ class _Run:
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
         """Time derivative of the state; NaN where the loops do not close."""
-        free, rate = state[: self.count], state[self.count : -1]
-        out = np.empty(len(state))
-        try:
-            status, acceleration, power = kernels.acceleration(
-                self.model.arrays, self.guess(free), free, rate, self.effort(time)
-            )
-        except np.linalg.LinAlgError:
-            status = kernels.SINGULAR
-        if status != kernels.SOLVED:
-            out[:] = np.nan  # the integrator then takes a smaller step
-            return out
-        out[: self.count], out[self.count : -1], out[-1] = rate, acceleration, power
-        return out
+        free = state[: self.count]
+        # Where it is NaN, the integrator takes a smaller step.
+        return self.model.code.rates(
+            np.concatenate([self.guess(free), state[:-1], self.effort(time)])
+        )
 
     def elastic_jacobian(self, time: float, state: FloatArray) -> FloatArray:
         """Derivative of the rates with respect to the state, without velocity-dependent forces."""
         jacobian, count = np.zeros((len(state), len(state))), self.count
         free, effort = state[:count], self.effort(time)
-        _, mass, _, null, _ = kernels.equations(
-            self.model.arrays, self.guess(free), free, state[count:-1], effort
+        _, mass, _, null = self.model.code.equations(
+            self.guess(free), free, state[count:-1], effort
         )
         jacobian[:count, count:-1] = np.eye(count)
         jacobian[count:-1, :count] = -np.linalg.solve(mass, self.model.free_stiffness(null))
@@ -191,19 +202,16 @@ class _Run:
 
     def move_to(self, free: FloatArray) -> str:
         """Close the loops after a step; returns why that pose is invalid, or an empty text."""
-        arrays, q = self.model.arrays, self.guess(free)
-        q[arrays.free] = free
-        try:
-            status, _, jacobian = kernels.close(arrays, q)
-            null, inverse = kernels.tangent(arrays, jacobian)
-        except np.linalg.LinAlgError:
-            return 'the loops are singular'
-        if status != kernels.SOLVED:
-            return 'the loops do not close'
-        norms = [np.abs(m).sum(axis=0).max(initial=0.0) for m in (jacobian, inverse)]
+        guess = self.guess(free)
+        guess[self.model.arrays.free] = free
+        closed, parts = self.model.code.closed(guess)
+        norms = [np.abs(parts[m]).sum(axis=0).max(initial=0.0) for m in ('jacobian', 'inverse')]
         if norms[0] * norms[1] > _SINGULAR:
             return f'the loops are singular: condition number {norms[0] * norms[1]:.3g}'
-        self.near, self.null = q, null
+        if not closed:
+            return 'the loops do not close'
+        q = self.near = parts['q']
+        self.null = parts['null']
         for beam, modal in zip(self.model.beams.values(), self.modal, strict=True):
             largest = float(np.abs(q[modal]).sum(axis=1).max()) / beam.length
             if largest > LARGEST_DEFLECTION:

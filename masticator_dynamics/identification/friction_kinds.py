@@ -20,6 +20,7 @@ from masticator_dynamics.identification.weighted_equations import Equations
 _BLOCKS = 6
 _SIGN = 0.02  # of the usual velocity, over which friction turns round
 _NEAR = (0.1, 0.3)  # likewise, up to which it is other near zero
+_NEAR_REST = 'is other near rest (efforts that were filtered look so, too)'
 _WORTH = 0.9  # of a motor's error, by which another kind leaves less where it is worth it
 _ANY = 1e-3  # of a motor's efforts: less is not worth a word
 _ROUNDING = 1e-10
@@ -65,7 +66,7 @@ def _kinds(
     speed = equations.velocity / usual
     sign = np.tanh(speed / _SIGN)
     for near in _NEAR:
-        yield 'is other near zero velocity', sign * np.exp(-((speed / near) ** 2))
+        yield _NEAR_REST, sign * np.exp(-((speed / near) ** 2))
     change = (equations.back @ (equations.matrix[..., bodies] @ x[bodies])[..., None])[..., 0]
     load = equations.effort - equations.errors(0.0) + change
     yield 'grows with the load', sign * np.abs(load)

@@ -44,7 +44,7 @@ _EXACT = 1e-11  # of the solver: rounding of a recording must not show in the nu
 _STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
 _ROUNDING = 1e-9  # of a body: left by the solver
 _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is sound
-_NEARLY = 1e-4  # of the squared distance in standard deviations: what the solver may leave open
+_NEARLY = 0.01  # of the logarithm of the likelihood: what the solver may leave open
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
 _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
@@ -118,7 +118,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
             return np.asarray((1.0 - step) * x)
     raise InputError(
         f'the likeliest bodies that can be were not found: the solver ends with {solution.status} '
-        f'and leaves {open_:.2g} of the distance open; are bodies of the file possible?'
+        f'and leaves {open_:.2g} of the likelihood open; are bodies of the file possible?'
     )
 
 

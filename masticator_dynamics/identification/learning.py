@@ -216,19 +216,19 @@ def _spread(
     count = len(by_block)
     moved = np.linalg.solve(precision - by_block, -scores[..., None])[..., 0]
     spread = axes.T @ ((count - 1.0) / count * moved.T @ moved + pulled) @ axes
-    left = 1.0 / np.einsum('ik,ij,jk->k', axes, precision, axes)
+    remaining = 1.0 / np.einsum('ik,ij,jk->k', axes, precision, axes)
     shares = np.einsum('ik,bij,jk->bk', axes, by_block, axes)
     equal = shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)  # as many blocks with equal shares
-    wider = np.where(left < _LEARNT**2, _wider(equal - 1.0, count - 1), 1.0)
-    grown = wider * np.sqrt(np.maximum(1.0, left / np.diag(spread)))
+    wider = np.where(remaining < _LEARNT**2, _wider(equal - 1.0, count - 1), 1.0)
+    grown = wider * np.sqrt(np.maximum(1.0, remaining / np.diag(spread)))
     return np.asarray(spread * np.outer(grown, grown))
 
 
-def _wider(own: FloatArray, freedom: int) -> FloatArray:
+def _wider(freedoms: FloatArray, freedom: int) -> FloatArray:
     """Factors by which intervals are wider with degrees of freedom of their own than with these."""
     from scipy import stats
 
-    quantiles = stats.t.ppf(_CONFIDENT, np.clip(own, 2.0, freedom))
+    quantiles = stats.t.ppf(_CONFIDENT, np.clip(freedoms, 2.0, freedom))
     return np.asarray(quantiles / stats.t.ppf(_CONFIDENT, freedom))
 
 

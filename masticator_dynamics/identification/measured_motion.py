@@ -36,36 +36,20 @@ _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what n
 
 @dataclasses.dataclass(frozen=True)
 class MeasuredMotion:
-    """A part of a log, as motion of the closed mechanism.
+    """A part of a log, as motion of the closed mechanism."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s.
-    motion : Motion
-        Filtered positions with their derivatives, N rows.
-    effort : array, shape (N, n_u)
-        As measured, not filtered; behind a gear, as felt at the joint.
-    felt : array, shape (N, n_u)
-        Friction of a motor that is felt at its joint, as a part of it: other than 1 behind a gear.
-    wrench : array, shape (N, 6), or None
-        On the platform, as measured.
-    misfit : array, shape (N, n_u)
-        Measured positions minus those of the closed mechanism, rad or m: what redundant encoders
-        say about one another.
-    smooth : Filter
-    measured : array of bool, shape (N,), or None
-        Of the log.
-    """
-
-    time: FloatArray
-    motion: Motion
-    effort: FloatArray
+    time: FloatArray  # (N,), s
+    motion: Motion  # filtered positions with their derivatives, N rows
+    effort: FloatArray  # (N, n_u), as measured, not filtered; behind a gear, as felt at the joint
+    # (N, n_u), friction of a motor that is felt at its joint, as a part of it: other than 1 behind
+    # a gear.
     felt: FloatArray
-    wrench: FloatArray | None
+    wrench: FloatArray | None  # (N, 6), on the platform, as measured
+    # (N, n_u), measured positions minus those of the closed mechanism, rad or m: what redundant
+    # encoders say about one another.
     misfit: FloatArray
     smooth: Filter
-    measured: npt.NDArray[np.bool_] | None = None
+    measured: npt.NDArray[np.bool_] | None = None  # (N,), of the log
 
     @property
     def kept(self) -> npt.NDArray[np.intp]:
@@ -130,12 +114,12 @@ def measured_motion(
     if motors is not None:
         effort, felt = motors.felt(effort, motion.v[:, mechanism.actuated_rows])
     parts = log.time, motion, effort, felt, log.wrench, misfit, smooth, log.measured
-    found = MeasuredMotion(*parts)
-    if len(found.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
+    series = MeasuredMotion(*parts)
+    if len(series.kept) < _LEFT * len(log.time[smooth.kept(len(log.time))]):
         raise InputError(
-            f'{log.source}: gaps leave too little: {len(found.kept)} rows without their influence'
+            f'{log.source}: gaps leave too little: {len(series.kept)} rows without their influence'
         )
-    return found
+    return series
 
 
 def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:

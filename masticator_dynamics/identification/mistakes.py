@@ -55,18 +55,10 @@ class _Reading:
 
 
 class _Judged(NamedTuple):
-    """How a reading fits.
+    """How a reading fits."""
 
-    Attributes
-    ----------
-    unlikely : float
-        Minus the logarithm of the likelihood.
-    left : float
-        Part of a motor's efforts that is left, geometric mean over motors.
-    """
-
-    unlikely: float
-    left: float
+    unlikely: float  # minus the logarithm of the likelihood
+    left: float  # part of a motor's efforts that is left, geometric mean over motors
 
 
 class Mistake(NamedTuple):
@@ -139,9 +131,9 @@ class MistakeSearch:
             x = self._bounded(normal + np.diag(self._precision), weight @ right)
             error = target - columns @ (sign * x)
             noise = np.sqrt((error**2).mean(axis=0) + (_RESOLVED * size) ** 2)
-        left = np.log(noise / size)
-        unlikely = worth * len(target) * left.sum() + 0.5 * (self._precision * x) @ x
-        return _Judged(float(unlikely), float(np.exp(left.mean())))
+        log_shares = np.log(noise / size)
+        unlikely = worth * len(target) * log_shares.sum() + 0.5 * (self._precision * x) @ x
+        return _Judged(float(unlikely), float(np.exp(log_shares.mean())))
 
     def _inside(self, lag: int) -> npt.NDArray[np.bool_]:
         """Rows (M,) that stay inside the recording when they are read later."""
@@ -180,21 +172,21 @@ class MistakeSearch:
         """Readings with one mistake more."""
         names, same = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
 
-        def other(change: FloatArray, told: str) -> _Reading:
-            return dataclasses.replace(present, mixing=change @ present.mixing, told=told)
+        def other(change: FloatArray, sentence: str) -> _Reading:
+            return dataclasses.replace(present, mixing=change @ present.mixing, told=sentence)
 
         for a, name in enumerate(names):
-            told = f'{name}: efforts of {name} have the other sign'
-            yield other(same - 2.0 * np.outer(same[a], same[a]), told)
+            sentence = f'{name}: efforts of {name} have the other sign'
+            yield other(same - 2.0 * np.outer(same[a], same[a]), sentence)
             for b in range(a):
                 apart = same[a] - same[b]
-                told = f'{names[b]} and {name}: efforts of {names[b]} and {name} are swapped'
-                yield other(same - np.outer(apart, apart), told)
+                sentence = f'{names[b]} and {name}: efforts of {names[b]} and {name} are swapped'
+                yield other(same - np.outer(apart, apart), sentence)
             yield from self._gain(other, same - np.outer(same[a], same[a]), name)
         yield other(-same, 'all motors: efforts have the other sign')
         yield from self._gain(other, 0.0 * same, 'all motors')
-        told = 'all motors: rows run backward in time, since friction drives instead of braking'
-        yield dataclasses.replace(present, backward=not present.backward, told=told)
+        sentence = 'all motors: rows run backward in time, since friction drives instead of braking'
+        yield dataclasses.replace(present, backward=not present.backward, told=sentence)
         yield from self._lag(present)
 
     def _gain(
@@ -205,10 +197,10 @@ class MistakeSearch:
 
         def reading(factor: float) -> _Reading:
             times = f'{1.0 / factor:.3g} times as large as bodies like those of the file need'
-            told = (
+            sentence = (
                 f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
             )
-            return other(fixed + factor * changed, told)
+            return other(fixed + factor * changed, sentence)
 
         def unlikely(decades: float) -> float:
             return self.judged(reading(10.0**decades)).unlikely
@@ -228,8 +220,8 @@ class MistakeSearch:
         def reading(rows: int) -> _Reading:
             way = 'lag' if rows > 0 else 'run ahead of'
             time = f'{abs(rows) / rate:.3g} s ({abs(rows)} rows)'
-            told = f'all motors: efforts {way} positions by {time}'
-            return dataclasses.replace(present, lag=rows, told=told)
+            sentence = f'all motors: efforts {way} positions by {time}'
+            return dataclasses.replace(present, lag=rows, told=sentence)
 
         def unlikely(rows: int) -> float:
             return self.judged(reading(rows)).unlikely

@@ -30,78 +30,78 @@ does not go through zero an offset.
 """
 
 
-def report(found: Identified, source: str, held_out: str, told: Sequence[str] = ()) -> str:
+def report(result: Identified, source: str, held_out: str, doubts: Sequence[str] = ()) -> str:
     """The page.
 
     Parameters
     ----------
-    found : Identified
+    result : Identified
     source, held_out : str
         Names of the recordings.
-    told : sequence of str
+    doubts : sequence of str
         What is doubted.
     """
-    mechanism, (before, after) = found.mechanism, found.errors
-    length = found.measured.time[-1] - found.measured.time[0]
-    kept = [name for name in found.kept if not name.startswith('sensor')]
-    loose = [n for n in found.deviations if n not in found.determined and n not in found.kept]
+    mechanism, (before, after) = result.mechanism, result.errors
+    length = result.measured.time[-1] - result.measured.time[0]
+    undetermined = [name for name in result.kept if not name.startswith('sensor')]
+    loose = [n for n in result.deviations if n not in result.determined and n not in result.kept]
     parts = [
         f'<p>From {html.escape(source)}: {length:.1f} s of motion; judged on '
         f'{html.escape(held_out)}. RMS error of the efforts there: '
         f'<b>{100.0 * before:.2f} %</b> of their RMS with the numbers of the file, '
         f'<b>{100.0 * after:.2f} %</b> with those found; least squares, whose bodies need not be '
-        f'possible, leaves {100.0 * found.held_out.error(found.plain):.2f} %.</p>',
-        *(f'<p><b>{html.escape(sentence)}</b></p>' for sentence in told),
-        *(f'<p>{html.escape(sentence)}</p>' for sentence in found.remarks),
+        f'possible, leaves {100.0 * result.held_out.error(result.plain):.2f} %.</p>',
+        *(f'<p><b>{html.escape(sentence)}</b></p>' for sentence in doubts),
+        *(f'<p>{html.escape(sentence)}</p>' for sentence in result.remarks),
         f'<p>{_ABOUT}</p>',
-        image(_efforts_figure(found), 'Measured and predicted efforts over time, of each motor'),
+        image(_efforts_figure(result), 'Measured and predicted efforts over time, of each motor'),
         f'<p>{_OVER_VELOCITY}</p>',
-        *(f'<p>{html.escape(sentence)}.</p>' for sentence in found.friction),
-        image(_friction_figure(found), 'What is left of efforts over velocity, of each motor'),
+        *(f'<p>{html.escape(sentence)}.</p>' for sentence in result.friction),
+        image(_friction_figure(result), 'What is left of efforts over velocity, of each motor'),
         '<h2>By motor</h2>',
         table(
             ['motor', 'unit', 'RMS effort', 'error: file', 'least squares', 'found', 'offset'],
-            _by_motor(found),
+            _by_motor(result),
         ),
         '<h2>Parameters</h2>',
-        f'<p>The data tell {len(found.learnt.amounts)} combinations of parameters better than the '
-        f'file does. {len(found.determined)} parameters are determined by themselves.</p>',
+        f'<p>The data tell {len(result.learnt.amounts)} combinations of parameters better than the '
+        f'file does. {len(result.determined)} parameters are determined by themselves.</p>',
         table(
             ['parameter', 'file', 'found', 'standard deviation', 'before'],
-            _parameters(found, found.determined),
+            _parameters(result, result.determined),
         ),
         f'<h2>Only in combinations</h2><p>{html.escape(", ".join(loose)) or "None."}</p>',
         '<h2>Not determined</h2><p>These keep their values: '
-        f'{html.escape(", ".join(kept)) or "none"}.</p>',
-        *_of_encoders(found),
+        f'{html.escape(", ".join(undetermined)) or "none"}.</p>',
+        *_of_encoders(result),
     ]
     return page(f'{mechanism.name} identified', parts)
 
 
-def _by_motor(found: Identified) -> list[list[str]]:
-    held = found.held_out
-    columns = [_rms(rows) for rows in (held.effort, *_all_errors(found))]
-    names = zip(found.mechanism.actuated, found.mechanism.effort_units, strict=True)
+def _by_motor(result: Identified) -> list[list[str]]:
+    held = result.held_out
+    columns = [_rms(rows) for rows in (held.effort, *_all_errors(result))]
+    names = zip(result.mechanism.actuated, result.mechanism.effort_units, strict=True)
     return [
-        [name, unit, *(f'{column[k]:.4g}' for column in columns), f'{found.offsets[name]:.3g}']
+        [name, unit, *(f'{column[k]:.4g}' for column in columns), f'{result.offsets[name]:.3g}']
         for k, (name, unit) in enumerate(names)
     ]
 
 
-def _all_errors(found: Identified) -> list[FloatArray]:
+def _all_errors(result: Identified) -> list[FloatArray]:
     """Errors of efforts (M, n_u) held out: of the file, of least squares, and of what was found."""
-    return [found.held_out.errors(x) for x in (0.0, found.plain, found.x)]
+    return [result.held_out.errors(x) for x in (0.0, result.plain, result.x)]
 
 
 def _rms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((rows**2).mean(axis=0)))
 
 
-def _parameters(found: Identified, names: tuple[str, ...]) -> list[list[str]]:
-    unknowns, after = found.unknowns, found.deviations
+def _parameters(result: Identified, names: tuple[str, ...]) -> list[list[str]]:
+    unknowns, after = result.unknowns, result.deviations
     file = dict(zip(unknowns.names, unknowns.values, strict=True))
     before = dict(zip(unknowns.names, unknowns.deviation, strict=True))
-    values = file | found.values
+    values = file | result.values
     return [
         [name, f'{file[name]:.5g}', f'{values[name]:.5g}', f'{after[name]:.2g}',
          f'{before[name]:.2g}']
@@ -109,16 +109,16 @@ def _parameters(found: Identified, names: tuple[str, ...]) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def _of_encoders(found: Identified) -> list[str]:
+def _of_encoders(result: Identified) -> list[str]:
     """What redundant encoders say about one another."""
-    mechanism = found.mechanism
+    mechanism = result.mechanism
     if len(mechanism.actuated) == len(mechanism.independent):
         return [
             '<h2>Encoders</h2><p>There are as many motors as degrees of freedom: encoders cannot '
             'be checked against one another, and scales of torques are only known relative to '
             'masses.</p>'
         ]
-    misfit = zip(mechanism.actuated, _rms(found.measured.misfit), strict=True)
+    misfit = zip(mechanism.actuated, _rms(result.measured.misfit), strict=True)
     joints = mechanism.structure.tree.joints
     units = [joints[j].unit for j in mechanism.actuated_rows]
     rows = [[name, f'{x:.3g} {unit}'] for (name, x), unit in zip(misfit, units, strict=True)]
@@ -126,35 +126,35 @@ def _of_encoders(found: Identified) -> list[str]:
     return [f'<h2>Encoders</h2><p>{text}</p>', table(['motor', 'misfit'], rows)]
 
 
-def _efforts_figure(found: Identified) -> Any:
+def _efforts_figure(result: Identified) -> Any:
     """Measured efforts, and those that the file and what was found predict."""
-    held, names = found.held_out, found.mechanism.actuated
+    held, names = result.held_out, result.mechanism.actuated
     shown = held.time - held.time[0] < _SHOWN
     figure, axes = _figure(len(names), 1.8, sharex=True)
-    errors = held.errors(0.0), held.errors(found.x)
+    errors = held.errors(0.0), held.errors(result.x)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         time, measured = held.time[shown], held.effort[shown, k]
         axis.plot(time, measured, color='0.6', lw=2.5, label='measured')
         axis.plot(time, measured - errors[0][shown, k], color='tab:red', lw=1, label='file')
         axis.plot(time, measured - errors[1][shown, k], color='tab:blue', lw=1, label='found')
-        axis.set_ylabel(f'{name}\n{found.mechanism.effort_units[k]}')
+        axis.set_ylabel(f'{name}\n{result.mechanism.effort_units[k]}')
     axes[0].legend(loc='upper right', ncols=3, fontsize='small')
     axes[-1].set_xlabel('s')
     return figure
 
 
-def _friction_figure(found: Identified) -> Any:
+def _friction_figure(result: Identified) -> Any:
     """What the file leaves, which shows friction, and what is left now."""
-    held, names = found.held_out, found.mechanism.actuated
+    held, names = result.held_out, result.mechanism.actuated
     figure, axes = _figure(len(names), 2.0, sharex=False)
-    errors = held.errors(0.0), held.errors(found.x)
+    errors = held.errors(0.0), held.errors(result.x)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         for rows, color, label in zip(
             errors, ('tab:red', 'tab:blue'), ('file', 'found'), strict=True
         ):
             axis.plot(held.velocity[:, k], rows[:, k], '.', ms=2, color=color, label=label)
         axis.axhline(0.0, color='0.6', lw=0.5)
-        unit = found.mechanism.effort_units[k]
+        unit = result.mechanism.effort_units[k]
         axis.set_ylabel(f'{name}\n{unit} left')
         axis.set_xlabel('m/s' if unit == 'N' else 'rad/s', loc='right', labelpad=0.0)
     axes[0].legend(loc='upper left', ncols=2, fontsize='small')

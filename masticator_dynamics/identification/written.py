@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.description.data import ContactFriction, JointFriction
 from masticator_dynamics.description.urdf_text import laid_out, with_tree
+from masticator_dynamics.description.written import texts
 from masticator_dynamics.drives.configuration import Drives, find_file, load_drives
 from masticator_dynamics.engine.parameters import changed, with_inertia
 from masticator_dynamics.errors import InputError
@@ -52,33 +52,9 @@ def description_files(
     parameters = mechanism.parameters(friction=True)
     values = {n: x for n, x in values.items() if n in parameters}
     new = with_inertia(changed(old, values, lambda angle: None), mechanism.structure, values)
-    content = read_mapping(old.file)
-    content['urdf'] = f'{name}.urdf'
-    content.pop('xacro_arguments', None)
-    for joint, physics in new.joints.items():
-        _set(content, 'joints', joint, {'damping': physics.damping, 'friction': physics.friction})
-        if physics.armature or physics.stiffness:
-            parts = {'armature': physics.armature, 'stiffness': physics.stiffness}
-            _set(content, 'joints', joint, {k: v for k, v in parts.items() if v})
-    for joint, motor in new.actuators.items():
-        _set(content, 'actuators', joint, {'rotor_inertia': motor.rotor_inertia})
-    for joint, motor in new.actuators.items():
-        _set_law(content['actuators'][joint], motor.friction)
-    for entry, contact in zip(content.get('contacts', []), new.contacts, strict=True):
-        _set_law(entry, contact.friction)
     urdf = with_tree(laid_out(old.urdf_xml), old.tree, new.tree)
-    return {f'{name}.yaml': f'# {comment}\n{_text(content)}', f'{name}.urdf': urdf}
-
-
-def _set_law(entry: dict[str, Any], law: ContactFriction | JointFriction) -> None:
-    if law.coulomb or law.viscous:
-        coefficients = {'coulomb': law.coulomb, 'viscous': law.viscous}
-        entry['friction'] = {**entry.get('friction', {}), **coefficients}
-
-
-def _set(content: dict[str, Any], part: str, joint: str, values: dict[str, Any]) -> None:
-    content.setdefault(part, {})
-    content[part][joint] = {**(content[part].get(joint) or {}), **values}
+    yaml_text, _ = texts(new, name, comment)
+    return {f'{name}.yaml': yaml_text, f'{name}.urdf': urdf}
 
 
 def _text(content: Any) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,8 +14,9 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import DescriptionError, InputError
-from masticator_dynamics.limits.ranges import Ranged, RangeViolation
+from masticator_dynamics.limits.ranges import Ranged, RangeViolation, half_width
 
+SMALLEST_UNIT = 1e-3  # N; ranges of contacts may be narrower, rounding is not
 BINDING = 1e-6  # relative; a load closer to its limit than that is binding
 
 
@@ -102,12 +104,16 @@ class LoadLimits:
         """Lowest and highest efforts (n_u,)."""
         return -self.effort if self.effort_low is None else self.effort_low, self.effort
 
-    def effort_bounds(self, motor_velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest efforts by range and power, at velocities (..., n_u) of the motors."""
+    @functools.cached_property
+    def packed(self) -> tuple[str, FloatArray]:
+        """Which limits are finite, and these, as ``LoadBounds.of`` takes them but for the slack."""
         low, high = self.effort_range
-        with np.errstate(divide='ignore'):
-            by_power = self.power / np.abs(motor_velocity)
-        return np.fmax(low, -by_power), np.fmin(high, by_power)
+        contacts = self.contact_low, self.contact_high
+        units = half_width(low, high), np.maximum(half_width(*contacts), SMALLEST_UNIT)
+        parts = low, high, 1.0 / units[0], self.power, self.axial_force, self.radial_force
+        every = np.concatenate([*parts, *contacts, 1.0 / units[1]])
+        marks = np.where(np.isfinite(every), '1', np.where(every > 0.0, '+', '-'))
+        return ''.join(marks.tolist()), every[np.isfinite(every)]
 
     def scaled(self, scale: float) -> LoadLimits:
         """The same limits with the efforts scaled."""

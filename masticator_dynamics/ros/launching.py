@@ -262,12 +262,12 @@ def own_node(
     process
         Further arguments of the launch action.
     """
-    given = file or str(share_directory() / f'config/{name}.yaml')
+    parameter_file = file or str(share_directory() / f'config/{name}.yaml')
     return program(
         value,
         'masticator_dynamics',
         f'{name}_node',
-        [given, {'mechanism': value['mechanism']}, parameters or {}],
+        [parameter_file, {'mechanism': value['mechanism']}, parameters or {}],
         name=name,
         remappings=list(remappings),
         **process,
@@ -276,19 +276,19 @@ def own_node(
 
 def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> list[Action]:
     """Start node dynamics, whose end ends all; arguments that are not empty become parameters."""
-    given: dict[str, object] = {'frame_prefix': value['frame_prefix']}
+    settings: dict[str, object] = {'frame_prefix': value['frame_prefix']}
     if value.get('drives'):
-        given['drives'] = value['drives']
+        settings['drives'] = value['drives']
     if value['rate']:
-        given['rate'] = float(value['rate'])
+        settings['rate'] = float(value['rate'])
     if value['goal']:
-        given['goal'] = value['goal']
+        settings['goal'] = value['goal']
     if is_true(value['plots']):  # curves are then named by joints
-        given['effort_topics'] = True
+        settings['effort_topics'] = True
     for switch in ('friction', 'limits', 'publish_joint_states'):
         if value[switch]:
-            given[switch] = is_true(value[switch])
-    node = own_node('dynamics', value, given, value['params_file'], remappings)
+            settings[switch] = is_true(value[switch])
+    node = own_node('dynamics', value, settings, value['params_file'], remappings)
     return needs(node, 'dynamics')
 
 
@@ -303,11 +303,11 @@ def joint_state_completion(value: Values, remappings: Sequence[tuple[str, str]] 
 
 def robot_state_publisher(description: MechanismDescription, value: Values) -> Node:
     """Publish TF and robot_description, expanded with the mechanism's xacro arguments."""
-    given = {
+    settings = {
         'robot_description': for_rviz(plain_urdf(description.urdf_xml, description.tree)),
         'frame_prefix': value['frame_prefix'],
     }
-    return program(value, 'robot_state_publisher', 'robot_state_publisher', [given])
+    return program(value, 'robot_state_publisher', 'robot_state_publisher', [settings])
 
 
 def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] = ()) -> Node:
@@ -349,8 +349,8 @@ def wait_for_joint_states(
     remappings : sequence of tuple
         From and to.
     """
-    given, name = {'joints': list(joints)}, 'wait_for_joint_states'
-    return program(value, 'masticator_dynamics', name, [given], remappings=list(remappings))
+    settings, name = {'joints': list(joints)}, 'wait_for_joint_states'
+    return program(value, 'masticator_dynamics', name, [settings], remappings=list(remappings))
 
 
 def then(first: Node, second: Node) -> list[Action]:

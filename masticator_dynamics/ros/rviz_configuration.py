@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -243,13 +244,16 @@ def _robot(prefix: str, opacity: float) -> dict[str, Any]:
 
 
 def _frames(mechanism: Mechanism, prefix: str) -> dict[str, Any]:
-    """Axes and names; of all the frames only those that mean something to people."""
-    named = {f'{prefix}{name}': {'Value': True} for name in named_frames(mechanism)}
+    """Axes and names; of all the frames only those that mean something to people.
+
+    By a filter: RViz enables frames that a configuration does not name.
+    """
+    named = '|'.join(re.escape(f'{prefix}{name}') for name in named_frames(mechanism))
     return _display(
         'TF', 'Frames', False,
         {
+            'Filter (whitelist)': f'^({named})$',
             'Frame Timeout': 15,
-            'Frames': {'All Enabled': False, **named},
             'Marker Scale': _rounded(0.5 * mechanism.structure.extent()),
             'Show Arrows': False,
             'Show Axes': True,

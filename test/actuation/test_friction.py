@@ -167,7 +167,7 @@ def test_reproduces_the_reference_samples() -> None:
         assert samples.relative_error(other.friction, wanted['rss6']['tau_f']) < 1e-8
 
 
-@pytest.mark.parametrize('coefficient', [0.15, 0.3])
+@pytest.mark.parametrize('coefficient', samples.swept([0.15, 0.3], [0.3]))
 def test_much_friction_hides_no_optimum(
     coefficient: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

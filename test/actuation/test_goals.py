@@ -94,7 +94,7 @@ def test_only_the_ratio_of_weights_matters() -> None:
         assert samples.relative_error(two.actuated, one.actuated) < 1e-9
 
 
-@pytest.mark.parametrize('friction', [False, True])
+@pytest.mark.parametrize('friction', samples.swept([False, True], [True]))
 @pytest.mark.parametrize('goal', ['joint-force', 'power', 'torque'])
 def test_a_batch_is_its_rows(goal: str, friction: bool) -> None:
     """To 1e-12, since the machine code for many rows differs from that for one."""

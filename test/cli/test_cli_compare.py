@@ -15,6 +15,7 @@ import sys
 
 import numpy as np
 import pytest
+from processes import PYTHON, completed
 
 from masticator_dynamics.errors import LimitError
 from papers.__main__ import compare as papers_command
@@ -163,7 +164,7 @@ def test_sections_are_imported_when_they_run() -> None:
         'names = [m for m in sys.modules if m.startswith(comparison)]\n'
         'print(*(n.rpartition(".")[2] for n in names), "scipy.optimize" in sys.modules)'
     )
-    found = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    found = completed(*PYTHON, '-c', code, check=True)
     *modules, optimize = found.stdout.split()
     assert not set(modules) & {name.replace('-', '_') for name in SECTIONS}
     assert optimize == 'False'

@@ -18,13 +18,13 @@ def test_the_motion_is_read_by_others(run, tmp_path) -> None:
 def test_internal_efforts_have_columns(run, tmp_path) -> None:
     motion, efforts = tmp_path / 'motion.csv', tmp_path / 'efforts.csv'
     answer = run(
-        'excite', 'masticator', '--output', motion, '--duration', 6, '--tries', 2,
+        'excite', 'rrr4', '--output', motion, '--duration', 6, '--tries', 2,
         '--internal', 0.1,
     )  # fmt: skip
     assert answer.status == 0, answer.err
-    table = read_table(str(motion)).numbers([f'internal_crank_{k}' for k in range(1, 7)])
+    table = read_table(str(motion)).numbers([f'internal_motor_{k}' for k in range(1, 5)])
     assert abs(table).max() == 0.1
-    answer = run('inverse-dynamics', 'masticator', '--motion', motion, '--output', efforts)
+    answer = run('inverse-dynamics', 'rrr4', '--motion', motion, '--output', efforts)
     assert answer.status == 0, answer.err
 
 

@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`masticator identify`: recordings of any form, drives, torque constants, a force sensor."""
 
+import contextlib
 import importlib.util
+import io
 import re
 
 import numpy as np
 import pytest
+import samples
 import yaml
 from identification.robots import fourier
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.cli import main
 from masticator_dynamics.commands import identifying
 from masticator_dynamics.drives.configuration import (
     Motor,
@@ -25,6 +29,8 @@ from masticator_dynamics.files.message_types import message_type
 from masticator_dynamics.files.tables import write_table
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.motion.motion_file import WRENCH
+
+pytestmark = pytest.mark.early
 
 EVERY, SECONDS = 4, 14.0  # of 500 rows per second
 COULOMB = 0.002 * np.array([1.4, 0.7, 1.3, 0.8, 0.6, 1.2])  # N m, of the motors; the file: 0.002
@@ -83,6 +89,17 @@ def write_log(file, recorded, wrench=None, factor=1.0):
     return file
 
 
+@pytest.fixture(scope='module')
+def by_table(alone, tmp_path_factory):
+    """What is said of a table of a jaw that nothing touches, and the folder of the files."""
+    folder, said = tmp_path_factory.mktemp('by_table'), io.StringIO()
+    log = write_log(folder / 'run.csv', alone)
+    words = ['identify', 'masticator', '--log', log, '--output', folder / 'mine.yaml']
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        assert main([*map(str, words), '--drives', 'drives.yaml']) == 0
+    return said.getvalue(), folder
+
+
 def identified(run, log, folder, *options):
     """The report's sentence and warnings; the files are written."""
     output = '--output', folder / 'mine.yaml', '--drives', 'drives.yaml'
@@ -137,20 +154,19 @@ def test_a_force_sensor_that_errs(run, tmp_path, recorded) -> None:
     assert offset and float(offset[1]) == pytest.approx(OFFSET, abs=0.1)
 
 
-def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone) -> None:
+def test_a_force_sensor_that_nothing_touches(run, tmp_path, alone, by_table) -> None:
     """The same numbers as without it, and the same error."""
     noise = 0.3 * np.random.default_rng(3).normal(size=(len(alone[0]), 6))
-    numbers, errors = [], []
-    for name, wrench in (('with', noise), ('without', None)):
-        (tmp_path / name).mkdir()
-        log = write_log(tmp_path / f'{name}.csv', alone, wrench)
-        said = identified(run, log, tmp_path / name)
-        assert ('the force sensor shows noise alone' in said) is (wrench is not None)
-        errors.append(re.search('held out: .*', said)[0])
-        numbers.append(Mechanism.load(str(tmp_path / name / 'mine.yaml')).parameters(friction=True))
+    said = identified(run, write_log(tmp_path / 'run.csv', alone, noise), tmp_path), by_table[0]
+    for told, sensor in zip(said, (True, False), strict=True):
+        assert ('the force sensor shows noise alone' in told) is sensor
+    errors = [re.search('held out: .*', told)[0] for told in said]
+    files = (folder / 'mine.yaml' for folder in (tmp_path, by_table[1]))
+    numbers = [Mechanism.load(str(file)).parameters(friction=True) for file in files]
     assert numbers[0] == numbers[1] and errors[0] == errors[1]
 
 
+@pytest.mark.sweep
 def test_efforts_that_no_numbers_explain_are_not_used(run, tmp_path, alone) -> None:
     """They have nothing to do with the motion: a sentence by motor, and the report alone."""
     time, position, told, *_ = alone
@@ -162,7 +178,7 @@ def test_efforts_that_no_numbers_explain_are_not_used(run, tmp_path, alone) -> N
     assert sorted(file.name for file in tmp_path.iterdir()) == ['mine.html', 'run.csv']
 
 
-def test_a_recording_of_ros(run, tmp_path, alone) -> None:
+def test_a_recording_of_ros(run, tmp_path, alone, by_table) -> None:
     """The same numbers as from a table of the same rows; the topic is found by its joints."""
     time, position, told, *_ = alone
     state = message_type('sensor_msgs/msg/JointState')
@@ -183,8 +199,8 @@ def test_a_recording_of_ros(run, tmp_path, alone) -> None:
     file = tmp_path / 'run.mcap'
     write_mcap(file, dict.fromkeys(TOPICS, 'sensor_msgs/msg/JointState'), events)
     identified(run, file, tmp_path / 'ros')
-    identified(run, write_log(tmp_path / 'run.csv', alone), tmp_path / 'table')
-    ros, table = (Mechanism.load(str(tmp_path / f / 'mine.yaml')) for f in ('ros', 'table'))
+    folders = tmp_path / 'ros', by_table[1]
+    ros, table = (Mechanism.load(str(folder / 'mine.yaml')) for folder in folders)
     assert ros.parameters(friction=True) == pytest.approx(table.parameters(friction=True), rel=1e-6)
     events[20].content.position[0] = np.nan
     assert 'lack numbers' in refused(run, file, events, tmp_path)
@@ -210,7 +226,7 @@ def test_joints_of_other_names(run, tmp_path, alone) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ['run.csv']
 
 
-@pytest.mark.parametrize('written', [0, 1, 2])
+@pytest.mark.parametrize('written', samples.swept([0, 1, 2], [1]))
 def test_ctrl_c_leaves_nothing_half_written(run, tmp_path, alone, monkeypatch, written) -> None:
     log = write_log(tmp_path / 'run.csv', alone)
     done, write_text = [], identifying.write_text

@@ -18,6 +18,7 @@ import click
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import cli
 from masticator_dynamics.engine.traced.goals import GOALS
@@ -87,7 +88,7 @@ def test_help_needs_neither_engine_nor_numpy_in_the_command_line() -> None:
         'import masticator_dynamics.cli as cli; cli.main(["--help"]);'
         'print(sorted(set(sys.modules) - before), file=sys.stderr)'
     )
-    answer = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', script)
     assert 'masticator_dynamics.cli' in answer.stderr
     assert 'masticator_dynamics.commands' not in answer.stderr
     assert 'numpy' not in answer.stderr

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 import samples
+from processes import PYTHON, completed
 
 PROGRAM = [sys.executable, '-m', 'masticator_dynamics']
 PATIENCE = 240  # s; a busy computer may have to compile first
@@ -104,9 +105,7 @@ def test_little_is_imported_before_ctrl_c_ends_the_program() -> None:
         'import sys; before = set(sys.modules); import masticator_dynamics.__main__;'
         'print(*sorted(set(sys.modules) - before))'
     )
-    answer = subprocess.run(
-        [sys.executable, '-c', script], capture_output=True, text=True, check=True
-    )
+    answer = completed(*PYTHON, '-c', script, check=True)
     heavy = {'typing', 'threading', 'dataclasses', 'inspect', 'numpy', 'click'}
     assert not heavy & set(answer.stdout.split())
     assert 'masticator_dynamics.interrupt' in answer.stdout

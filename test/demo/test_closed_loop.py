@@ -8,13 +8,12 @@ import json
 import os
 import re
 import signal
-import socket
 import time
 
 import numpy as np
 import pytest
 import yaml
-from by_the_clock import by_the_clock
+from processes import has_multicast
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives import real_time
@@ -36,7 +35,7 @@ from masticator_dynamics.robot.demo import (
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.demo_motion import built_in_script
 from masticator_dynamics.robot.recording.health import Counts, read_stalls, stalls_file
-from masticator_dynamics.robot.recording.nodes import GROUP, ClosedLoop, Progress
+from masticator_dynamics.robot.recording.nodes import ClosedLoop, Progress
 from masticator_dynamics.robot.recording.processes import Child
 from masticator_dynamics.robot.recording.record import Record
 
@@ -49,16 +48,6 @@ MISSING = [
 # What late cycles lead to; a computer that keeps up is held to all of it.
 CONSEQUENCES = {'incisor tracked', 'feedforward pays', 'no fault reported'}
 ATTEMPTS = 3
-
-
-def has_multicast():
-    """Whether frames can be sent from process to process on this machine."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((GROUP, 45000))
-        except OSError:
-            return False
-    return True
 
 
 end_to_end = pytest.mark.skipif(
@@ -78,7 +67,7 @@ def chew(output, capsys, told='', **options):
 
 
 @end_to_end
-@by_the_clock
+@pytest.mark.clock
 def test_chewing_with_simulated_drives(tmp_path, capsys):
     output = tmp_path / 'results'
     code, shown = chew(output, capsys, strokes=2)
@@ -120,7 +109,7 @@ def test_chewing_with_simulated_drives(tmp_path, capsys):
 
 
 @end_to_end
-@by_the_clock
+@pytest.mark.clock
 def test_motor_that_turns_the_wrong_way(tmp_path, capsys):
     content = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
     drive = content['drives']['crank_3']
@@ -370,6 +359,7 @@ def test_only_what_was_judged_and_passed_ends_well(tmp_path, capsys, verdict):
     assert ('1 of 2 were not judged: second' in said) == (verdict is None)
 
 
+@pytest.mark.clock
 def test_a_process_sees_when_the_computer_stands_still(tmp_path):
     """Here only that process is stopped, as all are by the host of a virtual machine."""
     with real_time.requested(1) as permitted:

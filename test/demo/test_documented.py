@@ -10,25 +10,24 @@ import pathlib
 import re
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pages
 import pytest
 import samples
-from by_the_clock import by_the_clock
+from processes import PROGRAM, PYTHON, Process, completed, has_multicast
 
-from demo.test_closed_loop import has_multicast
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot import demo
 from masticator_dynamics.robot.acceptance.checks import TIMING
 from masticator_dynamics.robot.recording import processes
 from masticator_dynamics.robot.recording.nodes import ClosedLoop
+
+pytestmark = pytest.mark.waiting
 
 LINES = [line for line in pages.documented() if pages.waits(line)]
 CHEWED, CLOSED = 'masticator demo --incisor recorded.csv', 'masticator demo --closed-loop'
@@ -56,7 +55,6 @@ def skip_without(kind: str) -> None:
         pytest.skip(f'not installed: {", ".join(missing)}' if missing else 'no multicast route')
 
 
-@by_the_clock
 def test_the_documented_demo_chews(stocked, capsys) -> None:
     """Only what depends on the computer's speed may fail."""
     skip_without('demo')
@@ -86,27 +84,10 @@ def node_of(mechanism: pathlib.Path) -> Iterator[None]:
     node = pathlib.Path(sys.prefix, node.removeprefix('.venv/'))
     if not node.exists():
         pytest.skip('make setup installs the nodes; pip does not')
-    process = subprocess.Popen(
-        [node, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env=os.environ | DOMAIN,
-    )  # fmt: skip
-    impatience = threading.Timer(PATIENCE, process.kill)
-    impatience.start()
-    try:
-        told = list(iter_until(process.stdout, READY))
+    with Process(node, *words, env=os.environ | DOMAIN) as process:
+        process.wait_for_line(READY, PATIENCE)
         yield
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 0, told
-    finally:
-        impatience.cancel()
-        process.kill()
-
-
-def iter_until(lines: Iterable[str], last: str) -> Iterator[str]:
-    for line in lines:
-        yield line
-        if last in line:
-            break
+        assert process.end() == 0, process.text
 
 
 @pytest.fixture
@@ -124,10 +105,7 @@ def test_the_node_of_the_tutorial_tells_its_planner_the_torques(ankle) -> None:
     blocks = [text for _, text in pages.blocks(pages.TUTORIAL)]
     planner = next(text for text in blocks if 'import rclpy' in text)
     with node_of(ankle):
-        run = subprocess.run(
-            [sys.executable, '-c', planner], env=os.environ | DOMAIN, capture_output=True,
-            text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
+        run = completed(*PYTHON, '-c', planner, env=os.environ | DOMAIN)
     assert run.returncode == 0 and run.stdout in blocks, run.stderr + run.stdout
     held = Mechanism.load(ankle).feedforward([0.2, 0.1])
     printed = [float(line.split()[1]) for line in run.stdout.splitlines()]
@@ -136,16 +114,9 @@ def test_the_node_of_the_tutorial_tells_its_planner_the_torques(ankle) -> None:
 
 def test_the_planner_of_the_jaw_says_that_it_is_not_for_the_ankle(ankle) -> None:
     planner = samples.ROOT / 'examples' / 'chewing_planner.py'
-    with node_of(ankle), subprocess.Popen(
-        [sys.executable, planner], env=os.environ | DOMAIN, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
-        impatience = threading.Timer(PATIENCE, process.kill)
-        impatience.start()
-        told = list(iter_until(process.stdout, 'the stroke was refused: '))
-        process.kill()
-        impatience.cancel()
-    assert "unknown joint 'x'; there are independent (pitch, roll)" in ''.join(told)
+    with node_of(ankle), Process(*PYTHON, planner, env=os.environ | DOMAIN) as process:
+        process.wait_for_line('the stroke was refused: ', PATIENCE)
+    assert "unknown joint 'x'; there are independent (pitch, roll)" in process.text
 
 
 def unused_port() -> str:
@@ -159,22 +130,16 @@ def test_a_documented_command_runs_until_it_is_interrupted(line, stocked) -> Non
     kind = line.split()[1]
     skip_without(kind)
     port = ['--port', unused_port()] if kind == 'view' else []
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'masticator_dynamics', *line.split()[1:], *port], text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with Process(
+        *PROGRAM, *line.split()[1:], *port, cwd=None,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    try:
-        first = process.stdout.readline()
+    ) as process:  # fmt: skip
         if kind == 'view':
+            (first, *_) = process.wait_for_line('(Ctrl-C ends)', PATIENCE)
             address = re.match(r'(http://\S+) \(Ctrl-C ends\)', first)
-            assert address, process.communicate(timeout=PATIENCE)[1]
             with urllib.request.urlopen(address[1], timeout=PATIENCE) as page:
                 assert b'<html' in page.read()
         else:
-            assert first.startswith('ready: 6 drives'), process.communicate(timeout=PATIENCE)[1]
-        process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=PATIENCE)[1]
-    finally:
-        process.kill()
-    assert process.returncode in (0, 130) and 'Traceback' not in told, told
+            process.wait_for_line('ready: 6 drives', PATIENCE)
+        assert process.end(signal.SIGINT, PATIENCE) in (0, 130)
+    assert not process.log('Traceback'), process.text

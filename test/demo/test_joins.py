@@ -21,7 +21,10 @@ from rclpy.executors import SingleThreadedExecutor
 from masticator_dynamics.robot.demo import run_closed_loop, run_demo
 from masticator_dynamics.robot.recording import processes
 
-pytestmark = pytest.mark.skipif('JOINS' not in os.environ, reason='slow: JOINS=200 runs it')
+pytestmark = [
+    pytest.mark.clock,
+    pytest.mark.skipif('JOINS' not in os.environ, reason='slow: JOINS=200 runs it'),
+]
 
 DOMAIN = 93
 TOLD = 'cycle lateness max (us)', 'jitter max (us)'  # by `dynamics` and by `servo_drives`

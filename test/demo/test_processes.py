@@ -5,11 +5,11 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
+from processes import PYTHON, Process, runs, wait_for
 
 from masticator_dynamics.robot.recording import nodes
 from masticator_dynamics.robot.recording.processes import (
@@ -19,22 +19,9 @@ from masticator_dynamics.robot.recording.processes import (
     stopped_at_the_end,
 )
 
+pytestmark = pytest.mark.waiting
+
 STUBBORN = 'import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)'
-
-
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def wait_until(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def test_a_record_that_cannot_be_written_is_a_failure_in_one_sentence(tmp_path) -> None:
@@ -50,7 +37,7 @@ def test_children_are_stopped_after_an_error(tmp_path):
     with pytest.raises(KeyboardInterrupt), stopped_at_the_end([child]):
         raise KeyboardInterrupt
     assert child.process.returncode is not None
-    assert not is_running(child.process.pid)
+    assert not runs(child.process.pid)
 
 
 def test_early_end_shows_the_log(tmp_path):
@@ -141,9 +128,10 @@ def test_no_child_survives_a_killed_parent(tmp_path, number):
         '    print(child.process.pid, flush=True)\n'
         '    time.sleep(600)\n'
     )
-    with subprocess.Popen([sys.executable, '-c', parent], stdout=subprocess.PIPE) as process:
-        pid = int(process.stdout.readline())
-        assert is_running(pid)
-        process.send_signal(number)
+    with Process(*PYTHON, '-c', parent) as process:
+        wait_for(lambda: process.lines, 'the number of the child')
+        pid = int(process.lines[0])
+        assert runs(pid)
+        process.process.send_signal(number)
         process.wait(60.0)
-        assert wait_until(lambda: not is_running(pid))
+        wait_for(lambda: not runs(pid), 'the end of the child')

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 import pytest
-from by_the_clock import by_the_clock
 
 from demo.perfect_run import perfect_record, with_series
 from masticator_dynamics import Mechanism
@@ -29,8 +28,9 @@ Reader = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed
 NEEDED = [name for names in demo.PACKAGES.values() for name in names]
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.early,
     pytest.mark.skipif(bool(MISSING), reason=f'not installed: {", ".join(MISSING)}'),
-    by_the_clock,
 ]
 
 RATE = 200.0  # Hz; enough to see everything, and a busy test machine keeps up

@@ -4,13 +4,12 @@
 
 import copy
 import json
-import subprocess
-import sys
 
 import pydantic
 import pytest
 import samples
 import yaml
+from processes import PYTHON, completed
 
 from masticator_dynamics.description.reading import json_schema
 
@@ -34,10 +33,7 @@ def test_it_is_up_to_date() -> None:
 
 
 def test_the_command_prints_it() -> None:
-    run = subprocess.run(
-        [sys.executable, '-m', 'tools.mechanism_schema'],
-        capture_output=True, text=True, check=True, cwd=samples.ROOT,
-    )  # fmt: skip
+    run = completed(*PYTHON, '-m', 'tools.mechanism_schema', check=True, cwd=samples.ROOT)
     assert json.loads(run.stdout) == json.loads(json.dumps(json_schema()))
 
 

@@ -8,8 +8,6 @@ import copy
 import math
 import pathlib
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 import pytest
 import samples
 import yaml
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description, shipped_mechanisms
@@ -147,10 +146,7 @@ def test_what_is_in_a_file_that_is_not_yaml_is_told_to_nobody(tmp_path: pathlib.
         with pytest.raises(DescriptionError) as caught:
             read_mapping(file)
         said.append(str(caught.value))
-    done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(WITHOUT_LIBYAML), *map(str, files)],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = completed(*PYTHON, '-c', textwrap.dedent(WITHOUT_LIBYAML), *files, check=True)
     others = done.stdout.splitlines()
     assert len(others) == len(files)
     for line in said + others:
@@ -323,7 +319,7 @@ def test_unknown_closure_types(tmp_path: pathlib.Path, kind: str | None) -> None
     assert error.key == 'closures[1].type'
     assert error.reason == (
         f'constraint type {kind!r} is not supported; supported: point, weld, hinge, universal, '
-        'cylindrical, slider, distance, coupling'
+        'cylindrical, slider, distance, coupling, rack'
     )
 
 

@@ -30,7 +30,7 @@ from masticator_dynamics.engine.evaluation.inertia_coupling import (
 from masticator_dynamics.errors import DescriptionError, MasticatorError
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.early]
 GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '1'))
 JAW = samples.ROOT / 'examples' / 'jaw_design.yaml'
 FIVE_BAR = """
@@ -284,6 +284,7 @@ def small_parts(monkeypatch) -> None:
     monkeypatch.setattr(studies, '_LARGEST', 8)
 
 
+@pytest.mark.sweep
 def test_results_do_not_depend_on_who_judges_and_a_killed_worker_costs_nothing(
     tmp_path, small_parts
 ) -> None:

@@ -1,7 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-import socket
-
+import processes
 import pytest
 
 from drives.supervised import Bench
@@ -10,21 +9,13 @@ from masticator_dynamics import Mechanism
 
 @pytest.fixture
 def free_port():
-    """A UDP port that is free, as is the one above it."""
-    return find_port()
+    return processes.free_port()
 
 
 @pytest.fixture(scope='module')
 def module_port():
     """One free port for all tests of a file."""
-    return find_port()
-
-
-def find_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        port = probe.getsockname()[1]
-    return port if port < 65535 else port - 2
+    return processes.free_port()
 
 
 @pytest.fixture(scope='session')

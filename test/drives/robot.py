@@ -5,15 +5,12 @@
 import collections
 import contextlib
 import copy
-import queue
-import subprocess
-import sys
-import threading
-import time
+import signal
 
 import can
 import numpy as np
 import yaml
+from processes import SimulatedDrives, simulated_bus, wait_for
 
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
@@ -23,7 +20,6 @@ from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.state_machine import state_of
 from masticator_dynamics.files.share import share_directory
 
-PATIENCE = 60.0  # s
 SHIPPED = share_directory() / 'config' / 'drives.yaml'
 
 
@@ -32,22 +28,11 @@ def content(port=None):
     data = yaml.safe_load(SHIPPED.read_text(encoding='utf-8'))
     data['drives'] = {name: copy.deepcopy(drive) for name, drive in data['drives'].items()}
     if port is not None:
-        data['bus'] = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': port}
+        data['bus'] = simulated_bus(port)
     # Generous, for machines that are busy; what is lost at the shipped rate is a test of its own.
     data['cycle_rate'] = 50.0
     data['heartbeat'] = {'period': 0.1, 'timeout': 1.0}
     return data
-
-
-def wait_for(condition, what, patience=PATIENCE):
-    """Return the first true value of a condition."""
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.005)
-    raise AssertionError(f'{what}: not within {patience} s')
 
 
 class Robot:
@@ -56,25 +41,8 @@ class Robot:
     def __init__(self, folder, data):
         self.file = folder / 'drives.yaml'
         self.file.write_text(yaml.safe_dump(data), encoding='utf-8')
-        self._process = subprocess.Popen(
-            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', self.file],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self._lines = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        assert self._lines.get(timeout=2.0 * PATIENCE).startswith('ready')
-
-    def _read(self):
-        for line in self._process.stdout:
-            self._lines.put(line)
-
-    def inject(self, line):
-        """Make a fault; returns once it is made."""
-        self._process.stdin.write(f'{line}\n')
-        self._process.stdin.flush()
-        answer = self._lines.get(timeout=PATIENCE)
-        assert answer.startswith('ok'), answer
+        self._drives = SimulatedDrives(self.file)
+        self.inject = self._drives.fault
 
     def restart(self):
         """Remove all faults and reset the drives to their state after power-on."""
@@ -93,14 +61,7 @@ class Robot:
             wait_for(all_booted, 'drives to boot')
 
     def end(self):
-        self._process.terminate()
-        try:
-            self._process.wait(PATIENCE)
-        finally:
-            self._process.kill()
-            self._reader.join(PATIENCE)
-            self._process.stdin.close()
-            self._process.stdout.close()
+        self._drives.end(signal.SIGTERM)
 
 
 class Told:

@@ -20,6 +20,8 @@ from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame,
 from masticator_dynamics.drives.configuration import Bus
 from masticator_dynamics.errors import DriveError
 
+pytestmark = pytest.mark.waiting
+
 PATIENCE = 60.0  # s
 
 

@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from by_the_clock import by_the_clock
+from processes import wait_for
 
 from drives.ideal_drives import PERIOD
-from drives.robot import Robot, connected, content, wait_for
+from drives.robot import Robot, connected, content
 from drives.supervised import DRIVES, array
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import load_drives
@@ -22,6 +22,8 @@ from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.objects import Object
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Supervisor
+
+pytestmark = pytest.mark.waiting
 
 ON, OFF, SLOWING = 0x1237, 0x0250, 0x0217
 LATE = 0.25  # s; what a busy machine may add
@@ -220,7 +222,6 @@ def after_stop(supervisor):
 MUTE_PDO = Object(0x1400, 1, 'COB-ID')
 
 
-@by_the_clock
 @pytest.mark.parametrize('depth', [0, 1, 2, 3])
 def test_a_drive_that_does_not_hear_is_off_in_time(mechanism, robot, depth):
     """Depth 0 is one foreign SDO write: the RPDO of crank_6 is invalid."""
@@ -238,7 +239,6 @@ def test_a_drive_that_does_not_hear_is_off_in_time(mechanism, robot, depth):
         assert taken[5] <= stated + LATE
 
 
-@by_the_clock
 def test_a_drive_that_acts_on_nothing_is_named_and_keeps_its_own_watch(mechanism, robot):
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
         robot.inject('deaf crank_6 4')

@@ -8,16 +8,16 @@ import time
 import can
 import numpy as np
 import pytest
-from by_the_clock import by_the_clock
+from processes import wait_for
 
-from drives.robot import Robot, Told, connected, content, exchanging, wait_for
+from drives.robot import Robot, Told, connected, content, exchanging
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.objects import NmtState
 
-pytestmark = by_the_clock
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 JOINTS = 6
 IN_A_ROW = 125  # cycles; half a second at 250 Hz
 

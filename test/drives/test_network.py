@@ -14,9 +14,9 @@ import can
 import numpy as np
 import pytest
 import yaml
-from by_the_clock import by_the_clock
+from processes import wait_for
 
-from drives.robot import Robot, connected, content, exchanging, wait_for
+from drives.robot import Robot, connected, content, exchanging
 from masticator_dynamics.drives import bring_up, objects
 from masticator_dynamics.drives.bring_up import cycle_time, largest_per_mille
 from masticator_dynamics.drives.configuration import load_drives
@@ -27,7 +27,7 @@ from masticator_dynamics.drives.other_master import emergency_words
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 
-pytestmark = by_the_clock
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 EDS = share_directory() / 'config' / 'cia402_servo.eds'
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from processes import PYTHON, completed
 
 resource = pytest.importorskip('resource', reason='no limits of this kind on this system')
 
@@ -29,9 +30,7 @@ print(granted, int(locked.split()[1]))
 
 def lock(limit=0):
     """Whether the lock was granted, and locked kB after touching 50 MB more."""
-    answer = subprocess.run(
-        [sys.executable, '-c', PROGRAM, str(limit)], capture_output=True, text=True, check=True
-    )
+    answer = completed(*PYTHON, '-c', PROGRAM, limit, check=True)
     granted, locked = answer.stdout.split()
     return granted == 'True', int(locked)
 
@@ -67,7 +66,7 @@ with real_time.requested(50):
 
 
 def test_priority_that_is_not_permitted_is_told_and_all_goes_on():
-    answer = subprocess.run([sys.executable, '-c', DENIED], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', DENIED)
     assert answer.stdout.split() == ['False', 'True', 'begun'], answer.stderr
 
 
@@ -84,7 +83,7 @@ for period in (0.004, 0.001, 0.001):
     not os.access('/dev/cpu_dma_latency', os.R_OK | os.W_OK), reason='not permitted here'
 )
 def test_processors_sleep_lightly_or_not_at_all_where_that_is_permitted():
-    answer = subprocess.run([sys.executable, '-c', AWAKE], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', AWAKE)
     assert answer.stdout.split() == ['True', '2', 'True', '0', 'True', '0'], answer.stderr
 
 
@@ -97,7 +96,7 @@ print(real_time.stay_awake(0.001))
 
 
 def test_processors_that_must_sleep_are_no_reason_to_fail():
-    answer = subprocess.run([sys.executable, '-c', NOT_AWAKE], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', NOT_AWAKE)
     assert answer.stdout.split() == ['False'], answer.stderr
 
 
@@ -123,10 +122,11 @@ print(granted, longest, *taken)
 """
 
 
+@pytest.mark.clock
 @pytest.mark.skipif(not os.path.exists('/proc/self/schedstat'), reason='Linux only')
 def test_what_the_kernel_takes_from_a_real_time_thread_is_counted():
     """A thread that never sleeps has to wait, according to sched_rt_runtime_us."""
-    answer = subprocess.run([sys.executable, '-c', THROTTLED], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', THROTTLED)
     first, granted, *numbers = answer.stdout.split()
     assert first == 'True', answer.stderr
     longest, held_back, again = map(float, numbers)
@@ -152,7 +152,7 @@ subprocess.run([sys.executable, '-c', command])
 
 def test_nobody_inherits_real_time_priority():
     """Two processes that compute at it, one per processor, once starved everything else."""
-    answer = subprocess.run([sys.executable, '-c', INHERITED], capture_output=True, text=True)
+    answer = completed(*PYTHON, '-c', INHERITED)
     granted, *others = answer.stdout.split()
     if granted != 'True':
         pytest.skip('real-time priority is not permitted here')

@@ -22,6 +22,8 @@ from masticator_dynamics.drives.sdo import SdoChannel
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
+
 can = pytest.importorskip('can', reason='python-can is not installed')
 canopen = pytest.importorskip('canopen', reason='canopen is not installed')
 

@@ -5,23 +5,18 @@
 import contextlib
 import math
 import pathlib
-import queue
 import signal
-import socket
 import struct
-import subprocess
-import sys
-import threading
 
 import can
+import processes
 import pytest
 import yaml
-from by_the_clock import by_the_clock
+from processes import SimulatedDrives, simulated_bus
 
 from drives.cia_client import (
     BOOTED,
     OPERATIONAL_STATE,
-    PATIENCE,
     PRE_OPERATIONAL_STATE,
     RESET_NODE,
     START,
@@ -31,7 +26,7 @@ from drives.cia_client import (
 from drives.loopback import python_can
 from drives.test_can_bus import has_socketcan
 
-pytestmark = by_the_clock
+pytestmark = pytest.mark.waiting
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIG = ROOT / 'config'
 VCAN = 'vcan0'
@@ -45,39 +40,13 @@ def vcan_missing():
     return ''
 
 
-class Process:
-    """simulate-drives, with its input and output lines."""
-
-    def __init__(self, folder, bus):
-        data = yaml.safe_load((CONFIG / 'drives.yaml').read_text())
-        data['bus'] = bus
-        file = folder / 'drives.yaml'
-        file.write_text(yaml.safe_dump(data))
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', file],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
-        self._lines = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self._lines.put(line.rstrip('\n'))
-
-    def line(self):
-        return self._lines.get(timeout=PATIENCE)
-
-    def tell(self, line):
-        self.process.stdin.write(line + '\n')
-        self.process.stdin.flush()
-        return self.line()
-
-    def end(self, number):
-        """Last line of output, and everything on standard error."""
-        self.process.send_signal(number)
-        assert self.process.wait(PATIENCE) == 0
-        return self.line(), self.process.stderr.read()
+def simulator(folder, bus, wait=True):
+    """simulate-drives on a bus."""
+    data = yaml.safe_load((CONFIG / 'drives.yaml').read_text())
+    data['bus'] = bus
+    file = folder / 'drives.yaml'
+    file.write_text(yaml.safe_dump(data))
+    return SimulatedDrives(file, wait)
 
 
 @contextlib.contextmanager
@@ -85,25 +54,21 @@ def simulator_on(folder, bus):
     on_lo = bus['interface'] == 'udp_multicast'
     listening = python_can(bus['channel'], bus['port']) if on_lo else can.Bus(**bus)
     with listening as listener:
-        process = Process(folder, bus)
-        try:
+        with simulator(folder, bus, wait=False) as process:  # its boot is listened to
             yield process, Client(listener)
-        finally:
-            process.process.kill()
-            process.process.wait()
 
 
 @pytest.fixture(scope='module', params=['udp_multicast', 'socketcan'])
-def started(request, tmp_path_factory, unused_port):
+def started(request, tmp_path_factory):
     """The process, once its drives have booted, and a client that was started before it."""
     if request.param == 'socketcan':
         if reason := vcan_missing():
             pytest.skip(reason)
         bus = {'interface': 'socketcan', 'channel': VCAN}
     else:
-        bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': unused_port}
+        bus = simulated_bus()
     with simulator_on(tmp_path_factory.mktemp('drives'), bus) as found:
-        assert found[0].line().startswith('ready: 6 drives on bus')
+        found[0].wait_for_line('ready: 6 drives on bus', processes.START)
         wait_for_boot(found[1])
         yield found
 
@@ -123,13 +88,6 @@ def running(started):
     wait_for_boot(client)
     client.forget()
     return started
-
-
-@pytest.fixture(scope='module')
-def unused_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        return probe.getsockname()[1]
 
 
 def test_drives_boot_and_answer(running):
@@ -231,15 +189,14 @@ def test_lines_that_make_no_sense_change_nothing(running):
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_in_good_order(tmp_path, free_port, number):
-    bus = {'interface': 'udp_multicast', 'channel': '239.74.163.2', 'port': free_port}
-    with simulator_on(tmp_path, bus) as (process, client):
-        process.line()
+def test_it_ends_in_good_order(tmp_path, number):
+    with simulator_on(tmp_path, simulated_bus()) as (process, client):
+        process.wait_for_line('ready', processes.START)
         process.process.stdin.close()  # nobody has to talk to it
         assert client.state(1) == 'switch on disabled'
-        last, errors = process.end(number)
-        assert last.startswith('ended: ')
-        assert 'Traceback' not in errors
+        assert process.end(number) == 0
+        assert process.lines[-1].startswith('ended: ')
+        assert 'Traceback' not in process.text
 
 
 @pytest.mark.parametrize(
@@ -250,8 +207,7 @@ def test_it_ends_in_good_order(tmp_path, free_port, number):
     ],
 )
 def test_a_bus_that_is_not_there(tmp_path, bus, message):
-    process = Process(tmp_path, bus).process
-    _, errors = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 2
-    assert errors.startswith('masticator: error: ') and message in errors
-    assert errors.count('\n') == 1
+    with simulator(tmp_path, bus, wait=False) as process:
+        assert process.wait(processes.START) == 2
+    (line,) = process.lines
+    assert line.startswith('masticator: error: ') and message in line

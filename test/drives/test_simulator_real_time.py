@@ -10,14 +10,13 @@ import time
 import can
 import numpy as np
 import pytest
-from by_the_clock import by_the_clock
 
 from drives.simulated import drives, simulation
 from masticator_dynamics.drives.simulator.servo import FreeMotors
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.errors import DriveError
 
-pytestmark = by_the_clock
+pytestmark = pytest.mark.waiting
 PATIENCE = 60.0  # s
 
 

@@ -11,9 +11,9 @@ import can
 import numpy as np
 import pytest
 import yaml
-from by_the_clock import by_the_clock
+from processes import wait_for
 
-from drives.robot import Robot, connected, content, exchanging, wait_for
+from drives.robot import Robot, connected, content, exchanging
 from drives.simulated import drives
 from masticator_dynamics.drives import bring_up, objects
 from masticator_dynamics.drives.can_bus import open_bus
@@ -23,6 +23,8 @@ from masticator_dynamics.drives.objects import Nmt, Object
 from masticator_dynamics.drives.other_master import Alterations, Answer, OtherMaster, SdoAnswers
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
+
+pytestmark = pytest.mark.waiting
 
 HOME_OFFSET = bytes.fromhex('237c6000e8030000')  # 0x607C = 1000, expedited
 READ_TEMPERATURE, TEMPERATURE = bytes.fromhex('4002200000000000'), bytes.fromhex('4b022000')
@@ -218,7 +220,6 @@ ZEROS = {
 }
 
 
-@by_the_clock
 @pytest.mark.parametrize('what', ZEROS)
 @pytest.mark.parametrize('seen', [True, False])
 def test_what_defines_the_zero_is_verified_and_set_again(robot, stranger, what, seen):
@@ -241,7 +242,6 @@ def test_what_defines_the_zero_is_verified_and_set_again(robot, stranger, what, 
         network.verify()
 
 
-@by_the_clock
 def test_what_was_homed_to_is_verified_and_set_again(robot, stranger):
     with connected(robot) as network:
         home = np.linspace(-0.5, 0.7, 6)
@@ -255,7 +255,6 @@ def test_what_was_homed_to_is_verified_and_set_again(robot, stranger):
         network.verify()
 
 
-@by_the_clock
 def test_what_is_not_set_up_is_forgotten_as_well(robot, stranger):
     """A drive that somebody wrote to restarts: it has that from nobody then."""
     foreign, default = Object(0x6084, 0, 'profile deceleration'), 0
@@ -267,7 +266,6 @@ def test_what_is_not_set_up_is_forgotten_as_well(robot, stranger):
         assert network.channel('crank_5').read(foreign) == default
 
 
-@by_the_clock
 def test_a_drive_that_does_not_restart_stays_altered(robot, stranger, monkeypatch):
     monkeypatch.setattr('masticator_dynamics.drives.network._RESTART', 0.5)
     with connected(robot) as network:
@@ -281,7 +279,6 @@ def test_a_drive_that_does_not_restart_stays_altered(robot, stranger, monkeypatc
         assert network.altered() == () == network.lost()
 
 
-@by_the_clock
 def test_a_write_during_a_set_up_is_told(robot, stranger, monkeypatch):
     set_up = bring_up.set_up
 
@@ -309,7 +306,6 @@ def test_a_write_during_a_set_up_is_told(robot, stranger, monkeypatch):
         assert network.altered() == ()
 
 
-@by_the_clock
 def test_a_write_before_the_cycles_begin_is_told_in_the_first(robot, stranger):
     with connected(robot) as network:
         write(stranger, 4, objects.HOME_OFFSET, 5)
@@ -343,7 +339,6 @@ def forging(bus, answer, node=1):
         thread.join()
 
 
-@by_the_clock
 @pytest.mark.parametrize('exchange', [False, True])
 def test_an_answer_before_the_drives_own_is_not_believed(robot, stranger, exchange):
     with connected(robot) as network, contextlib.ExitStack() as stack:
@@ -362,7 +357,6 @@ def test_an_answer_before_the_drives_own_is_not_believed(robot, stranger, exchan
         assert network.temperature(0) == pytest.approx(25.0, abs=0.2)
 
 
-@by_the_clock
 def test_an_answer_that_nobody_asked_for_is_told_and_reaches_nobody(robot, stranger):
     with connected(robot) as network:
         for _ in range(20):
@@ -374,7 +368,6 @@ def test_an_answer_that_nobody_asked_for_is_told_and_reaches_nobody(robot, stran
         assert network.temperature(5) == pytest.approx(25.0, abs=0.2)
 
 
-@by_the_clock
 def test_whoever_reads_alters_nothing(robot, stranger):
     """And the answers to others' requests are no strangers'."""
     ended = threading.Event()
@@ -400,7 +393,6 @@ def test_whoever_reads_alters_nothing(robot, stranger):
         assert network.altered() == () and network.others.found() == ''
 
 
-@by_the_clock
 def test_answers_to_requests_from_before_the_start_are_no_strangers(robot, stranger, monkeypatch):
     """A tool may read all the time, also when this side's bus opens between request and answer."""
     start = DriveNetwork.listen
@@ -414,7 +406,6 @@ def test_answers_to_requests_from_before_the_start_are_no_strangers(robot, stran
         assert network.altered() == ()
 
 
-@by_the_clock
 @pytest.mark.parametrize('absolute', [True, False])
 def test_an_absolute_drive_that_has_lost_its_zero_is_altered(robot, absolute):
     """It forgets the offset of the last homing with its power, and the zero with it."""

@@ -11,10 +11,10 @@ import types
 import can
 import numpy as np
 import pytest
-from by_the_clock import by_the_clock
+from processes import wait_for
 
 from drives.ideal_drives import PERIOD
-from drives.robot import Robot, connected, content, wait_for
+from drives.robot import Robot, connected, content
 from drives.supervised import array
 from drives.test_escalation import chewing_robot
 from masticator_dynamics.drives import objects
@@ -30,6 +30,8 @@ from masticator_dynamics.drives.exchange import (
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.errors import DriveError
+
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 
 # Threads that watch
 
@@ -246,7 +248,6 @@ def alter(network, node, entry, kind, value):
     write(network._connected.bus, node, entry, kind, value)
 
 
-@by_the_clock
 @pytest.mark.parametrize('change', ['mode', 'torque', 'window', 'watch', 'lost', 'sync'])
 def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, change):
     entry, kind, value, words = CHANGES[change]
@@ -265,7 +266,6 @@ def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, ch
             network.verify()
 
 
-@by_the_clock
 def test_drives_are_verified_and_what_differs_is_named(robot):
     with connected(robot) as network:
         begin = time.monotonic()
@@ -277,7 +277,6 @@ def test_drives_are_verified_and_what_differs_is_named(robot):
         assert network.altered() == ('crank_2',)
 
 
-@by_the_clock
 def test_answers_of_no_length_end_no_thread(mechanism, robot):
     """Whoever answers for a drive, reading continues and temperatures arrive."""
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
@@ -291,7 +290,6 @@ def test_answers_of_no_length_end_no_thread(mechanism, robot):
             wait_for(lambda: np.isfinite(supervisor.report().temperature).all(), 'temperatures')
 
 
-@by_the_clock
 def test_a_second_master_is_refused_by_name_and_the_first_stops(mechanism, robot):
     with chewing_robot(mechanism, robot.file) as (network, supervisor):
         with pytest.raises(DriveError, match=r'master .* SYNC \(0x080\) .* and the heartbeat'):
@@ -306,7 +304,6 @@ def test_a_second_master_is_refused_by_name_and_the_first_stops(mechanism, robot
         wait_for(lambda: text in map(str, supervisor.report().causes), 'told', 30.0)
 
 
-@by_the_clock
 def test_another_master_is_noticed_between_two_exchanges(robot):
     with connected(robot) as network:
         network.listen()
@@ -334,7 +331,6 @@ FOREIGN = {
 }
 
 
-@by_the_clock
 @pytest.mark.parametrize('what', FOREIGN)
 def test_who_commands_or_answers_for_a_drive_stops_all(mechanism, robot, what):
     """The gate does not see another's setpoints; the drive would go there."""

@@ -30,7 +30,7 @@ def largest_gap(name: str, motion) -> float:
     return max(gaps)
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 @settings(max_examples=30)
 @given(seed=SEEDS)
 def test_loops_close_over_the_workspace(name: str, seed: int) -> None:
@@ -45,7 +45,7 @@ def test_loops_close_over_the_workspace(name: str, seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 @settings(max_examples=10)
 @given(seed=SEEDS)
 def test_the_branch_is_continuous_with_home(name: str, seed: int) -> None:
@@ -62,7 +62,7 @@ def test_the_branch_is_continuous_with_home(name: str, seed: int) -> None:
             previous = motion
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_the_branch_is_that_of_small_steps_of_another_engine(name: str) -> None:
     """Also outside the boxes, where joints turn through large angles."""
     mechanism, oracle = samples.mechanism(name), samples.oracle(name)
@@ -80,7 +80,7 @@ def test_the_branch_is_that_of_small_steps_of_another_engine(name: str) -> None:
     assert reached >= 4
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_results_do_not_depend_on_what_was_computed_before(name: str) -> None:
     """Results agree bit for bit one by one, backwards, after a failure, and in shuffled batches."""
     mechanism = samples.mechanism(name)
@@ -125,7 +125,7 @@ def _row_of(batch: Effort, row: int) -> list[samples.Array]:
     return [quantity[row] for quantity in quantities]
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 @settings(max_examples=60)
 @given(data=st.data())
 def test_finite_input_gives_finite_numbers_or_a_reason(name: str, data: st.DataObject) -> None:

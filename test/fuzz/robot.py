@@ -7,8 +7,9 @@ import re
 import struct
 
 import numpy as np
-from nodes.drives_harness import RPDO, BusTrace, SimulatedDrives, write_drives
-from nodes.harness import NodeProcess, Peer, wait_for
+from nodes.drives_harness import RPDO, BusTrace, write_drives
+from nodes.harness import NodeProcess, Peer
+from processes import SimulatedDrives, wait_for
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 

@@ -13,6 +13,8 @@ from fuzz.__main__ import fuzz
 from fuzz.files import Files, apart, command, outcome
 from fuzz.nasty import Nasty
 
+pytestmark = pytest.mark.waiting
+
 
 def test_content_is_the_same_for_a_seed():
     geometry = pytest.importorskip('geometry_msgs.msg', reason='ROS messages are not installed')

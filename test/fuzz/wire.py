@@ -8,7 +8,7 @@ import importlib
 import struct
 
 import can
-from nodes.harness import wait_for
+from processes import wait_for
 from rclpy.serialization import serialize_message
 
 from masticator_dynamics.drives.can_bus import open_bus

@@ -44,7 +44,7 @@ def test_stiction_of_a_motor(robot, motor) -> None:
     extra = np.zeros_like(load)
     extra[:, motor] = 0.2 * usual * np.sign(v) * np.exp(-((v / 0.3) ** 2))
     (told,) = _said(measured_, extra)
-    assert told.startswith(f'joint_{motor}: friction that is other near zero velocity would leave')
+    assert told.startswith(f'joint_{motor}: friction that is other near rest ')
 
 
 @pytest.mark.parametrize('motor', [1, 2])

@@ -23,6 +23,7 @@ from masticator_dynamics.identification.learning import Learnt
 SEEDS = int(os.environ.get('INTERVAL_SEEDS', '4'))
 MANY = 50  # robots that tell about a single direction
 SECONDS = 30.0
+KINDS = 'none in the file', 'a third in the file', 'redundant'
 
 
 def _files(kind: str, folder: pathlib.Path) -> tuple[pathlib.Path, np.ndarray, np.ndarray]:
@@ -50,7 +51,7 @@ class Directions:
         self.held += [known & (np.abs(error) < half), known]
 
 
-@pytest.mark.parametrize('kind', ['none in the file', 'a third in the file', 'redundant'])
+@pytest.mark.parametrize('kind', samples.swept(KINDS, KINDS[1:2]))
 def test_intervals_hold_the_truth(kind, tmp_path) -> None:
     file, centre, reach = _files(kind, tmp_path)
     rows = sines(Mechanism.load(file), centre, reach, SECONDS, 1)

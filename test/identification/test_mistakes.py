@@ -15,6 +15,8 @@ from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.robot_log import RobotLog, checked
 from masticator_dynamics.identification.verdict import doubts
 
+pytestmark = pytest.mark.early
+
 SECONDS, SEED = 16.0, 3
 
 
@@ -55,7 +57,7 @@ def test_a_good_recording_has_none(robot) -> None:
     assert found.errors[1] < 0.06 < 0.3 < found.errors[0]
 
 
-@pytest.mark.parametrize('motor', range(4))
+@pytest.mark.parametrize('motor', samples.swept(range(4), [0, 2]))
 def test_the_sign_of_each_motor(robot, motor) -> None:
     mixing = np.eye(4)
     mixing[motor, motor] = -1.0
@@ -64,8 +66,9 @@ def test_the_sign_of_each_motor(robot, motor) -> None:
     assert found.mistakes == (f'{name}: efforts of {name} have the other sign',)
 
 
-@pytest.mark.parametrize(('a', 'b'), [(0, 1), (1, 2), (2, 3), (0, 3)])
-def test_two_swapped_motors(robot, a, b) -> None:
+@pytest.mark.parametrize('pair', samples.swept([(0, 1), (1, 2), (2, 3), (0, 3)], [(0, 1), (0, 3)]))
+def test_two_swapped_motors(robot, pair) -> None:
+    a, b = pair
     order = np.arange(4)
     order[[a, b]] = b, a
     first, second = (robot.description.actuated[k] for k in (a, b))
@@ -73,7 +76,7 @@ def test_two_swapped_motors(robot, a, b) -> None:
     assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
 
 
-@pytest.mark.parametrize('gain', [0.001, 0.1, 0.5, 2.0, 10.0])
+@pytest.mark.parametrize('gain', samples.swept([0.001, 0.1, 0.5, 2.0, 10.0], [0.001, 2.0]))
 def test_a_gain_of_all_motors(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
     start = 'all motors: efforts are '
@@ -81,7 +84,7 @@ def test_a_gain_of_all_motors(robot, gain) -> None:
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.25)
 
 
-@pytest.mark.parametrize('gain', [0.1, 3.0])
+@pytest.mark.parametrize('gain', samples.swept([0.1, 3.0], [3.0]))
 def test_a_gain_of_one_motor(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0]))).mistakes
     start = f'{robot.description.actuated[1]}: efforts are '
@@ -89,7 +92,7 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
-@pytest.mark.parametrize('rows', [2, 5, 20])
+@pytest.mark.parametrize('rows', samples.swept([2, 5, 20], [2, 20]))
 def test_efforts_that_lag(robot, rows) -> None:
     told = f'all motors: efforts lag positions by {rows / RATE:.3g} s ({rows} rows)'
     assert _identified(robot, _late(robot.log, rows)).mistakes == (told,)
@@ -99,9 +102,9 @@ def test_a_lag_that_hardly_matters_is_a_remark(tmp_path) -> None:
     """Every drive's efforts lag a little; a recording that says so is no bad one."""
     file = arm(tmp_path)
     centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
-    robot = measured(file, sines(Mechanism.load(file), centre, reach, 40.0, 1), SEED, noise=0.12)
-    found = _identified(robot, _late(robot.log, 3))
-    assert found.mistakes == () and [*doubts(found)] == []
+    robot = measured(file, sines(Mechanism.load(file), centre, reach, 40.0, 1), SEED, noise=0.25)
+    found = _identified(robot, _late(robot.log, 2))
+    assert found.mistakes == ()
     (told,) = found.remarks
     assert told.startswith('all motors: efforts lag positions by 0.0')
 

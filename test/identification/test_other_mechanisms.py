@@ -39,7 +39,7 @@ def _log(mechanism: Mechanism, name: str) -> RobotLog:
     return RobotLog(name, time, position, effort + noise, None)
 
 
-@pytest.mark.parametrize('name', ['rcid', 'rrr4', 'five_bar'])
+@pytest.mark.parametrize('name', samples.swept(['rcid', 'rrr4', 'five_bar']))
 def test_masses_are_found(name) -> None:
     mechanism = Mechanism.load(samples.file_of(name))
     log = _log(mechanism, name)

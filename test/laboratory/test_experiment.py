@@ -4,18 +4,18 @@
 
 import csv
 import importlib.metadata
+import importlib.util
 import math
 import os
 import re
 import signal
-import subprocess
 import sys
-import time
 import zipfile
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from processes import PROGRAM, Process, wait_for
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.commands.terminal import Stages
@@ -32,6 +32,8 @@ from masticator_dynamics.robot.laboratory.protocol import MouthfulMotion, Rest, 
 from masticator_dynamics.robot.laboratory.report import TABLES, effects_on_page, write_report
 from masticator_dynamics.robot.laboratory.report_parts import Formats, mean_bite
 from masticator_dynamics.robot.laboratory.result_tables import summary
+
+pytestmark = pytest.mark.early
 
 PROTOCOL = """
 schema: 1
@@ -59,7 +61,9 @@ def chewed(tmp_path_factory):
     folder = tmp_path_factory.mktemp('experiment')
     asked = Experiment(written(folder, PROTOCOL), folder / 'whole')
     asked.run(processes=1)
-    write_report(asked)
+    parquet = importlib.util.find_spec('pyarrow') is not None
+    xlsx = importlib.util.find_spec('xlsxwriter') is not None
+    write_report(asked, Formats(parquet=parquet, xlsx=xlsx, curves=True))
     return asked
 
 
@@ -113,6 +117,7 @@ def test_the_jaw_carries_its_load_in_both_sockets(chewed) -> None:
         assert row.jaw.energy > sum(stroke.work for stroke in row.strokes)
 
 
+@pytest.mark.sweep
 def test_going_on_after_an_interruption_gives_the_same_tables(chewed, tmp_path) -> None:
     asked = Experiment(written(tmp_path, PROTOCOL), tmp_path / 'parts')
     target = tmp_path / 'parts' / 'mouthfuls'
@@ -380,7 +385,6 @@ def test_statistics_are_students() -> None:
 
 def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    write_report(chewed, Formats(parquet=True))
     for name in TABLES:
         file = chewed.folder / f'{name}.csv'
         rows = parquet.read_table(file.with_suffix('.parquet')).to_pylist()
@@ -390,7 +394,6 @@ def test_tables_as_parquet_hold_what_the_csv_files_hold(chewed) -> None:
 def test_a_workbook_holds_what_the_csv_files_hold(chewed) -> None:
     """Read back without the library that wrote it: a workbook is XML in a zip."""
     pytest.importorskip('xlsxwriter', reason='xlsxwriter is not installed')
-    write_report(chewed, Formats(xlsx=True))
     space = '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}'
     with zipfile.ZipFile(chewed.folder / 'results.xlsx') as book:
         shared = [
@@ -427,7 +430,6 @@ def test_a_workbook_holds_what_the_csv_files_hold(chewed) -> None:
 
 def test_raw_curves_are_the_recordings(chewed) -> None:
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    write_report(chewed, Formats(parquet=True, curves=True))
     whole = parquet.read_table(chewed.folder / 'curves.parquet').to_pydict()
     assert set(whole['food']) == {'nut', 'soft'}
     for mouthful in chewed.mouthfuls:
@@ -445,16 +447,15 @@ def test_raw_curves_are_the_recordings(chewed) -> None:
 
 def test_the_report_can_be_published(chewed) -> None:
     """Samples, methods and citation, figures as files, and intervals that do not break."""
-    files = write_report(chewed)
     figures = chewed.folder / 'figures'
+    kept = {file: file.read_bytes() for file in figures.iterdir()}
+    files = write_report(chewed)
+    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
     assert {f.name for f in files if f.parent == figures} == {
         f'{name}.{suffix}'
         for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
     }  # fmt: skip
-    kept = {file: file.read_bytes() for file in figures.iterdir()}
     assert all(content.startswith((b'%PDF', b'<?xml')) for content in kept.values())
-    write_report(chewed)
-    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
     page = (chewed.folder / 'report.html').read_text()
     samples_part = page.split('<h2>Samples', 1)[1].split('<h2>Force', 1)[0]
     assert 'Nut &amp; co' in samples_part and '<td>7</td>' in samples_part
@@ -531,20 +532,20 @@ def test_a_second_experiment_in_a_folder_is_refused(chewed, tmp_path, capsys) ->
 def test_killed_in_the_middle_it_goes_on_to_the_same_tables(chewed, tmp_path) -> None:
     """SIGKILL to the command's process: its workers also end, and no results are lost."""
     protocol, folder = written(tmp_path, PROTOCOL), tmp_path / 'killed'
-    command = [sys.executable, '-m', 'masticator_dynamics', 'experiment', str(protocol)]
-    asked = [*command, '--output', str(folder), '--processes', '2']
-    process = subprocess.Popen(asked, start_new_session=True)
-    try:
-        wait_until(lambda: any(folder.glob('mouthfuls/*/*.mcap')) or process.poll() is not None)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        wait_until(lambda: not group_lives(process.pid))
-    finally:
-        if group_lives(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
+    asked = ['experiment', str(protocol), '--output', str(folder), '--processes']
+    with Process(*PROGRAM, *asked, 2, start_new_session=True) as process:
+        try:
+            mouthful = 'mouthfuls/*/*.mcap'
+            wait_for(lambda: any(folder.glob(mouthful)) or not process.runs(), 'a mouthful', 300)
+            process.process.kill()
+            assert process.process.wait() == -signal.SIGKILL
+            wait_for(lambda: not group_lives(process.pid), 'the end of its workers', 300)
+        finally:
+            if group_lives(process.pid):
+                os.killpg(process.pid, signal.SIGKILL)
     kept = {file: file.read_bytes() for file in folder.glob('mouthfuls/*/*.mcap')}
     assert 0 < len(kept) < 4 and not (folder / 'report.html').exists()
-    assert main([*asked[3:-2], '--processes', '1']) == 0
+    assert main([*asked, '1']) == 0
     assert all(file.read_bytes() == content for file, content in kept.items())
     for name in TABLES:
         assert (folder / f'{name}.csv').read_bytes() == (
@@ -559,11 +560,3 @@ def group_lives(group):
     except ProcessLookupError:
         return False
     return True
-
-
-def wait_until(done, patience=300.0):
-    """Wait for a condition, checked every millisecond."""
-    end = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < end, 'waited in vain'
-        time.sleep(1e-3)

@@ -4,12 +4,11 @@
 
 import pathlib
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import samples
+from processes import PYTHON, completed
 
 from masticator_dynamics import Mechanism
 
@@ -67,10 +66,7 @@ def test_the_example_of_the_guide_runs() -> None:
     guide = (samples.ROOT / 'docs/describe-your-mechanism.md').read_text(encoding='utf-8')
     blocks = [block.split('```')[0] for block in guide.split('```python\n')[1:]]
     example = next(block for block in blocks if 'five_bar' in block)
-    run = subprocess.run(
-        [sys.executable, '-c', example],
-        capture_output=True, text=True, check=False, cwd=samples.ROOT,
-    )  # fmt: skip
+    run = completed(*PYTHON, '-c', example, cwd=samples.ROOT)
     assert run.returncode == 0, run.stderr
     effort = samples.mechanism('five_bar').feedforward([0.05, 0.30], [0.2, 0.0], [0.0, 1.0])
     numbers = [float(word) for word in run.stdout.splitlines()[0].strip('[]').split()]

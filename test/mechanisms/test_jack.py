@@ -117,7 +117,7 @@ SDF = """<sdf version="1.10"><model name="press">
 
 
 @pytest.mark.parametrize(
-    ('told', 'lead'),
+    ('tag', 'lead'),
     [
         ('<screw_thread_pitch>0.02</screw_thread_pitch>', 0.02),
         ('<thread_pitch>-314.1592653589793</thread_pitch>', 0.02),  # Gazebo's old way
@@ -125,10 +125,10 @@ SDF = """<sdf version="1.10"><model name="press">
         ('', 1.0),
     ],
 )
-def test_of_sdf(tmp_path: pathlib.Path, told: str, lead: float) -> None:
+def test_of_sdf(tmp_path: pathlib.Path, tag: str, lead: float) -> None:
     """The effort at rest holds the weight on the thread, and carries its inertia."""
     file = tmp_path / 'press.sdf'
-    file.write_text(SDF.format(lead=told), encoding='utf-8')
+    file.write_text(SDF.format(lead=tag), encoding='utf-8')
     mechanism = Mechanism(import_description(file))
     pitch = lead / (2.0 * np.pi)
     effort = mechanism.feedforward([0.3], [0.0], [2.0])

@@ -107,6 +107,9 @@ def test_slopes_by_dimensions() -> None:
         (', radius: 0.04', '', r'closures\[0\].radius: is missing'),
         ('[lower_rack, pinion]', '[tilted, pinion]', 'pinion_joint between rack and pinion'),
         ('[lower_rack, pinion]', '[lower_rack, carriage]', 'no joint turns the pinion'),
+        ('[lower_rack, pinion]', '[lower_rack, cam]', 'Z of rack and pinion are not parallel'),
+        ('pinion], radius: 0.04', 'pinion], radius: -0.04', 'centre is at y = 0.04 m of the rack'),
+        ('pinion], radius: 0.04', 'pinion], radius: 40', 'its radius 40 m'),
     ],
 )
 def test_refusals(tmp_path: pathlib.Path, old: str, new: str, said: str) -> None:
@@ -116,7 +119,8 @@ def test_refusals(tmp_path: pathlib.Path, old: str, new: str, said: str) -> None
             '  <link name="lower_rack"/>',
             '<link name="lower_rack"/><link name="tilted"/><joint name="tilt" type="fixed">'
             '<parent link="way"/><child link="tilted"/><origin rpy="0.1 0 0" xyz="0 -0.04 0"/>'
-            '</joint>',
+            '</joint><link name="cam"/><joint name="key" type="fixed"><parent link="pinion"/>'
+            '<child link="cam"/><origin rpy="0 0.2 0"/></joint>',
         )
         (tmp_path / f'travelling_pinion.{ending}').write_text(
             tilted.replace(old, new), encoding='utf-8'

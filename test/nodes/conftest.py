@@ -5,15 +5,8 @@
 import os
 
 import pytest
-from by_the_clock import by_the_clock
 
 from masticator_dynamics import Mechanism
-
-
-def pytest_itemcollected(item):
-    """Mark tests with processes as depending on the clock."""
-    if 'ros_domain' in getattr(item, 'fixturenames', ()) and not item.get_closest_marker('flaky'):
-        item.add_marker(by_the_clock)
 
 
 @pytest.fixture(scope='session')

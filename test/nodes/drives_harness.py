@@ -3,12 +3,7 @@
 """Simulated drives in their own process, a trace of their bus, and a client of the node."""
 
 import contextlib
-import gc
 import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 
@@ -16,6 +11,7 @@ import can
 import numpy as np
 import yaml
 from drives.loopback import python_can
+from processes import SimulatedDrives, simulated_bus, wait_for
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -26,13 +22,12 @@ from masticator_dynamics.drives.configuration import find_file, load_drives
 from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.escalation import reaction_times
 from masticator_dynamics.drives.state_machine import State, state_of
-from nodes.harness import ROOT, START, NodeProcess, Peer, to_time, wait_for
+from nodes.harness import NodeProcess, Peer, to_time
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 LONG = 60.0  # s
 FOLLOWING, LATCHED = Phase.FOLLOWING.value, Phase.LATCHED.value
 RATE = float(os.environ.get('DRIVES_RATE', '100'))  # Hz
-CHANNEL = '239.74.163.98'
 LATE = 0.25  # s; what a busy computer may add to a stated time
 MASTER = 0x700 + 126
 HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
@@ -42,72 +37,13 @@ POWERED = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE)
 def write_drives(folder, absolute=False, **changes):
     """The shipped drives file on its own multicast bus, with changed top-level values."""
     data = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        port = probe.getsockname()[1]
-    data['bus'] = {'interface': 'udp_multicast', 'channel': CHANNEL, 'port': port}
+    data['bus'] = simulated_bus()
     data |= {'cycle_rate': RATE} | changes
     for drive in data['drives'].values():
         drive['motor']['absolute'] = absolute
     file = folder / 'drives.yaml'
     file.write_text(yaml.safe_dump(data), encoding='utf-8')
     return file
-
-
-def has_multicast():
-    """Whether frames can be sent from process to process on this machine."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((CHANNEL, 45000))
-        except OSError:
-            return False
-    return True
-
-
-class SimulatedDrives:
-    """`masticator simulate-drives`, with a line of input for each fault."""
-
-    def __init__(self, file):
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'masticator_dynamics', 'simulate-drives', '--drives', str(file)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        wait_for(
-            lambda: [line for line in self.lines if 'ready' in line], 'simulated drives', START
-        )
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip('\n'))
-
-    def fault(self, line):
-        """Inject a fault; returns the time of the request (s since 1970)."""
-        before, asked = len(self.lines), time.time()
-        self.process.stdin.write(f'{line}\n')
-        self.process.stdin.flush()
-
-        def answers():
-            return [text for text in self.lines[before:] if text.startswith(('ok: ', 'error: '))]
-
-        assert wait_for(answers, f'answer to {line}', LONG)[0] == f'ok: {line}'
-        return asked
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(LONG)
-        self.process.kill()
-        self.process.stdin.close()
-        self._reader.join(LONG)
-        self.process.stdout.close()
 
 
 class BusTrace:
@@ -265,9 +201,6 @@ class Robot:
     """Simulated drives, their bus, the node and a client."""
 
     def __init__(self, mechanism, folder, namespace, wait=True, changes=None, **parameters):
-        # A look at all that earlier tests left may take longer than drives wait for a command.
-        gc.collect()
-        gc.freeze()
         absolute = parameters.get('auto_enable', False)  # nobody homes the drives then
         self.file = write_drives(folder, absolute, **(changes or {}))
         self.drives, self.trace = SimulatedDrives(self.file), BusTrace(self.file)

@@ -4,11 +4,6 @@
 
 import contextlib
 import itertools
-import os
-import pathlib
-import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -19,6 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from processes import PATIENCE, PYTHON, START, Process, wait_for
 from rcl_interfaces.srv import SetParameters
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
@@ -30,40 +26,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics.robot.recording.processes import NODE_MODULE
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-START = 480.0  # s; a cold cache compiles, on a busy machine slowly
-PATIENCE = 60.0  # s; generous, since machines that test are busy
 AGAIN = 5.0  # s; then a message that best effort may have lost is sent again
 LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR', b'\x03': 'STALE'}
-
-
-def wait_for(condition, what, patience=PATIENCE):
-    """Return the first true value of a condition."""
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f'{what}: not within {patience} s')
-
-
-def children(parent):
-    """Processes that a process has started, by number."""
-    files = (f'/proc/{parent}/task/{task}/children' for task in os.listdir(f'/proc/{parent}/task'))
-    found = []
-    for file in files:
-        with open(file, encoding='ascii') as lines:
-            found += map(int, lines.read().split())
-    return found
-
-
-def runs(process):
-    try:
-        with open(f'/proc/{process}/stat', encoding='ascii') as line:
-            return line.read().rpartition(')')[2].split()[0] != 'Z'
-    except FileNotFoundError:
-        return False
 
 
 def send_until(send, condition, what):
@@ -102,7 +66,7 @@ READY = {
 }
 
 
-class NodeProcess:
+class NodeProcess(Process):
     """A node with parameters, e.g. {'rate': 200.0}; all of its output is kept."""
 
     def __init__(self, name='dynamics', *, namespace='', wait=True, remap=(), **parameters):
@@ -112,58 +76,17 @@ class NodeProcess:
         for parameter, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else value
             arguments += ['-p', f'{parameter.replace("__", ".")}:={text}']
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', NODE_MODULE, f'{name}_node', *arguments],
-            cwd=ROOT,
-            env=os.environ | {'PYTHONUNBUFFERED': '1'},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        super().__init__(*PYTHON, '-m', NODE_MODULE, f'{name}_node', *arguments)
         if wait:
             self.wait_until_ready()
 
     def wait_until_ready(self):
         """Wait until the node reports that it is active."""
-
-        def is_ready():
-            ended = self.process.poll() is not None
-            assert self.log(READY[self.name]) or not ended, f'it has ended: {self.lines}'
-            return self.log(READY[self.name])
-
         try:
-            wait_for(is_ready, f'{self.name} ready', START)
+            self.wait_for_line(READY[self.name], START)
         except AssertionError:
-            self.process.kill()
+            self.kill()
             raise
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip('\n'))
-
-    def log(self, level=''):
-        return [line for line in self.lines if level in line]
-
-    def wait_for_line(self, text, patience=PATIENCE):
-        return wait_for(
-            lambda: [line for line in self.lines if text in line], f'{text!r} in log', patience
-        )
-
-    def end(self, number=signal.SIGINT):
-        """Send a signal; return the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        try:
-            code = self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        self._reader.join(PATIENCE)
-        self.process.stdout.close()
-        return code
 
 
 class Peer:

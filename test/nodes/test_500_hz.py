@@ -13,7 +13,11 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import ROOT, START, NodeProcess, Peer
+from processes import ROOT, START
+
+from nodes.harness import NodeProcess, Peer
+
+pytestmark = pytest.mark.clock
 
 LOAD = ROOT / 'test/nodes/joint_state_load.py'
 ANSWERED = 0.998

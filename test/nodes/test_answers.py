@@ -3,8 +3,6 @@
 """Every request of every service is answered, whatever it asks for; with nodes in processes."""
 
 import math
-import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -13,6 +11,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
+from processes import PYTHON, START, completed, wait_for
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import (
     DescribeParameters,
@@ -23,7 +22,9 @@ from rcl_interfaces.srv import (
     SetParametersAtomically,
 )
 
-from nodes.harness import START, NodeProcess, Peer, wait_for
+from nodes.harness import NodeProcess, Peer
+
+pytestmark = pytest.mark.waiting
 
 IMPOSSIBLE = {  # in each state, some transitions that it does not have
     State.PRIMARY_STATE_UNCONFIGURED: (0, 2, 3, 4, 6, 7, 10, 99, 255),
@@ -123,10 +124,7 @@ MANY = """
 
 def test_thirty_clients_at_once_are_all_answered(peer):
     """ROS keeps ten requests of a service, however many clients it has, and drops the others."""
-    done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(MANY), '/asked/frame_path'],
-        capture_output=True, text=True, timeout=START, check=False,
-    )  # fmt: skip
+    done = completed(*PYTHON, '-c', textwrap.dedent(MANY), '/asked/frame_path')
     assert done.stdout == '120 of 120\n', done
 
 

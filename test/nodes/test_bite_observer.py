@@ -12,10 +12,13 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from geometry_msgs.msg import WrenchStamped
 from identification.test_bite_observer import recorded
+from processes import PATIENCE, wait_for
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics import Mechanism
-from nodes.harness import PATIENCE, Client, NodeProcess, Sender, nanoseconds, to_time, wait_for
+from nodes.harness import Client, NodeProcess, Sender, nanoseconds, to_time
+
+pytestmark = pytest.mark.clock
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 EPOCH = 10**9  # ns, of the first sample
@@ -119,10 +122,19 @@ def dynamics(observer):
     assert process.end() == 0
 
 
+def taken(observer, dynamics, sample):
+    """Whether the node takes what the observer feeds it: it may not have found it yet."""
+    send(observer, dynamics.now(), *sample)
+    status = dynamics.status('bite force')
+    return status and status[2]['state'] == 'fresh'
+
+
 def fed_forward(observer, dynamics, time_, position, effort):
     """Largest of the forces that a chewing robot fed forward, and rows of efforts meanwhile."""
     fed = observer.record(WrenchStamped, 'bite_force')
     wait_for(lambda: observer.node.count_publishers('bite_force'), 'bite_force')
+    wait_for(lambda: taken(observer, dynamics, (position[0], effort[0])), 'a force that is taken')
+    fed.clear()
     first = len(dynamics.states)
     begin = dynamics.now() + GAP
     for since, *sample in zip(time_[::2], position[::2], effort[::2], strict=True):

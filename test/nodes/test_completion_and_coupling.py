@@ -4,8 +4,6 @@
 
 import math
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -15,21 +13,16 @@ import samples
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import Transition
+from processes import PYTHON, Process, wait_for
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker
 
-from nodes.harness import (
-    Client,
-    NodeProcess,
-    Sender,
-    nanoseconds,
-    send_until,
-    to_time,
-    wait_for,
-)
+from nodes.harness import Client, NodeProcess, Sender, nanoseconds, send_until, to_time
 from nodes.urdf_loops import gaps
+
+pytestmark = pytest.mark.waiting
 
 NAN = math.nan
 MECHANISMS = ('masticator', 'rss6', 'rcid')
@@ -211,13 +204,9 @@ while True:
 def test_a_killed_publisher_is_noticed_and_another_taken(completion):
     for _ in range(2):
         count = len(completion.answers)
-        process = subprocess.Popen([sys.executable, '-c', PUBLISHER])
-        try:
+        with Process(*PYTHON, '-c', PUBLISHER):
             wait_for(lambda count=count: len(completion.answers) > count + 20, 'answers')
             completion.wait_for_status('joint_states_in', 'OK', 'active')
-        finally:
-            process.kill()
-            process.wait()
         completion.wait_for_status('joint_states_in', 'WARN', 'nothing comes on joint_states_in')
 
 

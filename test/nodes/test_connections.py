@@ -10,6 +10,7 @@ import pytest
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
+from processes import has_multicast, wait_for  # noqa: E402
 from rclpy.duration import Duration  # noqa: E402
 from rclpy.qos import (  # noqa: E402
     DurabilityPolicy,
@@ -23,15 +24,10 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from masticator_dynamics.ros.common.connections import Connections  # noqa: E402
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, WARN  # noqa: E402
-from nodes.drives_harness import (  # noqa: E402
-    FOLLOWING,
-    POWERED,
-    Robot,
-    has_multicast,
-    told,
-    write_drives,
-)
-from nodes.harness import NodeProcess, Peer, wait_for  # noqa: E402
+from nodes.drives_harness import FOLLOWING, POWERED, Robot, told, write_drives  # noqa: E402
+from nodes.harness import NodeProcess, Peer  # noqa: E402
+
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 
 BEST_EFFORT = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 RELIABLE = QoSProfile(depth=5)

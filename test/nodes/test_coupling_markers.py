@@ -10,6 +10,7 @@ import samples
 
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
+from processes import wait_for  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
@@ -22,7 +23,8 @@ from masticator_dynamics.ros.joint_states.coupling_markers import (  # noqa: E40
     CouplingMarkers,
     pair_indices,
 )
-from nodes.harness import wait_for  # noqa: E402
+
+pytestmark = pytest.mark.waiting
 
 WARN, ERROR = np.log(2), np.log(3)
 

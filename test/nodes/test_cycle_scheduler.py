@@ -8,10 +8,12 @@ import time
 
 import numpy as np
 import pytest
+from processes import wait_for
 
 from masticator_dynamics.ros.dynamics import cycle_scheduler
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
-from nodes.harness import wait_for
+
+pytestmark = pytest.mark.waiting
 
 MS = 1_000_000
 

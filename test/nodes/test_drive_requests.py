@@ -13,6 +13,7 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from drives.ideal_drives import IdealDrives  # noqa: E402
+from processes import PATIENCE, wait_for  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -27,7 +28,8 @@ from masticator_dynamics.ros.servo_drives import drive_requests  # noqa: E402
 from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics  # noqa: E402
 from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  # noqa: E402
 from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime  # noqa: E402
-from nodes.harness import PATIENCE, wait_for  # noqa: E402
+
+pytestmark = pytest.mark.waiting
 
 
 @pytest.fixture(scope='module')

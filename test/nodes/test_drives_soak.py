@@ -16,18 +16,15 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
+from processes import has_multicast
+
 from masticator_dynamics.drives.configuration import load_drives
-from nodes.drives_harness import (
-    CRANKS,
-    FOLLOWING,
-    POWERED,
-    Robot,
-    has_multicast,
-)
+from nodes.drives_harness import CRANKS, FOLLOWING, POWERED, Robot
 
 MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
 
 pytestmark = [
+    pytest.mark.clock,
     pytest.mark.timeout(600.0 + 60.0 * MINUTES),
     pytest.mark.skipif(
         not has_multicast(), reason='no multicast route, so no CAN bus between processes'

@@ -8,20 +8,25 @@ import threading
 import time
 
 import pytest
+import samples
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from lifecycle_msgs.msg import Transition
+from processes import has_multicast, wait_for
 
 from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
-from nodes.drives_harness import LATCHED, LONG, POWERED, Robot, can, has_multicast, told
-from nodes.harness import wait_for
+from nodes.drives_harness import LATCHED, LONG, POWERED, Robot, can, told
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.early,
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+]
 OFFSET = bytes.fromhex('237c6000e8030000')  # 0x607C = 1000
 ATTACKS = {
     'home offset': [(0x602, OFFSET)],
@@ -88,9 +93,12 @@ def reset(peer):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize('name', ATTACKS)
-@pytest.mark.parametrize('enabled', [True, False])
-def test_whatever_is_written_is_told_undone_and_homed_again(robot, name, enabled):
+CASES = [(name, enabled) for name in ATTACKS for enabled in (True, False)]
+
+
+@pytest.mark.parametrize('case', samples.swept(CASES, [*CASES[::2], CASES[1]]), ids=str)
+def test_whatever_is_written_is_told_undone_and_homed_again(robot, case):
+    name, enabled = case
     peer = robot.enabled()
     offset = offset_of(robot, 2)
     if not enabled:

@@ -17,6 +17,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from nodes.harness import nanoseconds, rows
 
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
+
 COORDINATES = ('x', 'y', 'alpha', 'beta')
 CRANKS = tuple(f'crank_{i}' for i in range(1, 7))
 TIMES = np.linspace(0.0, 200.0, 2001)  # longer than all tests of this file

@@ -11,7 +11,11 @@ from masticator_dynamics.motion import chewing_stroke, path_from_state
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import Client, NodeProcess, rows, wait_for
+from processes import wait_for
+
+from nodes.harness import Client, NodeProcess, rows
+
+pytestmark = pytest.mark.clock
 
 MS = 1_000_000
 TIMES = np.linspace(0.0, 0.4, 5)

@@ -15,6 +15,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 import rclpy
 from geometry_msgs.msg import WrenchStamped
+from processes import wait_for
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.ros.common.managed_node import declare
@@ -23,7 +24,9 @@ from masticator_dynamics.ros.dynamics.runtime import (
     Publishers,
 )
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from nodes.harness import Client, NodeProcess, nanoseconds, wait_for
+from nodes.harness import Client, NodeProcess, nanoseconds
+
+pytestmark = pytest.mark.waiting
 
 
 @pytest.fixture(scope='module')

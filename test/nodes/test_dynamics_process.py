@@ -15,17 +15,12 @@ from masticator_dynamics.motion import path_from_state
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
+from processes import START, wait_for
 from rosgraph_msgs.msg import Clock
 
-from nodes.harness import (
-    START,
-    Client,
-    NodeProcess,
-    nanoseconds,
-    rows,
-    to_time,
-    wait_for,
-)
+from nodes.harness import Client, NodeProcess, nanoseconds, rows, to_time
+
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 
 FIVE_BAR = pathlib.Path(__file__).parents[1] / 'mechanisms/five_bar.yaml'
 
@@ -141,7 +136,7 @@ def test_lifecycle_without_autostart_and_the_end_by_sigterm(ros_domain, mechanis
     assert not process.log('Traceback')
 
 
-HEAVY = ('llvmlite', 'numba', 'pydantic_core', 'scipy')
+HEAVY = ('llvmlite', 'pydantic_core', 'scipy')
 
 
 def test_a_node_that_finds_its_code_loads_little(ros_domain, mechanism):

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from geometry_msgs.msg import WrenchStamped
+from processes import wait_for
 from rcl_interfaces.srv import DescribeParameters
 from rclpy.qos import ReliabilityPolicy
 from rclpy.serialization import serialize_message
@@ -19,8 +20,10 @@ from std_msgs.msg import Header
 
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
-from nodes.harness import NodeProcess, Peer, nanoseconds, rows, wait_for
+from nodes.harness import NodeProcess, Peer, nanoseconds, rows
 from nodes.urdf_loops import gaps
+
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 
 FORCE, TORQUE = (3.0, -2.0, -30.0), (0.1, -0.2, 0.05)
 OPEN = (0.001, 0.0005, 0.01, 0.08)

@@ -11,7 +11,11 @@ from masticator_dynamics.motion import MotionPath, chewing_stroke, path_from_sta
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from nodes.harness import Client, nanoseconds, rows, wait_for
+from processes import wait_for
+
+from nodes.harness import Client, nanoseconds, rows
+
+pytestmark = pytest.mark.waiting
 
 LEAD = 1_000_000_000  # ns between sending and the start; the node checks before it
 TIMES = np.linspace(0.0, 0.6, 13)

@@ -8,15 +8,15 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from by_the_clock import by_the_clock
+from processes import has_multicast, wait_for
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from nodes.drives_harness import CRANKS, LONG, DrivesPeer, has_multicast, write_drives
-from nodes.harness import Client, NodeProcess, nanoseconds, wait_for
+from nodes.drives_harness import CRANKS, LONG, DrivesPeer, write_drives
+from nodes.harness import Client, NodeProcess, nanoseconds
 
 pytestmark = [
-    by_the_clock,
+    pytest.mark.waiting,
     pytest.mark.skipif(not has_multicast(), reason='this machine has no multicast'),
 ]
 RATE = 50.0  # Hz

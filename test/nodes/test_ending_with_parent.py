@@ -14,10 +14,14 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from masticator_dynamics.ros.ending_with_parent import ending_with_parent
-from nodes.harness import START, runs, wait_for
+from processes import START, runs, wait_for
 
-pytestmark = pytest.mark.skipif(not shutil.which('setpriv'), reason='util-linux is missing')
+from masticator_dynamics.ros.ending_with_parent import ending_with_parent
+
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.skipif(not shutil.which('setpriv'), reason='util-linux is missing'),
+]
 
 PARENT = """
     import subprocess, sys

@@ -5,13 +5,12 @@
 import csv
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 import yaml
+from processes import PROGRAM, Process, has_multicast, wait_for
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
@@ -23,6 +22,8 @@ from masticator_dynamics.robot.laboratory.mouthful import motion_path
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
 from masticator_dynamics.robot.recording import processes, topics
 from masticator_dynamics.robot.recording.nodes import ClosedLoop, logs, running_nodes
+
+pytestmark = [pytest.mark.waiting, pytest.mark.early]
 
 PROTOCOL = """
 schema: 1
@@ -59,18 +60,8 @@ def robot(ros_domain, tmp_path_factory):
         print(logs(work, ('robot',)))
 
 
-def has_multicast():
-    from nodes.drives_harness import has_multicast
-
-    return has_multicast()
-
-
 def experiment(tmp_path, output):
-    return subprocess.Popen(
-        [sys.executable, '-m', 'masticator_dynamics', 'experiment', str(tmp_path / 'p.yaml'),
-         '--output', str(output), '--robot'],
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    return Process(*PROGRAM, 'experiment', tmp_path / 'p.yaml', '--output', output, '--robot')
 
 
 @pytest.fixture
@@ -103,26 +94,20 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
 def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path) -> None:
     from std_msgs.msg import String
 
-    from nodes.harness import wait_for
-
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
     output = tmp_path / 'out'
     files = [output / 'mouthfuls' / f'mouthful_000{k}' / f'mouthful_000{k}.mcap' for k in (1, 2, 3)]
     faults = peer.node.create_publisher(String, '/twin/fault', 10)
     wait_for(faults.get_subscription_count, 'the twin')
     faults.publish(String(data='clear crank_3'))  # a failed try may have left it
-    run = experiment(tmp_path, output)
-    try:
+    with experiment(tmp_path, output) as run:
         wait_for(files[0].exists, 'the first mouthful', PATIENCE)
         # Home, a pause, and on into the first stroke of the second one.
         time.sleep(5.0)
         faults.publish(String(data='fault crank_3 0x2310'))
         wait_for(lambda: peer.phase() == Phase.LATCHED.value, 'the fault')
         faults.publish(String(data='clear crank_3'))
-        _, told = run.communicate(timeout=PATIENCE)
-    finally:
-        run.kill()
-    assert run.returncode == 0, told
+        assert run.wait(PATIENCE) == 0, run.text
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
     ends = [str(mouthful_bag.read_settings(file)['end']) for file in files]
     if any(word in end for end in ends for word in LATE):
@@ -149,17 +134,10 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
 
 
 def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tmp_path) -> None:
-    from nodes.harness import wait_for
-
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
-    run = experiment(tmp_path, tmp_path / 'out')
-    try:
+    with experiment(tmp_path, tmp_path / 'out') as run:
         wait_for(lambda: peer.phase() == Phase.FOLLOWING.value, 'a mouthful', PATIENCE)
         time.sleep(3.0)
-        run.send_signal(signal.SIGINT)
-        run.communicate(timeout=PATIENCE)
-    finally:
-        run.kill()
-    assert run.returncode != 0
+        assert run.end(signal.SIGINT, PATIENCE) != 0
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
     assert not list((tmp_path / 'out' / 'mouthfuls').rglob('*.mcap'))

@@ -20,6 +20,7 @@ import yaml
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
 from geometry_msgs.msg import WrenchStamped
+from processes import ROOT, START, wait_for
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -28,7 +29,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.ros.ros2_control import controllers_for, description_for
-from nodes.harness import ROOT, START, Peer, to_time, wait_for
+from nodes.harness import Peer, to_time
+
+pytestmark = pytest.mark.clock
 
 STROKES = int(os.environ.get('STROKES', '5'))
 PACKAGES = ('controller_manager', 'joint_trajectory_controller', 'masticator_control',

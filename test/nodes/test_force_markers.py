@@ -14,6 +14,7 @@ from masticator_dynamics.description.visuals import shapes
 
 rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
+from processes import ROOT, wait_for  # noqa: E402
 from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
@@ -31,7 +32,8 @@ from masticator_dynamics.ros.dynamics.measured_wrenches import (  # noqa: E402
     BiteForce,
     MeasuredWrenches,
 )
-from nodes.harness import ROOT, wait_for  # noqa: E402
+
+pytestmark = pytest.mark.waiting
 
 NOW = 10**18
 OPEN = [0.002, 0.001, 0.02, 0.2]  # m and rad: no frame of the mandible is parallel to the base

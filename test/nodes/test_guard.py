@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 import rclpy
+from processes import wait_for
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -22,7 +23,8 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.connections import who_asks, who_publishes
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from masticator_dynamics.ros.common.guard import Guard, GuardedExecutor
-from nodes.harness import wait_for
+
+pytestmark = pytest.mark.waiting
 
 
 class Room:

@@ -14,11 +14,14 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 EstimateInertia = interfaces.estimate_inertia()
 
 from lifecycle_msgs.msg import Transition  # noqa: E402
+from processes import START, wait_for  # noqa: E402
 from rclpy.qos import qos_profile_sensor_data  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
-from nodes.harness import START, NodeProcess, Peer, send_until, wait_for  # noqa: E402
+from nodes.harness import NodeProcess, Peer, send_until  # noqa: E402
+
+pytestmark = pytest.mark.waiting
 
 NAME = 'inertia_estimator'
 NOWHERE = (0.0, 0.0, 0.0, 2.0)

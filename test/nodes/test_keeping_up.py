@@ -9,9 +9,13 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from processes import has_multicast
+
 from masticator_dynamics.ros.common import diagnostics
-from nodes.drives_harness import Robot, has_multicast, told, write_drives
+from nodes.drives_harness import Robot, told, write_drives
 from nodes.harness import NodeProcess
+
+pytestmark = pytest.mark.waiting
 
 pytest.importorskip('can', reason='python-can is not installed')
 needs_bus = pytest.mark.skipif(

@@ -11,11 +11,13 @@ pytest.importorskip('control_msgs', reason='control_msgs is part of a ROS 2 inst
 
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from processes import wait_for
 from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from nodes.harness import wait_for
 from nodes.test_large_messages import private
+
+pytestmark = pytest.mark.waiting
 
 Goal, Result = FollowJointTrajectory.Goal, FollowJointTrajectory.Result
 POINT = JointTrajectoryPoint(positions=[0.0] * 6, velocities=[0.0] * 6)

@@ -5,8 +5,6 @@
 import pathlib
 import re
 import subprocess
-import sys
-import threading
 import time
 
 import numpy as np
@@ -14,11 +12,14 @@ import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from processes import PYTHON, ROOT, START, Process, wait_for
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from nodes.command_costs import CRANKS
-from nodes.harness import ROOT, NodeProcess, Peer, wait_for
+from nodes.harness import NodeProcess, Peer
+
+pytestmark = pytest.mark.waiting
 
 TIMES = 4.0  # what a right command takes of the cycle's thread; the largest that is read: twice
 SIZES = (1_000, 7_000, 20_000, 60_000)  # bytes; one datagram each
@@ -32,26 +33,17 @@ def of_names(size):
     return serialize_message(JointState(name=['x'] * ((size - len(GOOD)) // 8)))
 
 
-class Costs:
+class Costs(Process):
     """Output lines of `nodes.command_costs`, and a publisher."""
 
     def __init__(self):
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'nodes.command_costs'], cwd=ROOT / 'test',
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        self.lines = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        program = *PYTHON, '-m', 'nodes.command_costs'
+        super().__init__(*program, cwd=ROOT / 'test', stderr=subprocess.DEVNULL)
         self.peer = Peer('servo_drives')
         self.publisher = self.peer.node.create_publisher(JointState, 'servo_drives/command', 10)
-        wait_for(lambda: 'ready' in self.lines, 'a reader')
+        self.wait_for_line('ready', START)
         wait_for(self.publisher.get_subscription_count, 'a subscription')
         self.send(GOOD)  # the first fills caches
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.strip())
 
     def counts(self):
         return [int(part) for part in self.lines[-1].split()[1:]]
@@ -68,10 +60,7 @@ class Costs:
         return max(float(line.split()[0]) for line in wait_for(heard, 'a look'))
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
-        self._reader.join()
-        self.process.stdout.close()
+        self.kill()
         self.peer.close()
 
 
@@ -128,13 +117,13 @@ def test_memory_returns_after_a_storm(ros_domain):
 
         wait_for(refused, 'a refusal')
         time.sleep(1.0)
-        before = private(process.process.pid)
+        before = private(process.pid)
         for k in range(400):
             publisher.publish(GOOD + bytes(LARGE[2 if k % 20 == 0 else 0]))
             time.sleep(0.01)
         wait_for(lambda: int(peer.status('messages')[2]['unreadable']) > 50, 'refusals')
         time.sleep(2.0)
-        after = private(process.process.pid)
+        after = private(process.pid)
     finally:
         peer.close()
         assert process.end() == 0

@@ -286,7 +286,7 @@ CASES = [
         'joint_state_publisher_gui', 'rviz2',
     }),
     ('view', {'gui': 'false'}, {'joint_state_completion', 'frame_path', 'robot_state_publisher'}),
-    ('view', {'gui': 'true', 'bag': 'b'}, {'frame_path', 'robot_state_publisher', 'rviz2', 'bag'}),
+    ('view', {'gui': 'true', 'bag': '.'}, {'frame_path', 'robot_state_publisher', 'rviz2', 'bag'}),
     ('bringup', {'gui': 'false'}, BRINGUP),
     ('bringup', {
         'measured': 'true', 'record': 'true', 'use_fake_planner': 'true', 'gui': 'true',
@@ -428,13 +428,14 @@ def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
 
 
 @needs_launch
-def test_a_bag_is_played_in_place_of_sliders_with_its_time():
+def test_a_bag_is_played_in_place_of_sliders_with_its_time(tmp_path):
     """What this launch publishes itself is left out of it."""
-    given = {'gui': 'true', 'bag': 'some/folder', 'frame_prefix': 'left/'}
+    bag = str(tmp_path)
+    given = {'gui': 'true', 'bag': bag, 'frame_prefix': 'left/'}
     _, actions = executed('view', given)
     processes = [[as_text(w) for w in a.cmd] for a in actions if type(a).__name__ != 'Node']
     (played,) = processes
-    assert played[:4] == ['ros2', 'bag', 'play', 'some/folder'] and '--clock' in played
+    assert played[:4] == ['ros2', 'bag', 'play', bag] and '--clock' in played
     left_out = re.compile(played[played.index('--exclude-regex') + 1])
     here = '/tf', '/tf_static', '/robot_description', '/left/robot_description', '/frame_path/path'
     assert all(map(left_out.fullmatch, here))
@@ -443,8 +444,10 @@ def test_a_bag_is_played_in_place_of_sliders_with_its_time():
     lines = command_lines('view', given)
     for name, words in lines:
         assert parameters(words, name.removesuffix('_node'))['use_sim_time'] is True, name
-    manager = rviz_file('view', bag='some/folder')['Visualization Manager']
+    manager = rviz_file('view', bag=bag)['Visualization Manager']
     assert {'Forces', 'Inertia coupling', 'Path'} < {d['Name'] for d in manager['Displays']}
+    with pytest.raises(InputError, match='no bag some/folder'):
+        executed('view', {'bag': 'some/folder'})
 
 
 @needs_launch

@@ -5,7 +5,6 @@
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -16,47 +15,24 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import Transition
+from processes import PATIENCE, PYTHON, ROOT, START, Process, children, runs, wait_for
 from rosgraph_msgs.msg import Clock
 
-from nodes.harness import (
-    PATIENCE,
-    ROOT,
-    START,
-    NodeProcess,
-    Peer,
-    children,
-    runs,
-    to_time,
-    wait_for,
-)
+from nodes.harness import NodeProcess, Peer, to_time
 from nodes.launch_files import needs_launch
 
+pytestmark = pytest.mark.waiting
 
-class Planner:
-    """The example, with its output."""
 
-    def __init__(self, namespace, *options):
-        self.process = subprocess.Popen(
-            [sys.executable, 'examples/chewing_planner.py', '--ros-args', '-r',
-             f'__ns:=/{namespace}', *options],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-
-    def wait_for_line(self, text):
-        for line in self.process.stdout:
-            if text in line:
-                return
-        raise AssertionError(f'no {text!r}')
-
-    def end(self, number=signal.SIGINT):
-        self.process.send_signal(number)
-        output, _ = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, output
+def planner_of(namespace, *options):
+    """The example."""
+    planner = PYTHON + ('examples/chewing_planner.py', '--ros-args', '-r', f'__ns:=/{namespace}')
+    return Process(*planner, *options)
 
 
 def test_the_planner_waits_for_a_node_that_is_active(ros_domain):
     node = NodeProcess(namespace='planned', autostart=False, wait=False, rate=100.0)
-    planner, peer = Planner('planned'), Peer('dynamics', 'planned')
+    planner, peer = planner_of('planned'), Peer('dynamics', 'planned')
     try:
         planner.wait_for_line('waiting for feedforward_state: node dynamics is not active yet')
         peer.change(Transition.TRANSITION_CONFIGURE)
@@ -67,49 +43,46 @@ def test_the_planner_waits_for_a_node_that_is_active(ros_domain):
         time.sleep(4.5)
         # One message may have been on its way.
         assert len(node.log('rejected')) <= 1, node.lines
-        code, output = planner.end()
-        assert code == 0 and 'Traceback' not in output, output
+        assert planner.end() == 0 and not planner.log('Traceback'), planner.text
     finally:
-        planner.process.kill()
+        planner.kill()
         peer.close()
         assert node.end() == 0
 
 
 def test_the_planner_says_why_strokes_are_refused(ros_domain):
     node = NodeProcess(namespace='weak', effort_limit_scale=0.001, rate=100.0)
-    planner = Planner('weak')
+    planner = planner_of('weak')
     try:
         planner.wait_for_line('the stroke was refused: rejected (1): ')
-        code, output = planner.end()
-        assert code == 0 and 'largest torques' not in output, output
+        assert planner.end() == 0 and not planner.log('largest torques'), planner.text
     finally:
-        planner.process.kill()
+        planner.kill()
         assert node.end() == 0
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_planner_that_is_told_to_end_says_nothing(ros_domain, number):
     """At any time after Python itself has started, twice as from a terminal and a launch."""
-    planners = [Planner('told') for _ in range(5)]
+    planners = [planner_of('told') for _ in range(5)]
     try:
         for planner in planners:
-            maps = pathlib.Path(f'/proc/{planner.process.pid}/maps')
+            maps = pathlib.Path(f'/proc/{planner.pid}/maps')
             wait_for(lambda maps=maps: 'numpy' in maps.read_text(), 'the first import', START)
             planner.process.send_signal(number)
             time.sleep(0.4)  # the others go on
         for planner in planners:
-            code, output = planner.end(number) if planner.process.poll() is None else (
-                planner.process.returncode, planner.process.communicate()[0]
-            )  # fmt: skip
-            assert code in (0, -number) and 'Traceback' not in output, output
+            assert planner.end(number) in (0, -number) and not planner.log('Traceback'), (
+                planner.text
+            )
     finally:
         for planner in planners:
-            planner.process.kill()
+            planner.kill()
 
 
 def test_a_planner_on_simulated_time_is_understood(ros_domain):
     node = NodeProcess(namespace='clocked', use_sim_time=True, rate=100.0)
-    planner, peer = Planner('clocked', '-p', 'use_sim_time:=true'), Peer('dynamics', 'clocked')
+    planner, peer = planner_of('clocked', '-p', 'use_sim_time:=true'), Peer('dynamics', 'clocked')
     ended = threading.Event()
 
     def tick(clock):
@@ -124,11 +97,12 @@ def test_a_planner_on_simulated_time_is_understood(ros_domain):
         (line, *_) = node.wait_for_line('joint_trajectory accepted: 51 points')
         assert 0.0 < float(line.partition('starts in ')[2].partition(' s')[0]) <= 0.5
         assert not node.log('rejected')
-        assert 'Traceback' not in planner.end()[1]
+        planner.end()
+        assert not planner.log('Traceback')
     finally:
         ended.set()
         thread.join()
-        planner.process.kill()
+        planner.kill()
         peer.close()
         assert node.end() == 0
 
@@ -165,16 +139,13 @@ def test_nothing_remains_of_a_launch(ros_domain, tmp_path, number):
     }
     options = ('robot_state_publisher:=false', 'gui:=false', 'rate:=100', 'namespace:=launched')
     peer = Peer('dynamics', 'launched')
-    launch = subprocess.Popen(
-        [sys.executable, '-c', textwrap.dedent(LAUNCH), *options],
-        cwd=ROOT, env=os.environ | given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    launch = Process(*PYTHON, '-c', textwrap.dedent(LAUNCH), *options, env=os.environ | given)
     try:
         wait_for(lambda: peer.status('cycle'), 'diagnostics of the node', START)
         started = children(launch.pid)
         assert len(started) == 1
-        launch.send_signal(number)
-        launch.wait(PATIENCE)
+        launch.process.send_signal(number)
+        launch.process.wait(PATIENCE)
         wait_for(lambda: not any(map(runs, started)), 'the end of the node')
         if number != signal.SIGKILL:
             assert not list(temporary.iterdir())

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that cannot be configured or activated says why, whatever the reason; in a process."""
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from processes import PYTHON, completed
+
+pytestmark = pytest.mark.waiting
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -42,9 +43,6 @@ PROGRAM = """
     ],
 )
 def test_an_error_of_ours_is_told_too(ros_domain, step, reason):
-    done = subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(PROGRAM), step],
-        capture_output=True, text=True, timeout=120.0, check=False,
-    )  # fmt: skip
+    done = completed(*PYTHON, '-c', textwrap.dedent(PROGRAM), step)
     assert done.returncode == 1
     assert f'cannot be {step}: {reason}' in done.stderr

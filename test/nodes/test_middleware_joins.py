@@ -16,11 +16,13 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 import rclpy
+from processes import wait_for
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics.motion import chewing_stroke
-from nodes.harness import wait_for
+
+pytestmark = pytest.mark.waiting
 
 JOINS = int(os.environ.get('JOINS', '4'))
 AT_ONCE = 4

@@ -5,7 +5,6 @@
 import pathlib
 import re
 import signal
-import subprocess
 import time
 
 import numpy as np
@@ -15,9 +14,12 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState
+from processes import ROOT, START, Process, wait_for
 from std_msgs.msg import Float64MultiArray
 
-from nodes.harness import ROOT, START, NodeProcess, Peer, Sender, wait_for
+from nodes.harness import NodeProcess, Peer, Sender
+
+pytestmark = pytest.mark.waiting
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 
@@ -95,7 +97,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
         assert len(lines) == 1 and REFUSED[case][2] in lines[0], lines
 
 
-def holds_back_interrupts(process: subprocess.Popen) -> bool:
+def holds_back_interrupts(process: Process) -> bool:
     """Whether SIGINT is blocked or caught; a busy computer may need longer for that than a user."""
     folder = pathlib.Path(f'/proc/{process.pid}')
     if b'ros.executable' not in (folder / 'cmdline').read_bytes():
@@ -115,25 +117,17 @@ def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
     started = []
     try:
         for script in scripts:
-            started.append(
-                subprocess.Popen(
-                    [folder / script.name, '--ros-args', *command],
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                )
-            )
+            started.append(Process(folder / script.name, '--ros-args', *command))
         for process in started:
             wait_for(lambda p=process: holds_back_interrupts(p), 'signals held back', START)
         begin = time.monotonic()
         for process, delay in zip(started, delays, strict=True):
             time.sleep(max(begin + delay - time.monotonic(), 0.0))
-            process.send_signal(signal.SIGINT)
+            process.process.send_signal(signal.SIGINT)
         for script, process in zip(scripts, started, strict=True):
-            output, _ = process.communicate(timeout=START)
             # Launch files start what comes next when what they wait for has come: not now.
             code = 0 if script.name.endswith('_node') else 1
-            assert (process.returncode, output) == (code, ''), process.args
+            assert (process.wait(START), process.text) == (code, ''), script
     finally:
         for process in started:
             process.kill()

@@ -4,16 +4,19 @@
 
 import os
 import pathlib
-import subprocess
+import signal
 import sys
 import time
 
 import pytest
+from processes import Process
 
 pytest.importorskip('rclpy')
 
 import rclpy
 from std_msgs.msg import Float64
+
+pytestmark = pytest.mark.waiting
 
 # Stands where rqt_plot stands: looks as rqt_plot does, once, with a node of its own.
 LOOKS_ONCE = """
@@ -29,7 +32,7 @@ def main():
 
 @pytest.fixture
 def plotted(ros_domain, tmp_path):
-    """Lines of plot_topics with these arguments, as they come."""
+    """Starts plot_topics with some topics."""
     (tmp_path / 'rqt_plot').mkdir()
     (tmp_path / 'rqt_plot/__init__.py').touch()
     (tmp_path / 'rqt_plot/main.py').write_text(LOOKS_ONCE)
@@ -38,19 +41,13 @@ def plotted(ros_domain, tmp_path):
     started = []
 
     def start(*words):
-        log = tmp_path / 'log'
-        with log.open('w') as file:
-            process = subprocess.Popen(
-                [executable, *words, '--ros-args', '-r', '__ns:=/left'],
-                stdout=file, stderr=subprocess.STDOUT, env=os.environ | {'PYTHONPATH': path},
-            )  # fmt: skip
-        started.append(process)
-        return process, log
+        command = executable, *words, '--ros-args', '-r', '__ns:=/left'
+        started.append(Process(*command, env=os.environ | {'PYTHONPATH': path}))
+        return started[-1]
 
     yield start
     for process in started:
         process.kill()
-        process.wait()
 
 
 @pytest.fixture
@@ -62,24 +59,18 @@ def node(ros_domain):
 
 
 def test_rqt_plot_begins_when_every_topic_is_published_and_sees_it_at_its_first_look(node, plotted):
-    process, log = plotted('/left/a/data', '/left/b/data[0]')
+    process = plotted('/left/a/data', '/left/b/data[0]')
     node.create_publisher(Float64, '/left/a', 1)
     # A subscriber makes no topic of what nobody publishes.
     node.create_subscription(Float64, '/left/b', lambda _: None, 1)
     time.sleep(8.0)
-    assert process.poll() is None, log.read_text()
-    assert 'seen' not in log.read_text()
+    assert process.runs() and not process.log('seen'), process.text
     node.create_publisher(Float64, '/left/b', 1)
-    assert process.wait(30.0) == 0, log.read_text()
-    assert 'seen True True' in log.read_text()
+    assert process.wait(30.0) == 0 and process.log('seen True True'), process.text
 
 
 def test_missing_topics_are_named_and_a_signal_ends_the_wait(node, plotted):
-    process, log = plotted('/left/a/data')
-    deadline = time.monotonic() + 40.0
-    while 'nobody publishes /left/a/data' not in log.read_text():
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.5)
-    process.terminate()
-    process.wait(10.0)
-    assert 'Traceback' not in log.read_text()
+    process = plotted('/left/a/data')
+    process.wait_for_line('nobody publishes /left/a/data')
+    process.end(signal.SIGTERM)
+    assert not process.log('Traceback')

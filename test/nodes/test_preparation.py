@@ -15,6 +15,7 @@ from masticator_dynamics.motion import chewing_stroke
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
+from processes import START, wait_for
 from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -27,7 +28,9 @@ from masticator_dynamics.ros.dynamics.trajectory_checks import (
     prepare,
 )
 from masticator_dynamics.ros.dynamics.trajectory_question import Question
-from nodes.harness import START, Client, NodeProcess, nanoseconds, rows, wait_for
+from nodes.harness import Client, NodeProcess, nanoseconds, rows
+
+pytestmark = pytest.mark.waiting
 
 S = 10**9
 TIMES = np.linspace(0.0, 60.0, 601)

@@ -6,10 +6,7 @@ Needs a ROS 2 installation with ros2_control, which is not on PyPI.
 """
 
 import importlib.util
-import os
 import shutil
-import signal
-import subprocess
 
 import numpy as np
 import pytest
@@ -17,12 +14,15 @@ import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed (pip extra "ros", or ROS 2)')
 
+from processes import ROOT, START, Process, wait_for
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics.motion import chewing_stroke
-from nodes.harness import ROOT, START, Peer, wait_for
+from nodes.harness import Peer
+
+pytestmark = pytest.mark.waiting
 
 MODULES = ('launch_ros', 'ros2launch', 'control_msgs', 'controller_manager_msgs')
 # Without Python of their own: found by the index of installed packages.
@@ -53,32 +53,20 @@ def missing():
 
 
 @pytest.fixture(scope='module')
-def robot(ros_domain, tmp_path_factory):
+def robot(ros_domain):
     """robot.launch.py with simulated drives, and a client."""
     absent = missing()
     if absent:
         pytest.skip(f'no ROS 2 installation with ros2_control: {", ".join(absent)} not installed')
-    log = tmp_path_factory.mktemp('robot') / 'launch.log'
     arguments = ['hardware:=topic', 'simulate:=true', 'gui:=false']
-    with log.open('w') as output:
-        launched = subprocess.Popen(
-            ['ros2', 'launch', str(ROOT / 'launch/robot.launch.py'), *arguments],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {'PYTHONUNBUFFERED': '1'},
-        )
+    launched = Process('ros2', 'launch', ROOT / 'launch/robot.launch.py', *arguments)
     peer = Peer('servo_drives')
     try:
         yield peer
     finally:
-        print(log.read_text())  # shown when a test fails
+        print(launched.text)  # shown when a test fails
         peer.close()
-        launched.send_signal(signal.SIGINT)  # launch ends what it has started
-        try:
-            launched.wait(60.0)
-        except subprocess.TimeoutExpired:
-            launched.kill()
-            raise
+        launched.end()  # launch ends what it has started
 
 
 def states_of_controllers(peer):

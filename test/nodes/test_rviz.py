@@ -19,12 +19,13 @@ import time
 
 import numpy as np
 import pytest
+from processes import PATIENCE, children, runs, wait_for
 
 from masticator_dynamics.description import archetypes, load_description
-from nodes.harness import PATIENCE, children, runs, wait_for
 from nodes.launch_files import needs_launch
 
 pytestmark = [
+    pytest.mark.clock,
     needs_launch,
     pytest.mark.skipif(not shutil.which('Xvfb'), reason='Xvfb, the virtual display, is missing'),
     pytest.mark.skipif(not shutil.which('import'), reason='ImageMagick takes the pictures'),

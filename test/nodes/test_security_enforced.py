@@ -9,27 +9,25 @@ Jazzy has both, PyPI's wheels neither.
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
+from processes import PYTHON, ROOT, SimulatedDrives, completed, has_multicast
+
 from masticator_dynamics.files.share import share_directory
-from nodes.drives_harness import (
-    POWERED,
-    BusTrace,
-    SimulatedDrives,
-    has_multicast,
-    write_drives,
-)
-from nodes.harness import ROOT, NodeProcess
+from nodes.drives_harness import POWERED, BusTrace, write_drives
+from nodes.harness import NodeProcess
 from tools.security_policy import ENCLAVES, FILE
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+]
 TRIES = 1000
 
 
@@ -45,10 +43,15 @@ def secured(keystore, enclave):
 
 def asked(count, environment):
     """Number of answers that a process with this environment got to a number of requests."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'nodes.stranger', str(count)],
-        cwd=ROOT / 'test', env=os.environ | environment, check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    done = completed(
+        *PYTHON,
+        '-m',
+        'nodes.stranger',
+        count,
+        cwd=ROOT / 'test',
+        env=os.environ | environment,
+        check=True,
+    )
     return int(done.stdout)
 
 
@@ -58,10 +61,7 @@ def fixture_keystore(ros_domain, tmp_path):
     start = 'import rclpy; rclpy.init(); rclpy.create_node("probe")'
     folder = tmp_path / 'keystore'
     (folder / 'enclaves' / ENCLAVES.strip('/') / 'operator').mkdir(parents=True)
-    probe = subprocess.run(
-        [sys.executable, '-c', start],
-        env=os.environ | secured(folder, 'operator'), capture_output=True, text=True,
-    )  # fmt: skip
+    probe = completed(*PYTHON, '-c', start, env=os.environ | secured(folder, 'operator'))
     assert probe.returncode, 'a participant without keys was let in by strategy Enforce'
     if 'security libraries' in probe.stderr:
         pytest.skip('this Fast DDS was built without security')

@@ -62,7 +62,7 @@ def test_who_looks_on_may_do_nothing_else():
 
 def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
     """Compared with topics and services of the running node in the ROS graph."""
-    from nodes.harness import wait_for  # needs rclpy, as the client does
+    from processes import wait_for
 
     node, name = client.node, 'dynamics'
     wait_for(lambda: name in node.get_node_names(), 'discovery of the node')

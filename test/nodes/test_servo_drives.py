@@ -11,6 +11,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from drives.loopback import datagrams
+from processes import has_multicast, wait_for
 from std_msgs.msg import Bool
 
 from masticator_dynamics.drives.configuration import bus_load, load_drives
@@ -25,17 +26,20 @@ from nodes.drives_harness import (
     RPDO,
     TPDO,
     Robot,
-    has_multicast,
     leaves,
     on_time,
     told,
     told_to_slow_down,
 )
-from nodes.harness import nanoseconds, wait_for
+from nodes.harness import nanoseconds
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.early,
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+]
 
 
 @pytest.fixture(scope='module')

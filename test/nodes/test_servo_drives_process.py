@@ -13,6 +13,7 @@ pytest.importorskip('can', reason='python-can is not installed')
 
 from lifecycle_msgs.msg import State as LifeCycle
 from lifecycle_msgs.msg import Transition
+from processes import START, has_multicast, wait_for
 from sensor_msgs.msg import JointState
 
 from masticator_dynamics.drives.configuration import load_drives
@@ -25,18 +26,21 @@ from nodes.drives_harness import (
     POWERED,
     RPDO,
     Robot,
-    has_multicast,
     leaves,
     on_time,
     told,
     told_to_slow_down,
     write_drives,
 )
-from nodes.harness import START, NodeProcess, to_time, wait_for
+from nodes.harness import NodeProcess, to_time
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.early,
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+]
 
 
 def test_a_killed_node_leaves_drives_that_stop_by_themselves(ros_domain, mechanism, tmp_path):
@@ -69,7 +73,7 @@ def test_nothing_is_compiled_when_drives_may_be_enabled(
     """Everything is compiled when the node is configured; starts with an empty cache."""
     cache = tmp_path / 'cache'
     cache.mkdir(mode=0o700)
-    monkeypatch.setenv('NUMBA_CACHE_DIR', str(cache))
+    monkeypatch.setenv('MASTICATOR_CACHE_DIR', str(cache))
     robot = Robot(mechanism, tmp_path, 'cold')
     try:
         before = {str(file) for file in cache.rglob('*')}

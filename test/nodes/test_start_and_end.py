@@ -10,21 +10,18 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from nodes.drives_harness import (
-    EMERGENCY,
-    LONG,
-    BusTrace,
-    Robot,
-    SimulatedDrives,
-    has_multicast,
-    told,
-    write_drives,
-)
-from nodes.harness import START, NodeProcess, Peer, wait_for
+from processes import START, SimulatedDrives, has_multicast, wait_for
 
-pytestmark = pytest.mark.skipif(
-    not has_multicast(), reason='no multicast route, so no CAN bus between processes'
-)
+from nodes.drives_harness import EMERGENCY, LONG, BusTrace, Robot, told, write_drives
+from nodes.harness import NodeProcess, Peer
+
+pytestmark = [
+    pytest.mark.waiting,
+    pytest.mark.early,
+    pytest.mark.skipif(
+        not has_multicast(), reason='no multicast route, so no CAN bus between processes'
+    ),
+]
 ALL = 'crank_1, crank_2, crank_3, crank_4, crank_5, crank_6'
 
 

@@ -10,12 +10,15 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from processes import wait_for
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.ros.common import status_reporter
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, Status
-from nodes.harness import nanoseconds, wait_for
+from nodes.harness import nanoseconds
+
+pytestmark = pytest.mark.waiting
 
 NEVER = 1e6  # s
 

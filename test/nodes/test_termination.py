@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that is told to end while it loads: no exception goes through code of others."""
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from processes import PYTHON, completed
+
+pytestmark = pytest.mark.waiting
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -41,10 +42,7 @@ PROGRAM = """
 
 
 def run(name, seconds):
-    return subprocess.run(
-        [sys.executable, '-c', textwrap.dedent(PROGRAM), name, str(seconds)],
-        capture_output=True, text=True, timeout=120.0, check=False,
-    )  # fmt: skip
+    return completed(*PYTHON, '-c', textwrap.dedent(PROGRAM), name, seconds)
 
 
 @pytest.mark.parametrize('name', ['SIGINT', 'SIGTERM'])

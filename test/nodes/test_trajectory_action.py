@@ -16,6 +16,7 @@ from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from lifecycle_msgs.msg import Transition
+from processes import wait_for
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -23,7 +24,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics.motion import MotionPath, chewing_stroke
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
-from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for
+from nodes.harness import Client, NodeProcess, nanoseconds, to_time
+
+pytestmark = pytest.mark.waiting
 
 TIMES = np.linspace(0.0, 1.2, 13)
 STROKE = chewing_stroke(strokes=1, period=1.2, opening=0.08).sample(TIMES)

@@ -19,9 +19,12 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
-from nodes.drives_harness import has_multicast
-from nodes.harness import READY, ROOT, START, wait_for
+from processes import PYTHON, ROOT, START, Process, has_multicast
+
+from nodes.harness import READY
 from nodes.launch_files import launch_file, needs_launch
+
+pytestmark = pytest.mark.clock
 
 STARTS = int(os.environ.get('STARTS', '2'))
 ENDED = 5.0  # s; launch kills later
@@ -110,38 +113,29 @@ def of_session(leader):
     return found
 
 
-def start_and_end(log, environment):
+def start_and_end(environment):
     """Start, and end by Ctrl-C; returns seconds until all have ended, and the output."""
-    with log.open('w') as output:
-        launched = subprocess.Popen(
-            [sys.executable, '-c', LAUNCH, str(launch_file('twin'))],
-            stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True,
-        )  # fmt: skip
+    command = *PYTHON, '-c', LAUNCH, launch_file('twin')
+    launched = Process(*command, env=environment, start_new_session=True)
     try:
         for text in UP:
-            wait_for(
-                lambda text=text: text in log.read_text() or launched.poll() is not None,
-                text,
-                START,
-            )
-        assert launched.poll() is None, log.read_text()
+            launched.wait_for_line(text, START)
         names = ' '.join(of_session(launched.pid).values())
         begin = time.monotonic()
         os.killpg(launched.pid, signal.SIGINT)  # as a terminal does: to launch and to all
         try:
             launched.wait(4.0 * ENDED)
         except subprocess.TimeoutExpired:
-            launched.send_signal(signal.SIGABRT)  # it prints where its threads are
-            launched.wait()
-            raise AssertionError(log.read_text()) from None
+            launched.end(signal.SIGABRT)  # it prints where its threads are
+            raise AssertionError(launched.text) from None
         seconds = time.monotonic() - begin
         assert all(f'{node}_node' in names for node in ('dynamics', 'servo_drives', 'twin'))
-        return seconds, log.read_text()
+        return seconds, launched.text
     finally:
         left = of_session(launched.pid)
         for process in left:
             os.kill(process, signal.SIGKILL)
-        launched.wait()
+        launched.kill()
         assert not left, left
 
 
@@ -162,8 +156,8 @@ def test_all_come_up_and_all_end_and_none_is_left(ros_domain, tmp_path):
         'PYTHONFAULTHANDLER': '1',
     }
     taken = []
-    for k in range(STARTS):
-        seconds, printed = start_and_end(tmp_path / f'launch{k}.log', environment)
+    for _ in range(STARTS):
+        seconds, printed = start_and_end(environment)
         taken.append(seconds)
         wrong = [line for line in printed.splitlines() if any(text in line for text in NOT_RIGHT)]
         assert not wrong, printed

@@ -33,6 +33,8 @@ from masticator_dynamics.errors import (
     SingularityError,
 )
 
+pytestmark = pytest.mark.early
+
 STATES = int(os.environ.get('DERIVATIVE_STATES', '20'))
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'
 OTHERS = ('cassie_like', 'delta_gepetto', 'battobot', 'five_bar_iso6d')
@@ -85,7 +87,7 @@ def tables(derivatives, kind: str = '') -> samples.Array:
     return np.concatenate([getattr(derivatives, name) for name in names], axis=-1)
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', samples.swept(NAMES, (*samples.EVERYDAY, 'delta_gepetto')))
 def test_derivatives_against_differences_in_extended_precision(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +150,7 @@ def _split(found: Mechanism, given: samples.Array) -> list[samples.Array]:
     return np.split(given, [n, 2 * n, 3 * n], axis=-1)
 
 
-@pytest.mark.parametrize('name', shipped_mechanisms())
+@pytest.mark.parametrize('name', samples.swept(shipped_mechanisms()))
 def test_derivatives_against_forty_digits(name: str) -> None:
     """A second derivation of the efforts, along a random direction of all inputs."""
     found, oracle = samples.mechanism(name), DecimalOracle(samples.mechanism(name).description)
@@ -179,7 +181,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(('name', 'options'), CASES)
+@pytest.mark.parametrize(('name', 'options'), samples.swept_rows(CASES, CASES[::4]))
 def test_best_efforts_against_differences(name: str, options: dict) -> None:
     """Within a pattern of signs, at an optimum, and on a face."""
     found = samples.mechanism(name)
@@ -202,8 +204,11 @@ def test_best_efforts_against_differences(name: str, options: dict) -> None:
             assert np.abs(slopes[:, column] - right).max() < 1e-6 * size + rounding, column
 
 
-@pytest.mark.parametrize('friction', [False, True])
-@pytest.mark.parametrize('name', ['masticator', 'rss6', 'rrr4', 'trimule'])
+BEST = 'masticator', 'rrr4', 'rss6', 'trimule'
+
+
+@pytest.mark.parametrize('friction', samples.swept([False, True], [True]))
+@pytest.mark.parametrize('name', samples.swept(BEST, ['rrr4']))
 def test_best_efforts_by_both_codes(name: str, friction: bool) -> None:
     """That which finds the best efforts, and that which is told them, limbs in lanes or not."""
     found = samples.mechanism(name)

@@ -55,7 +55,7 @@ def test_loops_of_machine_code_are_those_of_python(given) -> None:
     assert found[0] == 5.0 and found[1] == steps and found[3] == y + x
 
 
-@pytest.mark.parametrize('name', samples.NAMES)
+@pytest.mark.parametrize('name', samples.swept(samples.NAMES))
 def test_machine_code_closes_loops_as_floats_do(name: str) -> None:
     """Within and out of reach, with the same reason and amount."""
     mechanism, code = samples.mechanism(name), samples.mechanism(name).kernels.from_home

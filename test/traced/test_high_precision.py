@@ -38,7 +38,7 @@ def edge(mechanism: Mechanism, along: samples.Array) -> samples.Array:
     return near * along
 
 
-@pytest.mark.parametrize('name', shipped_mechanisms())
+@pytest.mark.parametrize('name', samples.swept(shipped_mechanisms()))
 def test_torques_lose_no_more_than_roundings_of_the_pose(name: str) -> None:
     """One rounding of coordinates of 0.1 m or 1 rad moves them, too: much, near the edge."""
     mechanism, box = samples.mechanism(name), samples.BOXES[name]

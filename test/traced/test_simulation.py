@@ -23,7 +23,10 @@ def without_code(dynamics: Forward, *names: str) -> Forward:
     return dynamics
 
 
-@pytest.mark.parametrize('name', ['masticator', 'five_bar', 'trimule'])
+SIMULATED = 'masticator', 'five_bar', 'trimule'
+
+
+@pytest.mark.parametrize('name', samples.swept(SIMULATED, ['masticator']))
 @pytest.mark.parametrize('friction', [False, True])
 def test_what_machine_code_hands_over_is_computed_alike(name: str, friction: bool) -> None:
     mechanism = samples.mechanism(name)

@@ -178,6 +178,7 @@ def swings(setting: study.StudySetting, position: float, velocity: float, inerti
     return bool(max(speeds[-100:]) > max(speeds[100:200]))
 
 
+@pytest.mark.sweep
 def test_numbers_of_the_robot_are_worth_as_much_as_the_true_ones(
     setting: study.StudySetting,
 ) -> None:

@@ -2,24 +2,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps of E quantities over n scaled coordinates: ellipses, circles and a grid (S4 Eqs. 22-25).
 
-Compiled, and nothing is allocated but the answer: a lookup must not take longer than the model.
-Each map comes with the region of poses that it was fitted to: a box, cut by planes.
+By machine code that is made once for maps of the same sizes: a lookup must not take longer than the
+model. Each map comes with the region of poses that it was fitted to: a box, cut by planes.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.jit import entry_point, leaf
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.model import OnDemand
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.functions import whole_below
+from masticator_dynamics.engine.traced.numbers import (
+    absolute,
+    greater,
+    greatest,
+    lesser,
+    reciprocal,
+    select,
+    square_root,
+    total,
+)
+from masticator_dynamics.engine.traced.row_code import RowCode, address
+from masticator_dynamics.files import kept
 
 NEAR = 1e-9  # in scaled coordinates: the centre itself has no direction
 AT_NODE = 1e-24  # square of a distance in cells
+FAR = 1e300  # square of a distance that is not finite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,11 +65,12 @@ class EllipseMap:
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
         """Values (N, E) of some of the quantities at points (N, n)."""
-        first, values = _empty(points, elements, len(self.levels))
+        return self._lookup[elements.indices(len(self.levels))](points)
+
+    @functools.cached_property
+    def _lookup(self) -> OnDemand[tuple[int, int, int], _Lookup]:
         model = self.centers, self.rotations, self.axes, self.levels
-        scratch = np.empty(points.shape[1])
-        _ellipses(np.ascontiguousarray(points), first, *model, scratch, values)
-        return values
+        return _of_some(_ellipses, model, self.centers.shape[-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +89,12 @@ class CircleMap:
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
         """Values (N, E) of some of the quantities at points (N, n)."""
-        first, values = _empty(points, elements, len(self.levels))
+        return self._lookup[elements.indices(len(self.levels))](points)
+
+    @functools.cached_property
+    def _lookup(self) -> OnDemand[tuple[int, int, int], _Lookup]:
         model = self.centers, self.radii, self.levels
-        _circles(np.ascontiguousarray(points), first, *model, values)
-        return values
+        return _of_some(_circles, model, self.centers.shape[-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,102 +114,154 @@ class GridMap:
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
         """Values (N, E) of some of the quantities at points (N, n); NaN where no node counts."""
-        first, values = _empty(points, elements, self.nodes.shape[-1])
-        _grid(np.ascontiguousarray(points), first, *self._arrays, values)
-        return values
+        lookup, values, known = self._flat
+        found, corners = lookup(points), 2 ** points.shape[1]
+        nodes = found[:, corners:].astype(np.int64)
+        weights = found[:, :corners] * known[nodes]
+        answer = (weights[:, None, :] @ values[nodes][..., elements])[:, 0]
+        with np.errstate(invalid='ignore'):
+            return np.asarray(answer / weights.sum(axis=1, keepdims=True))
 
     @functools.cached_property
-    def _arrays(self) -> tuple[FloatArray, IntArray, IntArray]:
-        """Flat nodes, and for each coordinate the last index and the stride in the flat nodes."""
+    def _flat(self) -> tuple[_Lookup, FloatArray, FloatArray]:
+        """Corners of cells; all nodes, 0 where unknown; 1 where they are known."""
         counts = np.array(self.nodes.shape[:-1])
-        strides = np.append(np.cumprod(counts[:0:-1])[::-1], 1)
+        strides = np.append(np.cumprod(counts[:0:-1])[::-1], 1.0)
         flat = np.ascontiguousarray(self.nodes).reshape(-1, self.nodes.shape[-1])
-        return flat, counts - 1, strides
+        known, size = np.isfinite(flat).all(axis=1), len(counts)
+        lookup = _Lookup(_grid, 2 * 2**size, size, (counts - 1.0, strides))
+        return lookup, np.where(known[:, None], flat, 0.0), known + 0.0
 
 
 Map = EllipseMap | CircleMap | GridMap
 
-
-def _empty(points: FloatArray, elements: slice, count: int) -> tuple[int, FloatArray]:
-    """Index of the first quantity, and room for the values of all that are wanted."""
-    first, last, _ = elements.indices(count)
-    return first, np.empty((len(points), last - first))
+Nested = Any  # numbers in lists of the shape of an array
 
 
-@leaf
-def _distance(local, axes):  # type: ignore[no-untyped-def]
-    """Distance of a point along the semi-axes, in units of them."""
-    square = 0.0
-    for i in range(len(local)):
-        square += (local[i] / axes[i]) ** 2
-    return math.sqrt(square)
+def _of_some(
+    function: Callable[..., list[Any]], model: Sequence[FloatArray], coordinates: int
+) -> OnDemand[tuple[int, int, int], _Lookup]:
+    """Lookups of some of the quantities, by their slice."""
+
+    def lookup(part: tuple[int, int, int]) -> _Lookup:
+        chosen = [array[slice(*part)] for array in model]
+        return _Lookup(function, len(chosen[0]), coordinates, chosen)
+
+    return OnDemand(lookup)
 
 
-@entry_point
-def _ellipses(points, first, centers, rotations, axes, levels, local, values):  # type: ignore[no-untyped-def]
-    for row in range(len(points)):
-        for k in range(values.shape[1]):
-            value = 0.0
-            for family in range(centers.shape[1]):
-                place = first + k, family
-                largest = 0.0
-                for j in range(len(local)):
-                    local[j] = 0.0
-                    for i in range(len(local)):
-                        away = points[row, i] - centers[place][i]
-                        local[j] += away * rotations[place][i, j]
-                    largest = max(largest, abs(local[j]))
-                if largest < NEAR:
-                    local[:] = NEAR
-                value += levels[place][0]
-                inner = 1.0 / _distance(local, axes[place][0])
-                for ring in range(1, axes.shape[2]):
-                    outer = 1.0 / _distance(local, axes[place][ring])
-                    share = min(max((1.0 - inner) / (outer - inner), 0.0), 1.0)
-                    value += share * (levels[place][ring] - levels[place][ring - 1])
-                    inner = outer
-            values[row, k] = value
+class _Lookup:
+    """A function of a point and of the arrays of a model, as machine code; for one thread.
+
+    Parameters
+    ----------
+    function : callable
+        Gives so many ``outputs`` for numbers.
+    coordinates : int
+        Numbers of a point.
+    model : sequence of array
+    """
+
+    def __init__(
+        self, function: Callable[..., list[Any]], outputs: int, coordinates: int,
+        model: Sequence[FloatArray],
+    ):  # fmt: skip
+        code = _code(function, outputs, coordinates, tuple(part.shape for part in model))
+        self._code, self._count = code, coordinates
+        self._numbers = np.concatenate([part.ravel() for part in model])
+        self._one = np.concatenate([np.zeros(coordinates), self._numbers]), np.empty((1, outputs))
+        self._addresses = [address(part) for part in self._one]
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Outputs (N, m) at points (N, n)."""
+        if len(points) != 1:
+            return self._code.of_tables(points[None], self._numbers[None])[0]
+        given, out = self._one
+        given[: self._count] = points[0]
+        self._code.row.row(*self._addresses)
+        return out.copy()
 
 
-@entry_point
-def _circles(points, first, centers, radii, levels, values):  # type: ignore[no-untyped-def]
-    for row in range(len(points)):
-        for k in range(values.shape[1]):
-            center, level = centers[first + k], levels[first + k]
-            inner, outer = radii[first + k, 0], radii[first + k, 1]
-            square = 0.0
-            for i in range(len(center)):
-                square += (points[row, i] - center[i]) ** 2
-            distance = min(math.sqrt(square), outer)
-            gap = outer - inner
-            at_center = max(1.0 - distance / inner, 0.0)
-            at_inner = max(1.0 - abs(inner - distance) / gap, 0.0)
-            at_outer = max(1.0 - (outer - distance) / gap, 0.0)
-            total = at_center * level[0] + at_inner * level[1] + at_outer * level[2]
-            values[row, k] = total / (at_center + at_inner + at_outer)
+@functools.cache
+def _code(
+    function: Callable[..., list[Any]], outputs: int, coordinates: int,
+    shapes: tuple[tuple[int, ...], ...],
+) -> RowCode:  # fmt: skip
+    """Machine code of a function for points and models of some sizes."""
+    sizes = [math.prod(shape) for shape in shapes]
+    ends = np.cumsum(sizes)
+
+    def recorded(given: Sequence[Any], _: bool) -> list[Any]:
+        table = np.array(given[coordinates:], dtype=object)
+        parts = zip(ends, sizes, shapes, strict=True)
+        model = [table[end - size : end].reshape(shape).tolist() for end, size, shape in parts]
+        return function(given[:coordinates], *model)
+
+    return RowCode(
+        f'map {function.__name__}', coordinates, outputs, recorded,
+        lambda: [kept.sources('engine/traced', 'analysis/load_inertia'), coordinates, shapes],
+        constants=np.zeros(sum(sizes)),
+    )  # fmt: skip
 
 
-@entry_point
-def _grid(points, first, nodes, last, strides, values):  # type: ignore[no-untyped-def]
-    size = len(last)
-    for row in range(len(points)):
-        values[row, :] = 0.0
-        total = 0.0
-        for corner in range(1 << size):
-            square, node = 0.0, 0
-            for i in range(size):
-                place = (points[row, i] + 1.0) * (0.5 * last[i])
-                cell = min(max(int(place), 0), max(last[i] - 1, 0))
-                index = min(cell + (corner >> i & 1), last[i])
-                square += (place - index) ** 2
-                node += index * strides[i]
-            if math.isfinite(nodes[node, first]):
-                weight = 1.0 / max(square, AT_NODE)
-                total += weight
-                for k in range(values.shape[1]):
-                    values[row, k] += weight * nodes[node, first + k]
-        for k in range(values.shape[1]):
-            values[row, k] /= total
+def _ellipses(
+    point: Nested, centers: Nested, rotations: Nested, axes: Nested, levels: Nested
+) -> list[Any]:
+    return [
+        total(_on_rings(point, *family) for family in zip(*element, strict=True))
+        for element in zip(centers, rotations, axes, levels, strict=True)
+    ]
+
+
+def _on_rings(point: Nested, center: Nested, rotation: Nested, axes: Nested, levels: Nested) -> Any:
+    """Value of one family of ellipsoids."""
+    away = vec.subtract(point, center)
+    local = [vec.dot(away, column) for column in zip(*rotation, strict=True)]
+    far = greatest([absolute(x) for x in local]) - NEAR
+    local = [select(far, x, NEAR) for x in local]
+
+    def radius(semi_axes: Nested) -> Any:
+        parts = [x / a for x, a in zip(local, semi_axes, strict=True)]
+        return reciprocal(square_root(vec.dot(parts, parts)))
+
+    value, inner = levels[0], radius(axes[0])
+    for ring in range(1, len(axes)):
+        outer = radius(axes[ring])
+        share = lesser(greater((1.0 - inner) / (outer - inner), 0.0), 1.0)
+        value = value + share * (levels[ring] - levels[ring - 1])
+        inner = outer
+    return value
+
+
+def _circles(point: Nested, centers: Nested, radii: Nested, levels: Nested) -> list[Any]:
+    found = []
+    for center, (inner, outer), level in zip(centers, radii, levels, strict=True):
+        away = vec.subtract(point, center)
+        distance = lesser(square_root(vec.dot(away, away)), outer)
+        gap = outer - inner
+        weights = [
+            greater(1.0 - part, 0.0)
+            for part in (distance / inner, absolute(inner - distance) / gap,
+                         (outer - distance) / gap)
+        ]  # fmt: skip
+        found.append(vec.dot(weights, level) / total(weights))
+    return found
+
+
+def _grid(point: Nested, last: Nested, strides: Nested) -> list[Any]:
+    """Weights of the corners of the cell of a point, then their numbers among the nodes."""
+    sides = []
+    for x, end in zip(point, last, strict=True):
+        place = (x + 1.0) * (0.5 * end)
+        cell = lesser(greater(whole_below(place), 0.0), greater(end - 1.0, 0.0))
+        ends = [cell, lesser(cell + 1.0, end)]
+        sides.append([((place - index) * (place - index), index) for index in ends])
+    weights, nodes = [], []
+    for corner in itertools.product(*sides):
+        square = total(part for part, _ in corner)
+        weights.append(reciprocal(greater(square, AT_NODE)))
+        nodes.append(total(i * s for (_, i), s in zip(corner, strides, strict=True)))
+    return [*weights, *nodes]
 
 
 _PROBES, _FACES = 20000, 2000
@@ -256,10 +329,11 @@ class Region:
 
     def excess(self, points: FloatArray) -> FloatArray:
         """How far points (N, n) lie beyond the face they exceed most, in half widths."""
-        scaled = np.ascontiguousarray(self.scaled(points))
-        beyond = np.empty(len(scaled))
-        _excess(scaled, self.normals, self.offsets, beyond)
-        return beyond
+        return self._excess(self.scaled(points))[:, 0]
+
+    @functools.cached_property
+    def _excess(self) -> _Lookup:
+        return _Lookup(_excess, 1, len(self.center), (self.normals, self.offsets))
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Uniformly distributed points (count, n)."""
@@ -271,18 +345,8 @@ class Region:
         return inside[:count]
 
 
-@entry_point
-def _excess(points, normals, offsets, beyond):  # type: ignore[no-untyped-def]
-    """Fill ``beyond`` (N,) for scaled points (N, n); infinite for NaN."""
-    for row in range(len(points)):
-        largest = -1.0
-        for i in range(points.shape[1]):
-            largest = max(largest, abs(points[row, i]) - 1.0)
-            if math.isnan(points[row, i]):
-                largest = math.inf
-        for plane in range(len(offsets)):
-            height = -offsets[plane]
-            for i in range(points.shape[1]):
-                height += normals[plane, i] * points[row, i]
-            largest = max(largest, height)
-        beyond[row] = largest
+def _excess(point: Nested, normals: Nested, offsets: Nested) -> list[Any]:
+    """How far a scaled point is outside; infinite for NaN."""
+    beyond = [absolute(x) - 1.0 for x in point]
+    beyond += [vec.dot(normal, point) - x for normal, x in zip(normals, offsets, strict=True)]
+    return [select(FAR - vec.dot(point, point), greatest([-1.0, *beyond]), math.inf)]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_floats
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.model import OnDemand
+from masticator_dynamics.engine.evaluation.packing import joined
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
 from masticator_dynamics.engine.traced.forward_dynamics import INDEPENDENT, ForwardDynamics
@@ -33,7 +34,7 @@ class Accelerations:
     def __init__(self, mechanism: Evaluator, setting: Setting):
         self._mechanism, self._setting = mechanism, setting
         of = mechanism.kernels, setting
-        self._code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
+        self.code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
 
     def __call__(self, given: FloatArray, many: bool) -> FloatArray:
         """Accelerations (N, n_y) for rows of y, y_dot, efforts and wrench; then the friction.
@@ -41,7 +42,7 @@ class Accelerations:
         That is what :meth:`ForwardDynamics.friction` says, where there is any. Rows that machine
         code hands over have their loops closed from home.
         """
-        found = self._code.where_covered(given if many else given[0])
+        found = self.code.where_covered(given if many else given[0])
         for row in np.flatnonzero(found[:, 0] != 1.0):
             try:
                 found[row] = self._closed_from_home(given[row])
@@ -118,6 +119,15 @@ def forward_dynamics(
         Whether these are rows (N, n).
     """
     law: Regularisation | None
+    if (
+        not many
+        and friction is False
+        and (row := joined(mechanism.made(_lengths), given)) is not None
+    ):
+        # Not finite numbers are not certain.
+        found = mechanism.made(_by_friction)[None].code.certain(row)
+        if found is not None:
+            return found[1:], found[:0]
     if isinstance(friction, Regularisation):
         law = friction
     else:
@@ -128,10 +138,14 @@ def forward_dynamics(
     return found[..., : len(mechanism.independent)], found[..., len(mechanism.independent) :]
 
 
+def _lengths(mechanism: Evaluator) -> tuple[int, ...]:
+    freedoms = len(mechanism.independent)
+    return freedoms, freedoms, len(mechanism.actuated), 6
+
+
 def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
     """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
-    freedoms = len(mechanism.independent)
-    lengths = freedoms, freedoms, len(mechanism.actuated), 6
+    lengths = _lengths(mechanism)
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
     if given[0] is None:
         raise InputError(f'{names[0]} is not given')

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
+from masticator_dynamics.engine.traced.actuated_step import fit_code
+from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.small_functions import least_squares, travels
 from masticator_dynamics.errors import (
     ClosureError,
@@ -76,6 +78,30 @@ def closest_motion(
     return motion, residual
 
 
+def closest_pose(
+    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
+) -> tuple[FloatArray, float]:
+    """Independent positions (n_y,) and the residual of :func:`closest_motion`, by machine code.
+
+    Parameters
+    ----------
+    mechanism, u, tolerance
+        As for :func:`closest_motion`, which takes over the rest.
+    """
+    target = as_vector(u, 'u', len(mechanism.actuated))
+    code = mechanism.made(_fit_code)
+    if code.available:
+        found = code(target)
+        if found[0] == 1.0 and found[1] <= as_number(tolerance, 'tolerance', finite=False):
+            return found[2:], float(found[1])
+    motion, residual = closest_motion(mechanism, target, tolerance)
+    return motion.y.copy(), residual
+
+
+def _fit_code(mechanism: Evaluator) -> RowCode:
+    return fit_code(mechanism.kernels)
+
+
 def forward_kinematics_batch(
     mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:
@@ -96,10 +122,9 @@ def forward_kinematics_batch(
     y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
     for row, u in enumerate(rows):
         try:
-            motion, residual[row] = closest_motion(mechanism, u, tolerance)
+            y[row], residual[row] = closest_pose(mechanism, u, tolerance)
         except MasticatorError as error:
             raise in_row(error, row, many=True) from None
-        y[row] = motion.y
     return ForwardKinematics(y, residual)
 
 

@@ -29,32 +29,18 @@ _CLOSED_TRIED = 8  # starts, before a pose that is singular or outside ranges is
 
 @dataclasses.dataclass(frozen=True)
 class ClosedPose:
-    """Result of a search.
+    """Result of a search."""
 
-    Attributes
-    ----------
-    home : dict of str to float
-        Positions of all moving joints, rad or m: a closed pose or, if none was found, the one
-        whose largest gap is smallest.
-    gaps : dict of str to float
-        Gap there of each closure and contact, m or rad.
-    units : dict of str to str
-        Which of the two each gap has.
-    starts : int
-        Number of starts tried.
-    outside : dict of str to float
-        Joints outside their ranges, and by how much.
-    branches : int
-        Other ways in which the loops close at the same independent joints, as far as starts led
-        to them.
-    """
-
+    # Positions of all moving joints, rad or m: a closed pose or, if none was found, the one whose
+    # largest gap is smallest.
     home: dict[str, float]
-    gaps: dict[str, float]
-    starts: int
-    outside: dict[str, float]
+    gaps: dict[str, float]  # gap there of each closure and contact, m or rad
+    starts: int  # number of starts tried
+    outside: dict[str, float]  # joints outside their ranges, and by how much
+    # Other ways in which the loops close at the same independent joints, as far as starts led to
+    # them.
     branches: int = 0
-    units: dict[str, str] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)  # which of the two each gap has
 
     @property
     def closed(self) -> bool:
@@ -140,15 +126,15 @@ class _ClosureSearch:
     def gaps(self, q: FloatArray) -> dict[str, float]:
         """Largest gap of each closure and contact."""
         poses = self.tree.poses(q)
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for constraint in self.loops.constraints:
-            found[constraint.name] = max(
-                found.get(constraint.name, 0.0), constraint.largest_gap(poses)
+            sizes[constraint.name] = max(
+                sizes.get(constraint.name, 0.0), constraint.largest_gap(poses)
             )
         for closure in self._description.closures:
             if opposed_axis(closure, self.tree, poses):
-                found[closure.name] = np.pi
-        return found
+                sizes[closure.name] = np.pi
+        return sizes
 
     def units(self, q: FloatArray) -> dict[str, str]:
         """Unit of the largest gap of each closure and contact."""

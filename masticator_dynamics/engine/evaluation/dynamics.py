@@ -156,13 +156,13 @@ class Dynamics(Evaluator):
 
         many = as_floats(y, 'y').ndim > 1
         n = len(self.independent)
-        found, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
-        parts, lengths = (y, y_dot, found, wrench), [n, n, n, 6]
+        y_ddot, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
+        parts, lengths = (y, y_dot, y_ddot, wrench), [n, n, n, 6]
         rows = [
-            np.zeros((*found.shape[:-1], n)) if part is None else np.asarray(part, dtype=float)
+            np.zeros((*y_ddot.shape[:-1], n)) if part is None else np.asarray(part, dtype=float)
             for part, n in zip(parts, lengths, strict=True)
         ]
-        none = np.zeros((*found.shape[:-1], len(self.actuated)))
+        none = np.zeros((*y_ddot.shape[:-1], len(self.actuated)))
         efforts = none if effort is None else np.asarray(effort, dtype=float)
         return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
 

@@ -8,14 +8,13 @@ First order and exact: the recorded arithmetic is differentiated (``traced/deriv
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, RowKind
+from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
@@ -26,15 +25,22 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
 
 
-def _of_contacts(part: int) -> Any:
-    return property(lambda self: self._contact_parts[part])
+def _part(table: str, part: int) -> Any:
+    return property(lambda self: getattr(self, table)[part])
 
 
-class EffortDerivatives(ShownArrays):
+class EffortDerivatives:
     """Efforts and contact multipliers at one state, or at many (a leading axis N).
 
     Derivatives are total ones along the closed loops: dependent joints, and their velocities and
     accelerations, follow the independent ones.
+
+    For a single call, generated code fills in the slots, see ``traced/python_entry.py``.
+
+    Parameters
+    ----------
+    given, found : array, shape (..., inputs) and (..., outputs)
+        Input and output of the machine code, see ``traced/kernels.py``.
 
     Attributes
     ----------
@@ -51,27 +57,66 @@ class EffortDerivatives(ShownArrays):
         Their derivatives, shaped likewise.
     """
 
-    def __init__(self, freedoms: int, efforts: FloatArray, contacts: Callable[[], FloatArray]):
-        self._freedoms, self._contacts = freedoms, contacts
-        self.actuated, self.by_y, self.by_y_dot, self.by_y_ddot, self.by_wrench = self._split(
-            efforts
-        )
+    __slots__ = ('_numbers', 'actuated', 'mechanism')
 
-    def _split(self, table: FloatArray) -> tuple[FloatArray, ...]:
+    before: ClassVar[int] = 1  # outputs before the efforts
+    with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
+
+    def __init__(self, mechanism: Evaluator, given: FloatArray, found: FloatArray):
+        self.mechanism, self._numbers = mechanism, (given, found)
+        self.actuated = found[..., self.before : self.before + len(mechanism.actuated)]
+
+    def __repr__(self) -> str:
+        """Class, names and shapes."""
+        names = ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench')
+        return 'EffortDerivatives: ' + ', '.join(f'{n} {getattr(self, n).shape}' for n in names)
+
+    def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """Input and output of the machine code."""
+        if isinstance(self._numbers, tuple):
+            return self._numbers
+        numbers, inputs = np.frombuffer(self._numbers), self.mechanism.kernels.inputs
+        return numbers[:inputs], numbers[inputs:]
+
+    def _split(self, table: FloatArray, count: int) -> tuple[FloatArray, ...]:
         """Values and derivatives by each kind of input, from rows of values and derivatives."""
-        n, inputs = self._freedoms, 3 * self._freedoms + 6
-        count = table.shape[-1] // (1 + inputs)
-        slopes = table[..., count:].reshape(*table.shape[:-1], count, inputs)
+        n, inputs = len(self.mechanism.independent), self.mechanism.kernels.inputs
+        slopes = table[..., count : count * (1 + inputs)]
+        slopes = slopes.reshape(*table.shape[:-1], count, inputs)
         parts = [slopes[..., a:b] for a, b in ((0, n), (n, 2 * n), (2 * n, 3 * n), (3 * n, None))]
         return table[..., :count], *parts
 
-    @functools.cached_property
-    def _contact_parts(self) -> tuple[FloatArray, ...]:
-        return self._split(self._contacts())
+    @property
+    def _of_efforts(self) -> tuple[FloatArray, ...]:
+        return self._split(self._parts()[1][..., self.before :], len(self.mechanism.actuated))
 
-    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = map(
-        _of_contacts, range(5)
+    @property
+    def _of_contacts(self) -> tuple[FloatArray, ...]:
+        mechanism, (given, found) = self.mechanism, self._parts()
+        if self.with_contacts:
+            first = self.before + len(mechanism.actuated) * (1 + mechanism.kernels.inputs)
+            table = found[..., first:]
+        else:
+            code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
+            table = _derived(mechanism, code, given)[..., 1:]
+        return self._split(table, len(mechanism.contacts))
+
+    by_y, by_y_dot, by_y_ddot, by_wrench = (_part('_of_efforts', i) for i in range(1, 5))
+    contact, contact_by_y, contact_by_y_dot, contact_by_y_ddot, contact_by_wrench = (
+        _part('_of_contacts', i) for i in range(5)
     )
+
+
+def derivatives_kind(
+    mechanism: Evaluator, goal: Goal, friction: bool
+) -> tuple[RowCode, type[EffortDerivatives]]:
+    """Machine code of efforts with derivatives, and the class of its results."""
+    if goal == 'torque' and not as_flag(friction, 'friction'):
+        return mechanism.kernels.derivatives, EffortDerivatives
+    before = 1 + len(mechanism.contacts) + len(mechanism.tree_joints)
+    parts = {'__slots__': (), 'before': before, 'with_contacts': True}
+    code = mechanism.solver.distribution(goal, friction).derivatives
+    return code, type('EffortDerivatives', (EffortDerivatives,), parts)
 
 
 def effort_derivatives(
@@ -84,18 +129,12 @@ def effort_derivatives(
     SingularityError
         Where the efforts have no derivative, or one with hardly a digit.
     """
-    freedoms = len(mechanism.independent)
-    if goal != 'torque' or as_flag(friction, 'friction'):
-        efforts, best_contacts = _of_best(mechanism, given, goal, friction)
-        return EffortDerivatives(freedoms, efforts, lambda: best_contacts)
-
-    def contacts() -> FloatArray:
-        code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
-        return _derived(mechanism, code, given)
-
-    return EffortDerivatives(
-        freedoms, _derived(mechanism, mechanism.kernels.derivatives, given), contacts
-    )
+    code, result = derivatives_kind(mechanism, goal, friction)
+    if result is EffortDerivatives:
+        found = _derived(mechanism, mechanism.kernels.derivatives, given)
+    else:
+        found = _of_best(mechanism, code, given, mechanism.solver.distribution(goal, friction))
+    return result(mechanism, given, found)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -153,14 +192,14 @@ def acceleration_derivatives(
 
 
 def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:
-    """Outputs without the first, for all rows: by machine code, or at loops closed from home."""
+    """Outputs for all rows: by machine code, or at loops closed from home."""
 
     def at_closed(rows: FloatArray, closed: FloatArray) -> FloatArray:
         return _outputs(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
 
     found = _with_handed_over(mechanism, code, given, mechanism.solver.least_norm, at_closed)
     _check_valid(mechanism, given, found)
-    return found[:, 1:].reshape(*given.shape[:-1], found.shape[1] - 1)
+    return found.reshape(*given.shape[:-1], found.shape[1])
 
 
 def _with_handed_over(
@@ -199,26 +238,21 @@ def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> 
 # The best efforts for a goal
 
 
-def _of_best(
-    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Values and derivatives of efforts, and of contacts' multipliers, for all rows."""
-    kind = mechanism.solver.distribution(goal, friction)
+def _of_best(mechanism: Evaluator, code: RowCode, given: FloatArray, kind: GoalKind) -> FloatArray:
+    """Outputs of the code of the best efforts for all rows."""
+    friction = kind.choice[1]
 
     def at_best(rows: FloatArray, whole: FloatArray) -> FloatArray:
         effort = Effort(mechanism, rows, whole, kind.slices)
         best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
         return _outputs(kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1))
 
-    found = _with_handed_over(mechanism, kind.derivatives, given, kind, at_best)
+    found = _with_handed_over(mechanism, code, given, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
     first = 1 + len(names)
     _check_smooth(mechanism, given, found[:, 1:first], names)
     _check_valid(mechanism, given, found)
-    last = first + len(mechanism.actuated) * (1 + given.shape[-1])
-    parts = found[:, first:last], found[:, last:]
-    efforts, contacts = (part.reshape(*given.shape[:-1], part.shape[1]) for part in parts)
-    return efforts, contacts
+    return found.reshape(*given.shape[:-1], found.shape[1])
 
 
 def _check_smooth(

@@ -6,22 +6,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.traced.goals import GOALS, force_weights
+from masticator_dynamics.engine.traced.goals import GOALS
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import ActuationError, InputError
-
-if TYPE_CHECKING:
-    from masticator_dynamics.engine.traced.load_tables import Tables
-
 
 MOST_CONTACTS = 5  # with friction; their signs make patterns
 Goal = str | Mapping[str, float]  # a name, or weights of the squares of several
@@ -136,8 +131,8 @@ class GoalKind(RowKind):
 
     Attributes
     ----------
-    force_weights : tuple of float
-        Of the squares of joint forces and of contact forces.
+    choice : (mapping, bool)
+        These goals, and friction.
 
     Raises
     ------
@@ -150,8 +145,7 @@ class GoalKind(RowKind):
         code = kernels.distribution(goals, friction)
         fallback = kernels.distribution(goals, friction, exhaustive=True)
         super().__init__(code, model.slices, fallback)
-        self.force_weights = force_weights(goals)
-        self._kernels, self._choice = kernels, (goals, friction)
+        self._kernels, self.choice = kernels, (goals, friction)
         self._contact_rows = model.contact_rows.tolist()
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {
@@ -164,16 +158,9 @@ class GoalKind(RowKind):
     @functools.cached_property
     def derivatives(self) -> Code:
         """See :meth:`Kernels.best_derivatives`."""
-        return self._kernels.best_derivatives(*self._choice, self._contact_rows)
+        return self._kernels.best_derivatives(*self.choice, self._contact_rows)
 
     @functools.cached_property
     def derivatives_at_best(self) -> RowCode:
         """See :meth:`Kernels.derivatives_at_best`."""
-        return self._kernels.derivatives_at_best(*self._choice, self._contact_rows)
-
-    @functools.cached_property
-    def tables(self) -> Tables:
-        """What each load case does."""
-        from masticator_dynamics.engine.traced.load_tables import Tables
-
-        return Tables(self._kernels, *self._choice)
+        return self._kernels.derivatives_at_best(*self.choice, self._contact_rows)

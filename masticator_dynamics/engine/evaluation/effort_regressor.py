@@ -138,13 +138,13 @@ def regressor(
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
         parts += _loads(mechanism, motion, effort, wrench)
-    found = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
-    wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
+    outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
+    wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
         error = SingularityError('too near a singularity for a regressor')
         raise in_row(error, int(wrong[0]), many)
     n, motors = len(mechanism.independent), len(mechanism.actuated)
-    least_norm, generalized = np.split(found[:, 1:], [motors * n], axis=-1)
+    least_norm, generalized = np.split(outputs[:, 1:], [motors * n], axis=-1)
     return Regressor(
         names,
         generalized.reshape(*shape, n, len(names)),
@@ -163,14 +163,14 @@ def _loads(
     Given efforts act on the links from outside; what motors then add is what their own friction
     takes from these before the links, and what the present numbers lack, which is little.
     """
-    given = np.concatenate([motion.y, motion.y_dot, motion.y_ddot], axis=-1)
-    rows = given.shape[:-1]
-    given = np.concatenate([given, np.zeros((*rows, 6)) if wrench is None else wrench], axis=-1)
+    inputs = np.concatenate([motion.y, motion.y_dot, motion.y_ddot], axis=-1)
+    rows = inputs.shape[:-1]
+    inputs = np.concatenate([inputs, np.zeros((*rows, 6)) if wrench is None else wrench], axis=-1)
     if effort is not None:
         wrenches = wrenches_on_bodies(mechanism, motion.q, _on_links(mechanism, motion.q, effort))
-        given = np.concatenate([given, wrenches], axis=-1)
+        inputs = np.concatenate([inputs, wrenches], axis=-1)
     kind = mechanism.solver.distribution('torque', True)
-    loaded = Effort(mechanism, given, mechanism.solver.rows(kind, given), kind.slices)
+    loaded = Effort(mechanism, inputs, mechanism.solver.rows(kind, inputs), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
     return [bearing[..., :2].reshape(*rows, -1), loaded.contact]
@@ -179,7 +179,7 @@ def _loads(
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:
     """Wrenches (..., 6) of motors on the links on their two sides, base axes, at their origins."""
     joints = {joint.name: joint for joint in mechanism.description.tree.joints}
-    found: dict[str, FloatArray] = {}
+    wrenches: dict[str, FloatArray] = {}
     for k, name in enumerate(mechanism.actuated):
         joint = joints[name]
         here, rotation = frame_poses(mechanism, q, joint.child)
@@ -187,11 +187,11 @@ def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[s
         none = np.zeros_like(push)
         slides = joint.slides
         on_child = np.concatenate([push, none] if slides else [none, push], axis=-1)
-        found[joint.child] = found.get(joint.child, 0.0) + on_child
+        wrenches[joint.child] = wrenches.get(joint.child, 0.0) + on_child
         if joint.parent != mechanism.description.base:
             back = -on_child
             if slides:
                 there, _ = frame_poses(mechanism, q, joint.parent)
                 back[..., 3:] = np.cross(here - there, back[..., :3])
-            found[joint.parent] = found.get(joint.parent, 0.0) + back
-    return found
+            wrenches[joint.parent] = wrenches.get(joint.parent, 0.0) + back
+    return wrenches

@@ -71,9 +71,9 @@ class LoopBlock:
                 first = last
                 continue
             for chain, side in zip(chains, (-1.0, 1.0), strict=True):
-                own = [j for j in self.joints if moving.get(j) == side]
-                screws = chain.screws(q)[1] if own else np.zeros(0)
-                for j in own:
+                own_joints = [j for j in self.joints if moving.get(j) == side]
+                screws = chain.screws(q)[1] if own_joints else np.zeros(0)
+                for j in own_joints:
                     rates = screws[:, chain.joints.index(j), :3]
                     column = side * rates @ constraint.rows.T
                     square[:, first:last, self.joints.index(j)] = column
@@ -163,7 +163,7 @@ def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
 _Error = TypeVar('_Error', bound=MasticatorError)
 
 
-def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> MasticatorError:
+def failure(mechanism: Model, table: FloatArray, inputs: FloatArray) -> MasticatorError:
     """The exception for the first failed row of a table of results; ``row`` is its index.
 
     Parameters
@@ -172,14 +172,14 @@ def failure(mechanism: Model, table: FloatArray, given: FloatArray) -> Masticato
         For the names of limbs and contacts.
     table : (..., columns) array
         Rows of output, each beginning with status, block and amount; at least one has failed.
-    given : (3 n_y + 6,) or (N, 3 n_y + 6) array
+    inputs : (3 n_y + 6,) or (N, 3 n_y + 6) array
         Rows of input; with two dimensions the message names the row.
     """
     table = table.reshape(-1, table.shape[-1])
     row = int(np.flatnonzero(table[:, 0])[0])
     status, block, amount = int(table[row, 0]), int(table[row, 1]), float(table[row, 2])
-    values = given.reshape(len(table), -1)[row]
-    return in_row(_error(mechanism, status, block, amount, values), row, given.ndim > 1)
+    values = inputs.reshape(len(table), -1)[row]
+    return in_row(_error(mechanism, status, block, amount, values), row, inputs.ndim > 1)
 
 
 def in_row(error: _Error, row: int | None, many: bool) -> _Error:

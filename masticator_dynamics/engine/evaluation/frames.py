@@ -16,7 +16,8 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
-from masticator_dynamics.engine.traced.small_functions import poses
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
 
@@ -45,6 +46,7 @@ class FrameChain:
 
     def __init__(self, mechanism: Model, frame: str):
         end, tree = check_frame(mechanism, frame), mechanism.structure.tree
+        self._mechanism = mechanism
         self._end, self.joints = end, sorted(tree.supports(end.body))
         motions = [(tree.joints[j].spin, tree.joints[j].shift) for j in self.joints]
         self._spin, self._shift = np.reshape(motions, (-1, 2)).T[..., None]
@@ -66,6 +68,25 @@ class FrameChain:
             From the frame's axes to the base's.
         """
         return self.at(self.bodies(q))
+
+    def of_row(self, row: FloatArray) -> FloatArray | None:
+        """Output of :func:`frame_of_row` for one row of the engine's output.
+
+        None where other methods are needed: in a batch, for angles of many turns, and where the
+        geometry is an input of machine code.
+        """
+        code = self.code
+        if row.ndim != 1 or code is None:
+            return None
+        return code.certain(row)
+
+    @functools.cached_property
+    def code(self) -> RowCode | None:
+        """See :func:`frame_of_row`."""
+        if self._mechanism.variable is not None:
+            return None
+        slices = self._mechanism.slices
+        return frame_of_row(self._mechanism.structure.tree, self._end, self.joints, slices)
 
     def bodies(self, q: FloatArray) -> FloatArray:
         """Axes of all bodies, as rows, and below them their origins (..., n_q, 4, 3), base axes.
@@ -116,7 +137,7 @@ class FrameChain:
         axes, for tree positions (..., n_q): columns of the geometric Jacobian (Siciliano, Robotics,
         2009, Sec. 3.1), with the joint's axis z and origin o, and the frame's origin p::
 
-            (z x (p - o), z)  of a joint that turns,    (z, 0)  of one that slides
+            (s z x (p - o) + h z, s z)    turning by s and shifting by h per unit of position
         """
         position, axes, origins = self._carriers(q)
         turning = self._spin * axes

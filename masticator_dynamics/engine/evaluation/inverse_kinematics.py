@@ -80,13 +80,13 @@ class Task:
 
     def jacobian(self, q: FloatArray, tangent: FloatArray) -> FloatArray:
         """What a step reduces of both errors (6, n_y), m: radians times the mechanism's size."""
-        found = self._chain.summed(self._chain.screws(q)[1], tangent)
-        found[:3][~self._placed] = 0.0
+        jacobian = self._chain.summed(self._chain.screws(q)[1], tangent)
+        jacobian[:3][~self._placed] = 0.0
         if self._turned.sum() == 1:  # about the axis itself it may turn
             axis = self._chain.poses(q)[1][:, self._turned][:, 0]
-            found[3:] -= np.outer(axis, axis @ found[3:])
-        found[3:] *= self.extent * self._turned.any()
-        return found
+            jacobian[3:] -= np.outer(axis, axis @ jacobian[3:])
+        jacobian[3:] *= self.extent * self._turned.any()
+        return jacobian
 
     def unreached(self, q: FloatArray) -> str:
         """What is missing, in words."""
@@ -146,15 +146,17 @@ def reach_rows(
 ) -> FloatArray:
     """See :meth:`Mechanism.inverse_kinematics_batch`."""
     names = {'positions': positions, 'rotations': rotations, 'starts': starts}
-    given = {name: as_floats(x, name) for name, x in names.items() if x is not None}
-    lengths = {name: x.shape[0] if x.ndim > 1 else None for name, x in given.items()}
+    tables = {name: as_floats(x, name) for name, x in names.items() if x is not None}
+    lengths = {name: x.shape[0] if x.ndim > 1 else None for name, x in tables.items()}
     if len(set(lengths.values())) != 1 or None in lengths.values():
-        shapes = ', '.join(f'{name} {x.shape}' for name, x in given.items()) or 'none'
+        shapes = ', '.join(f'{name} {x.shape}' for name, x in tables.items()) or 'none'
         raise InputError(f'needed are rows, as many of each; given are {shapes}')
     rows = next(iter(lengths.values())) or 0
     y = np.empty((rows, len(mechanism.independent)))
     for row in range(rows):
-        position, rotation, start = (given[name][row] if name in given else None for name in names)
+        position, rotation, start = (
+            tables[name][row] if name in tables else None for name in names
+        )
         try:
             y[row] = reach(mechanism, Task(mechanism, frame, position, rotation), start)
         except MasticatorError as error:
@@ -239,8 +241,8 @@ class _PoseSearch:
         wanted = np.concatenate([missing, self._task.extent * turn])
         across, values, along = np.linalg.svd(jacobian, full_matrices=False)
         largest = float(values.max(initial=1e-300))
-        kept = np.where(values > 1e-9 * largest, values, 0.0)
-        step = along.T @ (kept / (values**2 + damping * largest**2) * (across.T @ wanted))
+        regular = np.where(values > 1e-9 * largest, values, 0.0)
+        step = along.T @ (regular / (values**2 + damping * largest**2) * (across.T @ wanted))
         longest = LARGEST_STEP * self._task.extent
         return np.asarray(
             step * (longest / max(float(np.linalg.norm(step)), longest)) / self._scale
@@ -252,16 +254,18 @@ def _axes(rotation: npt.ArrayLike | None) -> tuple[FloatArray, npt.NDArray[np.bo
     axes = np.full((3, 3), np.nan)
     if rotation is None:
         return axes, np.zeros(3, bool)
-    given = as_floats(rotation, 'rotation')
-    if given.shape not in ((3,), (3, 3)):
-        raise InputError(f'rotation has shape {given.shape}, needed is (3, 3), or (3,) for an axis')
-    if given.ndim == 1:
-        length = np.linalg.norm(given)
+    wanted = as_floats(rotation, 'rotation')
+    if wanted.shape not in ((3,), (3, 3)):
+        raise InputError(
+            f'rotation has shape {wanted.shape}, needed is (3, 3), or (3,) for an axis'
+        )
+    if wanted.ndim == 1:
+        length = np.linalg.norm(wanted)
         if not (np.isfinite(length) and length > 0.0):
-            raise InputError(f'rotation is {given}, which is no direction')
-        axes[:, 2] = given / length
+            raise InputError(f'rotation is {wanted}, which is no direction')
+        axes[:, 2] = wanted / length
     else:
-        axes[:] = given
+        axes[:] = wanted
     asked = ~np.isnan(axes).all(axis=0)
     columns = axes[:, asked]
     deviation = np.abs(columns.T @ columns - np.eye(len(columns.T))).max(initial=0.0)

@@ -8,18 +8,23 @@ Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.actuated_fit import ForwardKinematics
     from masticator_dynamics.engine.evaluation.frames import FrameChain
+
+# Of the output of `frame_of_row`; the Jacobian follows.
+POSITION, ROTATION, TWIST, JACOBIAN = slice(1, 4), slice(4, 13), slice(13, 19), slice(19, None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,10 +57,9 @@ class Kinematics(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion
+        from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose
 
-        motion, _ = closest_motion(self, u, tolerance)
-        return motion.y.copy()
+        return closest_pose(self, u, tolerance)[0]
 
     def forward_kinematics_batch(
         self, U: npt.ArrayLike, tolerance: float = 1e-4
@@ -122,7 +126,10 @@ class Kinematics(Evaluator):
             For an unknown frame, naming the known ones, and for a motion of another mechanism;
             likewise all that follow.
         """
-        return FramePose(*self._chain_for(motion, frame).poses(motion.q))
+        chain = self._chain_for(motion, frame)
+        if (found := chain.of_row(motion.rows)) is not None:
+            return FramePose(found[POSITION], found[ROTATION].reshape(3, 3))
+        return FramePose(*chain.poses(motion.q))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -139,6 +146,8 @@ class Kinematics(Evaluator):
             J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
         chain = self._chain_for(motion, frame)
+        if (found := chain.of_row(motion.rows)) is not None:
+            return found[JACOBIAN].reshape(6, -1)
         return chain.summed(chain.screws(motion.q)[1], motion.tangent)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -156,6 +165,8 @@ class Kinematics(Evaluator):
         In base axes.
         """
         chain = self._chain_for(motion, frame)
+        if (found := chain.of_row(motion.rows)) is not None:
+            return found[TWIST]
         return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -176,7 +187,11 @@ class Kinematics(Evaluator):
     def _chain_for(self, motion: Motion | Effort, frame: str) -> FrameChain:
         """Chain of a frame, for a motion of this mechanism."""
         check_motion(self, motion)
-        return self.frame_chain(frame)
+        return self._chains[frame] if type(frame) is str else self.frame_chain(frame)
+
+    @functools.cached_property
+    def _chains(self) -> OnDemand[str, FrameChain]:
+        return OnDemand(self.frame_chain)
 
     def wrench_on_platform(
         self,

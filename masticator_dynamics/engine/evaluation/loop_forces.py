@@ -55,8 +55,8 @@ class LoopForces:
         forces, zero = [], np.zeros((*multipliers.shape[:-1], 3))
         for name in self._names:
             # Summed term by term: a matrix product may round differently for one row and for many.
-            own = [(c, rows) for c, rows in self._parts if c.name == name]
-            terms = [term for c, rows in own for term in zip(rows, c.rows, strict=True)]
+            parts = [(c, rows) for c, rows in self._parts if c.name == name]
+            terms = [term for c, rows in parts for term in zip(rows, c.rows, strict=True)]
             forces.append(sum((multipliers[..., r, None] * row for r, row in terms), zero))
         if not forces:
             return np.zeros((*multipliers.shape[:-1], 0, 3))
@@ -68,20 +68,20 @@ class LoopForces:
         The wrenches are on the second frames' bodies, about their origins; the efforts on the
         joints that couplings move.
         """
-        found = np.zeros((*q.shape[:-1], len(self._names), 7))
+        actions = np.zeros((*q.shape[:-1], len(self._names), 7))
         for row in np.ndindex(q.shape[:-1]):
             poses = self._structure.tree.poses(q[row])
             shares, numbers = self._shares(q[row], multipliers[row])
             for constraint, rows in shares:
-                own = numbers[rows.start : rows.stop]
+                multipliers_of_it = numbers[rows.start : rows.stop]
                 if constraint.of_joints:
-                    found[row][self._names.index(constraint.name), 6] = own[0]
+                    actions[row][self._names.index(constraint.name), 6] = multipliers_of_it[0]
                 elif frame := self._second.get(constraint.name):
                     sign = 1.0 if frame.body == constraint.body_b else -1.0
-                    wrench = sign * own @ constraint.wrenches(poses)
+                    wrench = sign * multipliers_of_it @ constraint.wrenches(poses)
                     arm = constraint.points(poses)[1] - poses.point(frame.body, frame.position)
-                    found[row][self._names.index(constraint.name), :6] += shifted(wrench, arm)
-        return found
+                    actions[row][self._names.index(constraint.name), :6] += shifted(wrench, arm)
+        return actions
 
     def contact_forces(self, q: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Forces (..., n_contacts, 3) of planes and surfaces from multipliers (..., n_contacts)."""
@@ -89,13 +89,13 @@ class LoopForces:
         if all(c.in_base for c in contacts.values()):
             normals = [contacts[name].rows[0] for name in self._contacts]
             return multipliers[..., None] * np.array(normals).reshape(-1, 3)
-        found = np.zeros((*q.shape[:-1], len(self._contacts), 3))
+        forces = np.zeros((*q.shape[:-1], len(self._contacts), 3))
         for row in np.ndindex(q.shape[:-1]):
             poses = self._structure.tree.poses(q[row])
             for k, name in enumerate(self._contacts):
                 force = contacts[name].wrenches(poses)[0, :3]
-                found[(*row, k)] = multipliers[(*row, k)] * force
-        return found
+                forces[(*row, k)] = multipliers[(*row, k)] * force
+        return forces
 
     def _shares(
         self, q: FloatArray, multipliers: FloatArray
@@ -107,8 +107,8 @@ class LoopForces:
         """
         if self._structure.least_norm:
             return self._parts, multipliers
-        kept, full = self._kept, self._described
-        load = kept.jacobian(q).T @ (multipliers * kept.units())
+        independent, full = self._kept, self._described
+        load = independent.jacobian(q).T @ (multipliers * independent.units())
         shares = np.linalg.lstsq(full.jacobian(q).T, load, rcond=ROUNDING)[0]
         ends = np.cumsum([0, *(c.size for c in full.constraints)])
         ranges = [range(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]

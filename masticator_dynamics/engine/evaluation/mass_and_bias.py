@@ -99,6 +99,9 @@ class EquationsOfMotion:
         self._equations = equations_code(mechanism.kernels)
         self._rates = tree_accelerations_code(mechanism.kernels)
         self._parts = parts(len(mechanism.independent))
+        rows, slices = np.array(mechanism.independent_rows, dtype=np.int64), mechanism.slices
+        # Of the code's inputs in a row of the engine's output.
+        self._places = np.r_[slices['v'].start + rows, slices['q']]
         at_home = np.linalg.norm(
             mechanism.structure.home_tangent(mechanism.independent_rows), axis=0
         )
@@ -107,6 +110,9 @@ class EquationsOfMotion:
     def part(self, motion: Motion | Effort, name: str) -> FloatArray:
         """Mass matrix, bias, gravity or energy, (..., length)."""
         check_motion(self._mechanism, motion)
+        row = motion.rows
+        if row.ndim == 1 and (one := self._equations.certain(row.take(self._places))) is not None:
+            return one[4:][self._parts[name]]
         given = np.concatenate([motion.y_dot, motion.q], axis=-1)
         found = self._found(self._equations, motion, given)
         return found[..., self._parts[name]]
@@ -175,10 +181,13 @@ def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str)
 
 def energy(mechanism: Evaluator, motion: Motion | Effort) -> Energy:
     """See :meth:`Mechanism.energy`."""
-    return Energy(*np.moveaxis(mechanism.made(EquationsOfMotion).part(motion, 'energy'), -1, 0))
+    found = mechanism.made(EquationsOfMotion).part(motion, 'energy')
+    return Energy(found[..., 0], found[..., 1])
 
 
 def _of_actuated(space: Space) -> bool:
+    if space == 'independent':
+        return False
     if space not in get_args(Space):
         raise InputError(f'space is {space!r}, expected one of {", ".join(get_args(Space))}')
     return space == 'actuated'

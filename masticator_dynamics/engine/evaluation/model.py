@@ -57,21 +57,11 @@ class JointLimits:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class VariableModel:
-    """What a mechanism has of which some numbers are inputs of its code.
+    """What a mechanism has of which some numbers are inputs of its code."""
 
-    Attributes
-    ----------
-    of : Model
-        The mechanism with the numbers that its files say.
-    structure : Structure
-        With the present numbers.
-    code_of : Variable
-        What its machine code is made of.
-    """
-
-    of: Model
-    structure: Structure
-    code_of: Variable
+    of: Model  # the mechanism with the numbers that its files say
+    structure: Structure  # with the present numbers
+    code_of: Variable  # what its machine code is made of
 
 
 class Model:
@@ -89,8 +79,8 @@ class Model:
         self.driving = as_names(driving, 'actuators')
         for name in self.driving:
             if name not in description.actuated:
-                known = ', '.join(description.actuated)
-                raise ActuationError(f'no actuator {name!r}; there are: {known}')
+                motors = ', '.join(description.actuated)
+                raise ActuationError(f'no actuator {name!r}; there are: {motors}')
         self.structure: Structure = variable.structure if variable else analyse(description)
         self.name = description.name
         self.independent = description.independent
@@ -136,8 +126,8 @@ class Model:
         """Result of a class or function for this model, made on first use and kept."""
         if make not in self._made:
             self._made[make] = make(self)
-        found: _Made = self._made[make]
-        return found
+        product: _Made = self._made[make]
+        return product
 
     def tree_indices(self, joints: Sequence[str]) -> list[int]:
         """Indices of joints in tree vectors."""
@@ -161,9 +151,9 @@ class Model:
     def effort_range(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest effort (n_u,) of each actuator: ``limits.effort`` and the URDF."""
         most = self.effort_limits
-        given = [self.description.actuators[name].limits.effort for name in self.actuated]
-        low = np.array([-np.inf if low is None else low for low, _ in given])
-        high = np.array([np.inf if high is None else high for _, high in given])
+        limits = [self.description.actuators[name].limits.effort for name in self.actuated]
+        low = np.array([-np.inf if low is None else low for low, _ in limits])
+        high = np.array([np.inf if high is None else high for _, high in limits])
         return np.maximum(low, -most), np.minimum(high, most)
 
     def block_names(self, block: int) -> tuple[str, ...]:

@@ -30,15 +30,15 @@ _LARGEST_JUMP = 0.5  # rad, or sizes, of a joint in one such step
 def values_of(mechanism: Model, friction: bool, geometry: bool) -> dict[str, float]:
     """See :meth:`Mechanism.parameters`."""
     description, structure = mechanism.description, mechanism.structure
-    found = naming.inertial(structure) | naming.of_joints(description)
+    values = naming.inertial(structure) | naming.of_joints(description)
     if friction:
-        found |= naming.frictional(description)
+        values |= naming.frictional(description)
     if geometry:
-        found |= naming.geometric(description)
+        values |= naming.geometric(description)
     variable = mechanism.variable
     changed = variable.code_of.values if variable else {}
     zeros = {name: x for name, x in changed.items() if name.endswith('.zero')}
-    return found | {name: x for name, x in zeros.items() if name in found}
+    return values | {name: x for name, x in zeros.items() if name in values}
 
 
 _Kind = TypeVar('_Kind', bound=Model)
@@ -48,21 +48,21 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     """See :meth:`Mechanism.with_parameters`."""
     variable = mechanism.variable
     root: Model = variable.of if variable else mechanism
-    known = naming.all_of(root.description, root.structure)
+    parameters = naming.all_of(root.description, root.structure)
     if not isinstance(values, Mapping):
         raise InputError(f'values are {values!r:.60}; needed are numbers by name')
-    naming.check_names(values, known, mechanism.name)
-    given = dict(variable.code_of.values) if variable else {}
-    given |= {name: check_value(name, x) for name, x in values.items()}
-    given = {name: given[name] for name in known if name in given}  # in one order
-    numeric = sample_of(root, tuple(given))
-    description = naming.changed(root.description, given, sine_cosine)
-    description = naming.with_inertia(description, root.structure, given)
-    structure = closed_structure(root, given)
+    naming.check_names(values, parameters, mechanism.name)
+    changes = dict(variable.code_of.values) if variable else {}
+    changes |= {name: check_value(name, x) for name, x in values.items()}
+    changes = {name: changes[name] for name in parameters if name in changes}  # in one order
+    numeric = sample_of(root, tuple(changes))
+    description = naming.changed(root.description, changes, sine_cosine)
+    description = naming.with_inertia(description, root.structure, changes)
+    structure = closed_structure(root, changes)
     home = dict(zip(root.tree_joints, structure.home.tolist(), strict=True))
     text = with_tree(root.description.urdf_xml, root.description.tree, description.tree)
     description = dataclasses.replace(description, home=home, urdf_xml=text)
-    code_of = Variable(root.description, root.structure, numeric, given, structure.home)
+    code_of = Variable(root.description, root.structure, numeric, changes, structure.home)
     return type(mechanism)(description, root.driving, VariableModel(root, structure, code_of))
 
 
@@ -99,17 +99,17 @@ def in_bounds(name: str, value: Any) -> Any:
 
 def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
     """Structures with parameters slightly changed, by the names of the parameters."""
-    known, size = naming.geometric(root.description), root.structure.extent()
+    geometry, size = naming.geometric(root.description), root.structure.extent()
 
     def sample(names: list[str]) -> Structure:
         rng, values = np.random.default_rng(0), {}
         for name in names:
             unit = 1.0 if name.rpartition('.')[2] in _ANGLES else size
-            values[name] = known[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
+            values[name] = geometry[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
         return closed_structure(root, values)
 
     def made(names: tuple[str, ...]) -> Structure:
-        moved = [name for name in names if name in known]
+        moved = [name for name in names if name in geometry]
         try:
             return sample(moved)
         except (ReachError, SingularityError, InputError):
@@ -143,12 +143,12 @@ def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
     failed: list[MasticatorError] = []
     for steps in _STEPS:
         try:
-            found = _followed(root, old, values, steps)
+            structure = _followed(root, old, values, steps)
         except (ReachError, SingularityError) as error:
             failed.append(error)
         else:
-            _check_others(root, found)
-            return found
+            _check_others(root, structure)
+            return structure
     raise failed[0]
 
 
@@ -187,11 +187,11 @@ def _units(root: Model) -> FloatArray:
 
 def _block_signs(structure: Structure) -> list[float]:
     """Signs of the determinants of all blocks at home: they belong to the branch."""
-    poses, found = structure.at_home(), []
+    poses, signs = structure.at_home(), []
     for block in structure.blocks:
         rows = [structure.constraints[c].rates(poses) for c in block.constraints]
-        found.append(float(np.sign(np.linalg.det(np.vstack(rows)[:, list(block.joints)]))))
-    return found
+        signs.append(float(np.sign(np.linalg.det(np.vstack(rows)[:, list(block.joints)]))))
+    return signs
 
 
 def _closed(root: Model, structure: Structure, q: FloatArray) -> FloatArray:
@@ -247,8 +247,8 @@ def _check_others(root: Model, structure: Structure) -> None:
         poses = structure.tree.poses(q)
         for constraint, old in zip(structure.described, root.structure.described, strict=True):
             gap = float(np.abs(constraint.gaps(poses)).max(initial=0.0))
-            known = next((r.gap for r in structure.redundant if r.name == old.name), 0.0)
-            if gap > _FOLLOWS * size + 2.0 * known:
+            gap_before = next((r.gap for r in structure.redundant if r.name == old.name), 0.0)
+            if gap > _FOLLOWS * size + 2.0 * gap_before:
                 raise InputError(
                     f'{root.name}: {old.name} followed in part from other closures; with these '
                     f'numbers it does not, and stays open by {gap * 1e3:.3g} mm'

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,14 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     return given
 
 
+def joined(lengths: Sequence[int], parts: Sequence[Any]) -> FloatArray | None:
+    """One row of arrays of doubles of these lengths; None where there is anything else."""
+    for part, length in zip(parts, lengths, strict=True):
+        if type(part) is not np.ndarray or part.shape != (length,) or part.dtype is not _FLOAT:
+            return None
+    return np.concatenate(parts)
+
+
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """Rows (N, 3 count + 6) for ``count`` degrees of freedom; None stands for zeros.
 
@@ -84,3 +93,10 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
             raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
         given[:, index * count : index * count + length] = numbers
     return given
+
+
+def followed(given: FloatArray, numbers: FloatArray) -> FloatArray:
+    """Input rows (..., k), each followed by the same numbers (n,)."""
+    if given.ndim == 1:
+        return np.concatenate([given, numbers])
+    return np.hstack([given, np.broadcast_to(numbers, (len(given), len(numbers)))])

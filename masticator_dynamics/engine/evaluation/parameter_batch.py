@@ -129,13 +129,13 @@ class ParameterBatch:
 
     def __init__(self, mechanism: Evaluator, names: Sequence[str]):
         root = mechanism.variable.of if mechanism.variable else mechanism
-        given = dict(mechanism.variable.code_of.values) if mechanism.variable else {}
-        known = naming.all_of(root.description, root.structure)
-        naming.check_names(names, known, mechanism.name)
+        changes = dict(mechanism.variable.code_of.values) if mechanism.variable else {}
+        parameters = naming.all_of(root.description, root.structure)
+        naming.check_names(names, parameters, mechanism.name)
         if len(set(names)) < len(names):
             raise InputError('a parameter is named twice')
-        merged = known | given
-        values = {name: merged[name] for name in known if name in given or name in names}
+        merged = parameters | changes
+        values = {name: merged[name] for name in parameters if name in changes or name in names}
         numeric = sample_of(root, tuple(values))
         variable = Variable(
             root.description, root.structure, numeric, values, mechanism.structure.home
@@ -168,13 +168,13 @@ class ParameterBatch:
         whole[:, self._columns] = values
         variable = self._variable
         start = np.tile(variable.home[variable.dependent], (len(values), 1))
-        given = np.zeros((len(values), self._kernels.inputs))
-        given[:, : self._kernels.freedoms] = self._home(whole)
-        found = self._kernels.positions.of_complete(np.hstack([given, whole, start]))
-        closed = found[:, 0] == 1.0
-        homes = found[:, 1:]
+        inputs = np.zeros((len(values), self._kernels.inputs))
+        inputs[:, : self._kernels.freedoms] = self._home(whole)
+        outputs = self._kernels.positions.of_complete(np.hstack([inputs, whole, start]))
+        closed = outputs[:, 0] == 1.0
+        homes = outputs[:, 1:]
         for g in np.flatnonzero(~closed):
-            row = self._kernels.from_home.of_complete(np.hstack([given[g], whole[g], start[g]]))
+            row = self._kernels.from_home.of_complete(np.hstack([inputs[g], whole[g], start[g]]))
             closed[g] = row[0] == 1.0 and row[1] == CLOSED
             homes[g] = row[1:][self.mechanism.slices['q']]
         homes = np.where(closed[:, None], homes[:, variable.dependent], start)
@@ -212,13 +212,13 @@ class ParameterBatch:
     def _bodies(self) -> list[tuple[FloatArray, dict[int, int]]]:
         """Of bodies of which moments of mass are parameters: the ten, and their columns."""
         of, names = self._variable, list(self.names)
-        known, found = naming.inertial(of.structure) | dict(of.values), []
+        moments, bodies = naming.inertial(of.structure) | dict(of.values), []
         for link in naming.bodies_with_mass(of.structure):
             keys = [f'{link}.{part}' for part in naming.INERTIAL]
             columns = {k: names.index(key) for k, key in enumerate(keys) if key in names}
             if columns:
-                found.append((np.array([known[key] for key in keys]), columns))
-        return found
+                bodies.append((np.array([moments[key] for key in keys]), columns))
+        return bodies
 
     def _table(self, parameters: npt.ArrayLike) -> FloatArray:
         values = as_floats(parameters, 'parameters')
@@ -321,25 +321,25 @@ class ParameterBatch:
         sizes = shapes(of)
         self._check_quantities(names, sizes)
         constants, closed = self.constants(parameters)
-        given = self._given(Y, Y_dot, Y_ddot, W)
+        inputs = self._given(Y, Y_dot, Y_ddot, W)
         code = self._codes[tuple(names)]
-        shape = len(constants), len(given)
-        found = {name: np.zeros((*shape, *sizes[name])) for name in names}
+        shape = len(constants), len(inputs)
+        quantities = {name: np.zeros((*shape, *sizes[name])) for name in names}
         valid, status = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int64)
         gaps = np.zeros(shape)
         places = consecutive({name: math.prod(sizes[name]) for name in names})
         for part in self._parts(*shape):
             table, status[part] = self._rows(
-                code, given, constants[part], closed[part], needed=needed
+                code, inputs, constants[part], closed[part], needed=needed
             )
             valid[part], gaps[part] = table[..., 0] != 0.0, table[..., 1]
             self._check_rods(table[..., 2], valid[part], part.start)
             for name in names:
                 numbers = table[..., FIRST:][..., places[name]]
-                found[name][part] = numbers.reshape(found[name][part].shape)
-        if 'inertia_coupling' in found:
-            found['inertia_coupling'] = np.log1p(found['inertia_coupling'])
-        return GeometryQuantities(closed, valid, status, gaps, found)
+                quantities[name][part] = numbers.reshape(quantities[name][part].shape)
+        if 'inertia_coupling' in quantities:
+            quantities['inertia_coupling'] = np.log1p(quantities['inertia_coupling'])
+        return GeometryQuantities(closed, valid, status, gaps, quantities)
 
     def _codes_of(self, names: tuple[str, ...]) -> _Codes:
         limbs = limbs_of(self.mechanism) if {*names} & {*NEED_LIMBS} else []
@@ -352,10 +352,10 @@ class ParameterBatch:
             where = f'parameters, row {first + wrong[0][0] + 1}: '
             check_rods(rods, faults[tuple(wrong[0])], where)
 
-    def _check_quantities(self, names: Sequence[str], known: Mapping[str, object]) -> None:
+    def _check_quantities(self, names: Sequence[str], existing: Mapping[str, object]) -> None:
         for name in as_names(names, 'quantities'):
-            if name not in known:
-                raise InputError(f'no quantity {name!r}; there are: {", ".join(known)}')
+            if name not in existing:
+                raise InputError(f'no quantity {name!r}; there are: {", ".join(existing)}')
         if len(set(names)) < len(names):
             raise InputError('a quantity is named twice')
         if 'loop_force' in names and not self.mechanism.structure.least_norm:
@@ -386,7 +386,7 @@ class ParameterBatch:
             Derivatives by the parameters, too.
         """
         states = Y, Y_dot, Y_ddot, W
-        found = self.quantities(('actuated', 'contact'), parameters, *states)
+        results = self.quantities(('actuated', 'contact'), parameters, *states)
         slopes = None
         if derivatives:
             of, places = self._kernels, tuple(self._columns)
@@ -395,7 +395,7 @@ class ParameterBatch:
             shape = *table.shape[:2], of.actuators, len(places)
             slopes = table[..., 1 + of.actuators :].reshape(shape)
         return GeometryEfforts(
-            found.closed, found.valid, found['actuated'], found['contact'], slopes
+            results.closed, results.valid, results['actuated'], results['contact'], slopes
         )
 
     def gradient(
@@ -419,24 +419,24 @@ class ParameterBatch:
         """
         of, places = self._kernels, tuple(self._columns)
         constants, closed = self.constants(parameters)
-        given = self._given(*states, *[None] * (4 - len(states)))
+        inputs = self._given(*states, *[None] * (4 - len(states)))
         weights = as_floats(weights, 'weights')
-        shape = len(constants), len(given)
+        shape = len(constants), len(inputs)
         if weights.shape != (*shape, of.actuators):
             raise InputError(f'weights have shape {weights.shape}, needed {(*shape, of.actuators)}')
         if not np.isfinite(weights).all():
             raise InputError('a weight is not finite')
         code = _Codes(lambda at: of.parameter_gradient(places, at))
-        table = self._table_of(code, constants, closed, given, weights)
+        table = self._table_of(code, constants, closed, inputs, weights)
         return table[..., 1:], table[..., 0] == 1.0
 
     # Rows
 
     def _given(self, *states: npt.ArrayLike | None) -> FloatArray:
-        given = pack_rows(self._kernels.freedoms, *states)
-        if not np.isfinite(given).all():
+        inputs = pack_rows(self._kernels.freedoms, *states)
+        if not np.isfinite(inputs).all():
             raise InputError('a state is not finite')
-        return given
+        return inputs
 
     @staticmethod
     def _parts(geometries: int, states: int) -> list[slice]:
@@ -448,66 +448,66 @@ class ParameterBatch:
         code: _Codes,
         constants: FloatArray,
         closed: Bools,
-        given: FloatArray,
+        inputs: FloatArray,
         weights: FloatArray | None = None,
     ) -> FloatArray:
         """Outputs (G, N, outputs) for all geometries in all states; else zeros."""
-        table = np.zeros((len(constants), len(given), code[False].outputs))
-        for part in self._parts(len(constants), len(given)):
-            own = None if weights is None else weights[part]
-            table[part], _ = self._rows(code, given, constants[part], closed[part], own)
+        table = np.zeros((len(constants), len(inputs), code[False].outputs))
+        for part in self._parts(len(constants), len(inputs)):
+            extra = None if weights is None else weights[part]
+            table[part], _ = self._rows(code, inputs, constants[part], closed[part], extra)
         return table
 
     def _rows(
         self,
         code: _Codes,
-        given: FloatArray,
+        inputs: FloatArray,
         constants: FloatArray,
         closed: Bools,
         weights: FloatArray | None = None,
         needed: npt.ArrayLike = False,
     ) -> tuple[FloatArray, IntArray]:
         """Outputs (G, N, outputs) for some geometries in all states, and status; else zeros."""
-        rows = given
+        rows = inputs
         if weights is not None:
-            of_all = np.broadcast_to(given, (*weights.shape[:2], given.shape[1]))
+            of_all = np.broadcast_to(inputs, (*weights.shape[:2], inputs.shape[1]))
             rows = np.concatenate([of_all, weights], axis=-1)
-        found = code[False].of_tables(rows, constants)
-        status = np.zeros(found.shape[:2], dtype=np.int64)
-        status[~closed], found[~closed] = OUT_OF_REACH, 0.0
-        left = np.argwhere((found[..., 0] == 0.0) & closed[:, None])
-        must = np.broadcast_to(needed, len(given))[left[:, 1]]
+        outputs = code[False].of_tables(rows, constants)
+        status = np.zeros(outputs.shape[:2], dtype=np.int64)
+        status[~closed], outputs[~closed] = OUT_OF_REACH, 0.0
+        refused = np.argwhere((outputs[..., 0] == 0.0) & closed[:, None])
+        must = np.broadcast_to(needed, len(inputs))[refused[:, 1]]
 
         def follow(g: IntArray, n: IntArray) -> None:
             extra = weights[g, n] if weights is not None else np.zeros((len(g), 0))
-            found[g, n], status[g, n] = self._from_home(code, given[n], extra, constants[g])
+            outputs[g, n], status[g, n] = self._from_home(code, inputs[n], extra, constants[g])
 
-        follow(*left[~must].T)
+        follow(*refused[~must].T)
         lost: dict[int, int] = {}
-        for g, n in left[must]:
+        for g, n in refused[must]:
             if g in lost:
-                found[g, n], status[g, n] = 0.0, lost[g]
+                outputs[g, n], status[g, n] = 0.0, lost[g]
                 continue
             follow(*np.array([[g], [n]]))
             if status[g, n]:
                 lost[g] = status[g, n]
-        return found, status
+        return outputs, status
 
     def _from_home(
-        self, code: _Codes, given: FloatArray, extra: FloatArray, constants: FloatArray
+        self, code: _Codes, of_rows: FloatArray, extra: FloatArray, constants: FloatArray
     ) -> tuple[FloatArray, IntArray]:
         """The same for rows (K, ...) whose loops are closed in as many steps as it takes."""
-        found = np.zeros((len(given), code[False].outputs))
-        if not len(given):
-            return found, np.zeros(0, dtype=np.int64)
+        outputs = np.zeros((len(of_rows), code[False].outputs))
+        if not len(of_rows):
+            return outputs, np.zeros(0, dtype=np.int64)
         of_home = self._kernels.from_home
-        motions = of_home.complete_one_by_one(np.hstack([given, constants]))
+        motions = of_home.complete_one_by_one(np.hstack([of_rows, constants]))
         status = np.where(motions[:, 0] == 1.0, motions[:, 1], OVERFLOW).astype(np.int64)
         rows = np.flatnonzero(status == CLOSED)
         q = motions[rows, 1:][:, self.mechanism.slices['q']]
-        inputs = np.hstack([given[rows], q, extra[rows], constants[rows]])
+        inputs = np.hstack([of_rows[rows], q, extra[rows], constants[rows]])
         answers = code[True].complete_one_by_one(inputs)
         wrong = (answers[:, 0] == 0.0) | ~np.isfinite(answers).all(axis=1)
         status[rows[wrong]] = NOT_ACTUATED
-        found[rows] = np.where(wrong[:, None], 0.0, answers)
-        return found, status
+        outputs[rows] = np.where(wrong[:, None], 0.0, answers)
+        return outputs, status

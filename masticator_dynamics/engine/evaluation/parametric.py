@@ -40,8 +40,9 @@ class Parametric(Evaluator):
             ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
             ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
-            m), where the joint stands when its encoder shows 0; ``CLOSURE.length`` and ``offset``;
-            ``CONTACT.nx ny nz`` and ``offset``; ``JOINT.reference`` of a spring.
+            m), where the joint stands when its encoder shows 0; ``CLOSURE.length``,
+            ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
+            ``JOINT.reference``.
         """
         from masticator_dynamics.engine.evaluation.other_parameters import values_of
 

@@ -134,6 +134,11 @@ class _Answer:
         """A copy of the engine's output."""
         return self._rows.copy()
 
+    @property
+    def rows(self) -> FloatArray:
+        """The engine's output itself, read-only."""
+        return self._rows
+
     def _field(self, name: str) -> FloatArray:
         return self._rows[..., self._slices[name]]
 
@@ -450,7 +455,8 @@ def _check_result(
     if not isinstance(motion, kind):
         found = type(motion).__name__
         raise InputError(f'{name} is a {found}; needed is what {methods} returns')
-    if motion.mechanism.tree_joints != mechanism.tree_joints:
+    its = motion.mechanism
+    if its is not mechanism and its.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
 
 
@@ -474,6 +480,8 @@ class QuickEffort(Effort):
     __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
 
     kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
+    within: ClassVar[Any] = None  # the limits that the efforts keep, if any
+    nearest: ClassVar[bool] = False  # whether the motion may give way to them
     actuated: FloatArray
     _numbers: bytes | tuple[FloatArray, FloatArray]  # input and output
     _whole: FloatArray
@@ -526,7 +534,13 @@ class QuickEffort(Effort):
             return self._whole
         except AttributeError:
             given, found = self._parts()
-            whole = self.mechanism.solver.rows(self._kind, given)
+            whole = (
+                self.within.rows(given, self.nearest)
+                if self.within
+                else self.mechanism.solver.rows(self._kind, given)
+            )
+        if left := getattr(self, '_left', None):
+            whole[left[0]] = left[1]
         # The two codes round differently: keep the numbers that were already returned.
         whole[..., 3:5] = found[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)

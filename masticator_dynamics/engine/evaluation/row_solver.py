@@ -175,33 +175,34 @@ class RowSolver:
         rows[closed] = kind.reference.at(given[closed], at)
         return rows
 
-    def quick_rows(
-        self, code: kernels.Code, kind: RowKind, given: FloatArray
-    ) -> tuple[FloatArray, tuple[IntArray, FloatArray] | None]:
-        """Output of machine code for many rows (N, outputs), see ``traced/kernels.py``.
+    def filled_in(
+        self, found: FloatArray, kind: RowKind, given: FloatArray,
+        whole: Callable[[FloatArray, IntArray], FloatArray],
+    ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
+        """Fill rows that machine code handed over into its output.
 
-        Rows that it hands over are computed by :meth:`fallback` and filled in; their numbers and
-        these rows are returned too, None where there are none.
+        Their numbers and whole rows are returned; None where there are none.
 
         Parameters
         ----------
-        code : Code
-            Efforts and their proof only.
+        found : array, shape (N, outputs)
+            Output of machine code, see ``traced/kernels.py``.
         kind : RowKind
-            The same efforts with everything else, for rows that are handed over.
+            What is in whole rows.
         given : array, shape (N, 3 n_y + 6)
             Input rows.
+        whole : callable
+            Whole rows for input rows and their numbers.
         """
-        found = code(given)
         left = np.flatnonzero(found[:, kernels.VALID] == 0.0)
         if len(left):
-            rows = self.fallback(kind, given[left], left)
+            rows = whole(given[left], left)
             efforts = kernels.EFFORT + self._kernels.actuators
             found[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
             found[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
             found[left, efforts:] = rows[:, kind.slices['multipliers']]
-            return found, (left, rows)
-        return found, None
+            return left, rows
+        return None
 
     def from_home(self, code: kernels.Code, given: FloatArray) -> FloatArray:
         """Output of machine code for a row (3 n_y + 6,), its loops closed from home.

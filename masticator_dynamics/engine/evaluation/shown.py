@@ -55,8 +55,8 @@ class ShownArrays:
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
-        found = {k: x for k, x in vars(self).items() if isinstance(x, np.ndarray)}
-        return f'{type(self).__name__}: ' + ', '.join(f'{k} {x.shape}' for k, x in found.items())
+        arrays = {k: x for k, x in vars(self).items() if isinstance(x, np.ndarray)}
+        return f'{type(self).__name__}: ' + ', '.join(f'{k} {x.shape}' for k, x in arrays.items())
 
 
 def of_mechanism(mechanism: Any) -> Shown:
@@ -70,13 +70,13 @@ def of_mechanism(mechanism: Any) -> Shown:
     return Shown(f'{mechanism.name}: ' + '; '.join(part for part in parts if part))
 
 
-def of_result(found: Any, kind: str) -> Shown:
+def of_result(answer: Any, kind: str) -> Shown:
     """Coordinates and motors with their units; of a batch the largest amounts."""
-    mechanism, many = found.mechanism, found.y.ndim > 1
+    mechanism, many = answer.mechanism, answer.y.ndim > 1
     title = f'{kind} of {mechanism.name}'
     if many:
-        title += f', {len(found.y)} rows; largest amounts'
-    efforts = found.actuated if kind == 'Effort' else None
+        title += f', {len(answer.y)} rows; largest amounts'
+    efforts = answer.actuated if kind == 'Effort' else None
     headings = [
         '',
         'position',
@@ -84,17 +84,17 @@ def of_result(found: Any, kind: str) -> Shown:
         'acceleration',
         *(['effort'] if kind == 'Effort' else []),
     ]
-    parts = found.q, found.v, found.a
+    parts = answer.q, answer.v, answer.a
     rows = list(_joint_rows(mechanism, parts, efforts))
     if efforts is not None:
-        contacts = np.atleast_2d(found.contact)
+        contacts = np.atleast_2d(answer.contact)
         for name, values in zip(mechanism.contacts, contacts.T, strict=True):
             rows.append([f'contact {name}', '', '', '', f'{_largest(values):.6g} N'])
-    gap = f'{np.max(found.closure_residual, initial=0.0):.2g} m'
+    gap = f'{np.max(answer.closure_residual, initial=0.0):.2g} m'
     rows.append(['closure residual', gap, *[''] * (len(headings) - 2)])
     if efforts is not None:
-        left = np.max(found.balance_residual, initial=0.0)
-        rows.append(['balance residual', '', '', '', f'{left:.2g} N or N m'])
+        imbalance = np.max(answer.balance_residual, initial=0.0)
+        rows.append(['balance residual', '', '', '', f'{imbalance:.2g} N or N m'])
     return Shown(title, headings, rows)
 
 
@@ -127,8 +127,8 @@ def _largest(values: FloatArray) -> float:
     return float(values[np.argmax(np.abs(values))]) if len(values) else float('nan')
 
 
-def _counted(names: Sequence[str], one: str, many: str) -> str:
+def _counted(names: Sequence[str], singular: str, many: str) -> str:
     if not names:
         return ''
     shown = names if len(names) <= _NAMES else [names[0], '...', names[-1]]
-    return f'{len(names)} {one if len(names) == 1 else many} ({", ".join(shown)})'
+    return f'{len(names)} {singular if len(names) == 1 else many} ({", ".join(shown)})'

@@ -41,9 +41,9 @@ def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
     """
     joints, actuators, rest = kernels.tree, kernels.actuators, [0.0] * kernels.freedoms
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
-        description, structure = kernels.recorded(given[joints:])
-        q = given[:joints]
+    def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+        description, structure = kernels.recorded(inputs[joints:])
+        q = inputs[:joints]
         y = [q[structure.index(name)] for name in description.independent]
         motion = (y, rest, rest)
         run = TracedEquationsOfMotion(description, structure, q, motion, [0.0] * 6, (), False, q)
@@ -111,8 +111,8 @@ class TracedActuatedInertia:
         ]
 
         def entry(a: int, b: int) -> Any:
-            found = vec.dot(self._rates[a], felt[b]) + vec.dot(self._mixed[a], self._rates[b])
-            return (found + (self._own[a] if a == b else 0.0)) * (1.0 / (ratios[a] * ratios[b]))
+            shared = vec.dot(self._rates[a], felt[b]) + vec.dot(self._mixed[a], self._rates[b])
+            return (shared + (self._own[a] if a == b else 0.0)) * (1.0 / (ratios[a] * ratios[b]))
 
         count = range(len(ratios))
         upper = {(a, b): entry(a, b) for a in count for b in count if a <= b}
@@ -127,8 +127,8 @@ class TracedActuatedInertia:
         at_home = plan.structure.home_tangent(plan.independent)[plan.actuated]
         self.controlled: Any = 1.0
         for c, usual in enumerate(np.linalg.norm(at_home, axis=0).tolist()):
-            left = triangle[c][c] - WEAK_ACTUATION * usual
-            self.controlled = select(left, self.controlled, 0.0)
+            margin = triangle[c][c] - WEAK_ACTUATION * usual
+            self.controlled = select(margin, self.controlled, 0.0)
         self._rates = [solve_triangle(triangle, row) for row in zip(*basis, strict=True)]
 
     def _add_rod(self, actuator: int, block: Block) -> None:
@@ -159,9 +159,9 @@ class TracedActuatedInertia:
         self._own[actuator] += (mass * rest * rest + tilting) * vec.dot(foot_moving, foot_moving)
         self._mixed[actuator] = [both * vec.dot(foot_moving, moving) for moving in tips]
         far = mass * share * share + tilting
-        for row, one in zip(self._shared, tips, strict=True):
+        for row, tip_rates in zip(self._shared, tips, strict=True):
             for k, other in enumerate(tips):
-                row[k] = row[k] + far * vec.dot(one, other)
+                row[k] = row[k] + far * vec.dot(tip_rates, other)
 
     def _check_line(self, actuator: int, line: Vector, square: Any, out: Vector) -> Any:
         """Where along a rod its centre of mass is, from 0 to 1."""

@@ -78,8 +78,8 @@ def best_of(
 def _candidates(cases: LoadCases) -> list[Signs]:
     """Sign patterns to try, those without zeros first; frictionless contacts have only one sign."""
     signs = [(1.0,) if is_known(c.sliding, 0.0) else (1.0, -1.0, 0.0) for c in cases.contacts]
-    found = [s for s in itertools.product(*signs) if s.count(0.0) <= len(cases.free)]
-    return sorted(found, key=lambda s: s.count(0.0))
+    patterns = [s for s in itertools.product(*signs) if s.count(0.0) <= len(cases.free)]
+    return sorted(patterns, key=lambda s: s.count(0.0))
 
 
 def _bounds(face: Signs, pattern: Signs) -> bool:
@@ -91,10 +91,10 @@ def _bounds(face: Signs, pattern: Signs) -> bool:
 
 def _possible(terms: Terms, signs: Sequence[Any]) -> Any:
     """Positive where the signs are possible: a contact that does not slide has only one sign."""
-    found: Any = 1.0
+    possible: Any = 1.0
     for sign, sliding in zip(signs, terms.sliding, strict=True):
-        found = select(sign - 0.5, found, select(sliding, found, 0.0))
-    return found
+        possible = select(sign - 0.5, possible, select(sliding, possible, 0.0))
+    return possible
 
 
 # A few steps
@@ -127,7 +127,7 @@ def _few_steps(
 
 def _estimates(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs, Row]:
     """Result of :func:`_estimate` for each pattern; patterns with the same steps share lanes."""
-    found: dict[Signs, Row] = {}
+    estimates: dict[Signs, Row] = {}
     groups: dict[object, list[Signs]] = {}
     for i, signs in enumerate(candidates):
         at_a_point = signs.count(0.0) == terms.free
@@ -137,8 +137,8 @@ def _estimates(terms: Terms, candidates: list[Signs], share: bool) -> dict[Signs
         pattern = SignPattern(terms.limb_by_limb if len(group) > 1 else terms, columns)
         numbers = _estimate(terms, pattern, _possible(terms, columns))
         for lane, signs in enumerate(group):
-            found[signs] = [lane_pick(x, lane) for x in numbers]
-    return found
+            estimates[signs] = [lane_pick(x, lane) for x in numbers]
+    return estimates
 
 
 def _most_promising(
@@ -167,8 +167,8 @@ def _most_promising(
         better = select(inside, best - value, -1.0)
         others = lesser(others, select(better, least, low))
         best, least = select(better, value, best), select(better, low, least)
-        found = [*signs, *x]
-        chosen = [select(better, a, b) for a, b in zip(found, chosen, strict=True)]
+        numbers = [*signs, *x]
+        chosen = [select(better, a, b) for a, b in zip(numbers, chosen, strict=True)]
     conditions += [_UNSET / 2.0 - best, least + 0.5]
     return chosen[: -terms.free or None], chosen[len(candidates[0]) :], others
 
@@ -215,9 +215,13 @@ def _exhaustive(
     count, contacts, numbers = terms.free, len(terms.contacts), terms.numbers()
     graph, size = graph_of(numbers), 5 + 3 * count + contacts
 
-    def iteration(given: Row) -> Row:
-        state, signs, known = given[:size], given[size : size + contacts], given[size + contacts :]
-        return _iteration(terms.with_numbers(known), signs, state)
+    def iteration(inputs: Row) -> Row:
+        state, signs, constants = (
+            inputs[:size],
+            inputs[size : size + contacts],
+            inputs[size + contacts :],
+        )
+        return _iteration(terms.with_numbers(constants), signs, state)
 
     def converged(signs: Signs, x: Row) -> tuple[Any, Row]:
         """Value at convergence, unset where the signs are not those assumed, and results."""
@@ -230,8 +234,8 @@ def _exhaustive(
         state = repeat(graph, MOST_ITERATIONS, start, step)
         value, slope, margin = state[2:5]
         inside = select(margin, _possible(terms, signs), 0.0)
-        found = [*state[5 : 5 + count], *state[5 + 3 * count :], slope]
-        return select(inside, value, _UNSET), found
+        results = [*state[5 : 5 + count], *state[5 + 3 * count :], slope]
+        return select(inside, value, _UNSET), results
 
     ends: dict[Signs, tuple[Any, Row]] = {}
     for signs in reversed(candidates):  # those with zeros first
@@ -249,10 +253,10 @@ def _exhaustive(
     return chosen[:count], chosen[count:-1], chosen[-1]
 
 
-def _lowest(found: list[tuple[Any, Row]]) -> tuple[Any, Row]:
+def _lowest(solutions: list[tuple[Any, Row]]) -> tuple[Any, Row]:
     """The one with the lowest value, the first of several."""
-    best, chosen = found[0]
-    for value, numbers in found[1:]:
+    best, chosen = solutions[0]
+    for value, numbers in solutions[1:]:
         lower = best - value
         best = select(lower, value, best)
         chosen = [select(lower, a, b) for a, b in zip(numbers, chosen, strict=True)]

@@ -231,17 +231,7 @@ class Solved(NamedTuple):
 
 @dataclasses.dataclass(eq=False)
 class Stage:
-    """Bodies that are placed together, and the equations that determine their joints.
-
-    Attributes
-    ----------
-    equations : list of constraints.Equation
-        At the present poses.
-    jacobian, inverse : matrices
-        Rates of their gaps per velocity of the unknown joints, and its inverse.
-    solved : list of Solved
-        Systems with this Jacobian that were solved.
-    """
+    """Bodies that are placed together, and the equations that determine their joints."""
 
     blocks: tuple[Block, ...]  # per lane; empty where nothing is to be closed
     joints: list[TracedJoint]
@@ -250,9 +240,10 @@ class Stage:
     limbs: list[Limb | None]  # per lane, where a formula closes it
     home_jacobian: Any  # per lane (rows, unknowns)
     home_axes: list[FloatArray]  # of the unknown joints, per lane (unknowns, 3), base axes
-    equations: list[Any] = dataclasses.field(default_factory=list)
-    jacobian: Matrix = ()
-    inverse: Matrix = ()
+    equations: list[Any] = dataclasses.field(default_factory=list)  # at the present poses
+    jacobian: Matrix = ()  # rates of their gaps per velocity of the unknown joints
+    inverse: Matrix = ()  # of the Jacobian
+    # Systems with this Jacobian that were solved.
     solved: list[Solved] = dataclasses.field(default_factory=list)
 
     @property
@@ -321,13 +312,13 @@ class Plan:
 
     def _kind(self, block: Block, bodies: list[int]) -> object:
         """What limbs must have in common to share operations; None for one that shares none."""
-        tree, own = self.tree, {body: i for i, body in enumerate(bodies)}
-        if not self.share or self._needed_elsewhere(block, own):
+        tree, places = self.tree, {body: i for i, body in enumerate(bodies)}
+        if not self.share or self._needed_elsewhere(block, places):
             return None
         limb = limb_of(self.structure, block, self._home)
 
         def place(body: int) -> tuple[str, int]:
-            return ('own', own[body]) if body in own else ('other', body)
+            return ('own', places[body]) if body in places else ('other', body)
 
         joints = [
             (
@@ -346,20 +337,20 @@ class Plan:
         ]
         return joints, constraints, limb and limb.side
 
-    def _needed_elsewhere(self, block: Block, own: dict[int, int]) -> bool:
+    def _needed_elsewhere(self, block: Block, places: dict[int, int]) -> bool:
         """Whether anything outside a block depends on one of its bodies."""
         structure = self.structure
-        if any(i in own for i in self.independent):
+        if any(i in places for i in self.independent):
             return True
-        if self.tree.frames[self.description.platform].body in own:
+        if self.tree.frames[self.description.platform].body in places:
             return True
         for body, placement in enumerate(self.tree.placements):
-            if placement.body in own and body not in own:
+            if placement.body in places and body not in places:
                 return True
         others = [c for i, c in enumerate(structure.constraints) if i not in block.constraints]
         joints = (joint for c in others for joint, _ in c.terms)
-        return any(body in own for c in others for body in (c.body_a, c.body_b)) or any(
-            joint in own for joint in joints
+        return any(body in places for c in others for body in (c.body_a, c.body_b)) or any(
+            joint in places for joint in joints
         )
 
     def _stage(self, blocks: list[Block], bodies: list[list[int]]) -> Stage:
@@ -378,12 +369,12 @@ class Plan:
 
     def _jacobian(self, blocks: list[Block]) -> Any:
         """Home Jacobian of the blocks' constraints with respect to their own joints, per lane."""
-        found = []
+        jacobians = []
         for block in blocks:
             constraints = self.structure.in_floats.constraints
             rates = [constraints[c].rates(self._home) for c in block.constraints]
-            found.append(np.vstack(rates)[:, list(block.joints)])
-        return found
+            jacobians.append(np.vstack(rates)[:, list(block.joints)])
+        return jacobians
 
     def _joint(self, stage: Stage, joints: tuple[int, ...]) -> TracedJoint:
         first, tree = joints[0], self.tree
@@ -408,11 +399,11 @@ def _part(axis: Vector, share: float) -> Vector:
 
 def chain(body: Body, stage: Stage | None = None) -> list[Body]:
     """A body and those that carry it, outermost first; of one stage, or all without the base."""
-    found = []
+    bodies = []
     while not is_base(body) and (stage is None or body.stage is stage):
-        found.append(body)
+        bodies.append(body)
         body = body.joint.parent
-    return found
+    return bodies
 
 
 def is_base(body: Body) -> bool:

@@ -15,15 +15,14 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.actuated_step import LARGEST_CHANGE, fitted_step
 from masticator_dynamics.engine.traced.c_statements import CFunction, declaration, literal
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import Graph, Scalar, lesser
-from masticator_dynamics.engine.traced.small_functions import fitted, travels
 from masticator_dynamics.engine.traced.vectors import Vector
 
 PRECISE_IN_C = 0.025  # see `Closing.require`; nothing else takes over the rest
-LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; part of its travel when sliding
 CONVERGED = 1e-9  # likewise, of the last step: what is left is about its square
 MOST_STEPS = 50
 
@@ -62,16 +61,6 @@ class Controller:
             closing.require(PRECISE_IN_C)
         return run
 
-    def _fitted(self, run: TracedEquationsOfMotion, errors: Vector) -> tuple[Any, Vector]:
-        """How far a step moves the actuators, -1 where it is undetermined, and the step (n_y,)."""
-        plan, joints = run.plan, self._structure.tree.joints
-        scale = travels(joints[j] for j in plan.actuated)
-        at_home = self._structure.home_tangent(plan.independent)[plan.actuated]
-        usual = [sum((x / s) ** 2 for x, s in zip(column, scale, strict=True)) ** 0.5
-                 for column in at_home.T.tolist()]  # fmt: skip
-        change, *step = fitted(run.of_actuated(run.tangent()), errors, scale, usual)
-        return change, step
-
     def _function(
         self, name: str, arrays: dict[str, int], of: tuple[Graph, TracedEquationsOfMotion],
         results: Mapping[str, Sequence[Any]], guard: Scalar, within: Scalar, static: bool = False,
@@ -89,7 +78,7 @@ class Controller:
         still = [0.0] * n
         run = self._run(given[:n], still, still)
         off = vec.subtract(given[n:], run.of_actuated(run.positions()))
-        change, step = self._fitted(run, off)
+        change, step = fitted_step(run, off)
         guard = lesser(run.valid(), change + 0.5)
         return self._function(
             'approach', {'y': n, 'q': self._motors}, (graph, run),
@@ -103,10 +92,10 @@ class Controller:
         y, q_dot, q_ddot = given[:n], given[n : n + motors], given[n + motors :]
         still = [0.0] * n
         run = self._run(y, still, still)
-        change, y_dot = self._fitted(run, q_dot)
+        change, y_dot = fitted_step(run, q_dot)
         moving = self._run(y, y_dot, still)
         drift = moving.of_actuated(moving.accelerations())
-        _, y_ddot = self._fitted(run, vec.subtract(q_ddot, drift))
+        _, y_ddot = fitted_step(run, vec.subtract(q_ddot, drift))
         guard = lesser(moving.valid(), change + 0.5)
         return self._function(
             f'{self._name}_rates', {'y': n, 'q_dot': motors, 'q_ddot': motors}, (graph, moving),

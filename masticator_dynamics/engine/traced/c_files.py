@@ -103,9 +103,9 @@ def _function(
     """The efforts, and their derivatives or the forces of contacts."""
     largest = MOST_OPERATIONS * (2 if derivatives else 1)
     graph, count = Graph(largest), len(description.independent)
-    given = graph.inputs(3 * count + 6)
+    inputs = graph.inputs(3 * count + 6)
     run = InverseDynamics(
-        description, structure, given, description.actuated, share=False, thorough=True
+        description, structure, inputs, description.actuated, share=False, thorough=True
     )
     for closing in run.closings:
         closing.require(PRECISE_IN_C)
@@ -114,11 +114,11 @@ def _function(
     values, guard = best.efforts(), run.valid()
     if derivatives:
         if isinstance(best, LeastNorm):
-            guard, *values = with_derivatives(run, values, len(given))
+            guard, *values = with_derivatives(run, values, len(inputs))
         else:
             amounts = vec.subtract(values, best.joint_friction())
             at_best = BestEfforts(run, goals, friction, amounts, best.signs())
-            values = at_best.values(len(given), [])
+            values = at_best.values(len(inputs), [])
             guard = functools.reduce(lesser, at_best.smooth(), run.valid())
     motors, suffix = len(description.actuated), '_derivatives' if derivatives else ''
     results = {'effort': values[:motors]}

@@ -17,21 +17,11 @@ _FUNCTIONS = {'sqrt': 'sqrt', 'abs': 'fabs', 'round': 'rint', 'copysign': 'copys
 
 
 class Statements(NamedTuple):
-    """The arithmetic of a function.
+    """The arithmetic of a function."""
 
-    Attributes
-    ----------
-    parts : list of str
-        C lines; what a part needs of earlier ones is in the array ``kept``.
-    values : list of str
-        Expressions for what is wanted.
-    kept : int
-        Length of that array.
-    """
-
-    parts: list[str]
-    values: list[str]
-    kept: int
+    parts: list[str]  # C lines; what a part needs of earlier ones is in the array ``kept``
+    values: list[str]  # expressions for what is wanted
+    kept: int  # length of that array
 
 
 def statements(
@@ -110,34 +100,19 @@ class CFunction:
     """A function of arrays that leaves its results as they were where they do not count.
 
     It returns 0; 1 where nothing counts; 2 outside the ranges of joints.
-
-    Attributes
-    ----------
-    name : str
-    inputs : mapping of str to int
-        Arrays and their lengths; the graph's inputs, one after the other.
-    results : mapping of str to sequence of number
-        Arrays and what is stored in them.
-    guard, within : number
-        Positive where the results count; where joints are within their ranges.
-    notes : mapping of str to sequence of str
-        Comments on the elements of a result.
-    part : str
-        What tells this function's parts from another's.
-    static : bool
-        For functions of the same file alone.
     """
 
     name: str
     graph: Graph
-    inputs: Mapping[str, int]
-    results: Mapping[str, Sequence[Scalar]]
-    guard: Scalar
-    within: Scalar
+    inputs: Mapping[str, int]  # arrays and their lengths; the graph's inputs, one after the other
+    results: Mapping[str, Sequence[Scalar]]  # arrays and what is stored in them
+    guard: Scalar  # positive where the results count
+    within: Scalar  # positive where joints are within their ranges
     comments: Mapping[int, str]
+    # Comments on the elements of a result.
     notes: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    part: str = ''
-    static: bool = False
+    part: str = ''  # what tells this function's parts from another's
+    static: bool = False  # for functions of the same file alone
 
     @property
     def arguments(self) -> list[str]:

@@ -361,11 +361,11 @@ class Closing:
         self, joint: TracedJoint, others: dict[TracedJoint, Turn]
     ) -> tuple[list[Any], list[Any]]:
         """Coefficients of cosine and sine of a joint's turn in the gaps."""
-        found = []
+        columns = []
         for turn, sign in (((1.0, 0.0), -1.0), ((0.0, 1.0), 1.0)):
             self._gaps_at({joint: turn, **others})
-            found.append([e.entry(joint) * sign for e in self.stage.equations])
-        return found[0], found[1]
+            columns.append([e.entry(joint) * sign for e in self.stage.equations])
+        return columns[0], columns[1]
 
     # Limbs on a universal joint
 

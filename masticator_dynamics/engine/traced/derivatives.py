@@ -25,7 +25,7 @@ from masticator_dynamics.engine.traced.differentiation import (
     reverse,
 )
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
-from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
     friction_of_actuators,
@@ -35,7 +35,15 @@ from masticator_dynamics.engine.traced.friction import (
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.load_cases import LoadCases, bearing_forces
 from masticator_dynamics.engine.traced.matrices import solve_triangle
-from masticator_dynamics.engine.traced.numbers import Number, Scalar, absolute, lane_pack, lane_pick
+from masticator_dynamics.engine.traced.numbers import (
+    Number,
+    Scalar,
+    absolute,
+    greatest,
+    lane_pack,
+    lane_pick,
+    select,
+)
 from masticator_dynamics.engine.traced.sign_pattern import (
     PatternGoal,
     SignPattern,
@@ -170,7 +178,13 @@ def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
 def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
     """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
     rows = forward(wanted, range(inputs), motion_rules(run, inputs))
-    return [run.valid(), *wanted, *vec.flat(rows)]
+    found = [*wanted, *vec.flat(rows)]
+    return [_bounded(run.valid(), found), *found]
+
+
+def _bounded(valid: Any, numbers: Sequence[Any]) -> Any:
+    """Whether a row is valid and all numbers are finite."""
+    return select(LARGEST_SQUARE - vec.dot(numbers, numbers), valid, 0.0)
 
 
 def efforts(run: InverseDynamics, inputs: int) -> list[Scalar]:
@@ -325,8 +339,10 @@ class BestEfforts:
         return free, pattern.contacts(free), 0.0
 
     def outputs(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
-        """Whether it is valid, :meth:`smooth` and :meth:`values`."""
-        return [self._run.valid(), *self.smooth(), *self.values(inputs, rows)]
+        """Whether it is valid and smooth, :meth:`smooth` and :meth:`values`."""
+        margins, values = self.smooth(), self.values(inputs, rows)
+        valid = select(-greatest([-x for x in margins]), self._run.valid(), 0.0)
+        return [_bounded(valid, values), *margins, *values]
 
     def smooth(self) -> list[Any]:
         """See :meth:`Distribution.smooth`."""

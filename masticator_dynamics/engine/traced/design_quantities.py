@@ -65,18 +65,18 @@ class Quantities:
 
     def contact(self) -> list[Any]:
         """Multipliers of the contacts."""
-        found, rows = self._forces.multipliers(), self._structure.rows
-        return [found[row] for c in self._description.contacts for row in rows(c.name)]
+        multipliers, rows = self._forces.multipliers(), self._structure.rows
+        return [multipliers[row] for c in self._description.contacts for row in rows(c.name)]
 
     def joint_force(self) -> list[Any]:
         """Force of each joint of ``force_joints`` on its child, base axes."""
         index = self._structure.index
-        found: list[Any] = []
+        forces: list[Any] = []
         for name in self._description.force_joints:
             joint, lane = self._run.plan.joint(index(name))
             force = transmitted(joint, self._forces.by_stage)
-            found += [lane_pick(x, lane) for x in force]
-        return found
+            forces += [lane_pick(x, lane) for x in force]
+        return forces
 
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, the joint's axes."""
@@ -85,7 +85,7 @@ class Quantities:
 
     def loop_force(self) -> list[Any]:
         """Force of each closure on the second frame's body, base axes."""
-        found: dict[str, Vector] = {}
+        forces: dict[str, Vector] = {}
         tree, by_stage = self._structure.tree, self._forces.by_stage
         second = {
             c.name: self._run.plan.body(tree.frames[c.frames[1]].body)
@@ -93,15 +93,19 @@ class Quantities:
             if c.frames
         }
         for stage in self._run.plan.stages:
-            names = [one.name for (one,) in stage.constraints for _ in range(one.size)]
+            names = [
+                constraint.name
+                for (constraint,) in stage.constraints
+                for _ in range(constraint.size)
+            ]
             for name, equation, multiplier in zip(
                 names, stage.equations, by_stage[stage], strict=True
             ):
                 for wrench in equation.wrenches:
                     if name in second and wrench.body is second[name]:
                         force = vec.scale(wrench.force, multiplier)
-                        found[name] = vec.add(found.get(name, vec.ZERO), force)
-        return [x for c in self._description.closures for x in found.get(c.name, vec.ZERO)]
+                        forces[name] = vec.add(forces.get(name, vec.ZERO), force)
+        return [x for c in self._description.closures for x in forces.get(c.name, vec.ZERO)]
 
     def position(self) -> list[Any]:
         """Of the actuated joints."""
@@ -184,11 +188,11 @@ def quantities_code(
     """
     inputs, sizes = kernels.inputs + kernels.tree * at_positions, shapes(kernels)
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
-        run = kernels.run(given[:inputs], False, at_positions, given[inputs:])
+    def function(row: Sequence[Any], share: bool) -> list[Any]:
+        run = kernels.run(row[:inputs], False, at_positions, row[inputs:])
         quantities = Quantities(run, limbs)
-        found = [x for name in names for x in getattr(quantities, name)()]
-        return [run.valid(), run.closure_residual(), quantities.fault(names), *found]
+        values = [x for name in names for x in getattr(quantities, name)()]
+        return [run.valid(), run.closure_residual(), quantities.fault(names), *values]
 
     return RowCode(
         f'quantities at positions: {at_positions}', inputs,

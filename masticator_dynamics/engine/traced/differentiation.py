@@ -52,14 +52,14 @@ class Rules(dict[int, dict[int, Any]]):
         """Set how the derivatives of a number follow from those of numbers recorded before it."""
         if not isinstance(x, Number):
             return
-        known, last = [other.index for other in on if isinstance(other, Number)], x.index
+        earlier, last = [other.index for other in on if isinstance(other, Number)], x.index
         if (positive := x._negated()) is not None:  # sums refer to what a 'neg' negates
             last = positive.index
-        if max(known, default=-1) >= last:
+        if max(earlier, default=-1) >= last:
             return  # it is one of these numbers itself
-        self.implicit[x.index] = known, slope
+        self.implicit[x.index] = earlier, slope
         if positive is not None:
-            self.implicit[last] = known, lambda slopes: -slope(slopes)
+            self.implicit[last] = earlier, lambda slopes: -slope(slopes)
 
 
 _LEAVES = ('constant', 'lanes', 'input')
@@ -108,16 +108,16 @@ def reverse(output: Scalar, inputs: Sequence[int], rules: Rules | None = None) -
     output, inputs, rules
         As for :func:`forward`.
     """
-    found: dict[int, Any] = {k: 0.0 for k in inputs}
+    adjoints: dict[int, Any] = {k: 0.0 for k in inputs}
     if isinstance(output, Number):
-        _Reverse(output.graph, rules or Rules(), found).sweep(output)
-    return list(found.values())
+        _Reverse(output.graph, rules or Rules(), adjoints).sweep(output)
+    return list(adjoints.values())
 
 
 def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, Any]:
     """Derivatives of nodes by one input."""
     slopes: dict[int, Any] = {}
-    closed = {i for i, known in rules.items() if k in known}
+    closed = {i for i, zero in rules.items() if k in zero}
     implicit = rules.implicit
 
     def of(x: Scalar) -> Any:
@@ -138,8 +138,8 @@ def _along(graph: Graph, outputs: list[int], k: int, rules: Rules) -> dict[int, 
             slopes[i] = 1.0 if node == ('input', k) else 0.0
         else:
             parts = [slopes[j] for j in _smooth_arguments(node)]
-            known = all(is_known(part, 0.0) for part in parts)
-            slopes[i] = 0.0 if known else _chain(graph, i, parts)
+            zero = all(is_known(part, 0.0) for part in parts)
+            slopes[i] = 0.0 if zero else _chain(graph, i, parts)
     return slopes
 
 
@@ -150,12 +150,12 @@ def _smooth_arguments(node: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _of_least(x: Scalar, slope: Scalar, count: int) -> Any:
     """Derivative of the smallest of a number's lanes: that lane's, the first of equal ones."""
-    least, found = lane_pick(x, 0), lane_pick(slope, 0)
+    least, least_slope = lane_pick(x, 0), lane_pick(slope, 0)
     for lane in range(1, count):
         other = lane_pick(x, lane)
-        found = select(least - other, lane_pick(slope, lane), found)
+        least_slope = select(least - other, lane_pick(slope, lane), least_slope)
         least = lesser(least, other)
-    return found
+    return least_slope
 
 
 def _operands(graph: Graph, i: int) -> list[Any]:
@@ -211,18 +211,18 @@ class _Reverse:
 
     Parameters
     ----------
-    found : dict
+    adjoints : dict
         Derivatives by the wanted inputs, filled in.
     """
 
-    def __init__(self, graph: Graph, rules: Rules, found: dict[int, Any]):
-        self._graph, self._rules, self._found = graph, rules, found
+    def __init__(self, graph: Graph, rules: Rules, adjoints: dict[int, Any]):
+        self._graph, self._rules, self._found = graph, rules, adjoints
         self._adjoints: dict[int, Any] = {}
 
     def sweep(self, output: Number) -> None:
         """Add the derivatives of an output."""
         wanted = set(self._found)
-        closed = {i for i, known in self._rules.items() if wanted <= known.keys()}
+        closed = {i for i, rule in self._rules.items() if wanted <= rule.keys()}
         self._adjoints[output.index] = 1.0
         nodes = self._graph.nodes
 
@@ -283,7 +283,7 @@ class _Reverse:
         raise NotImplementedError(f'derivative of {node[0]!r}')
 
 
-def evaluated(graph: Graph, outputs: Sequence[Scalar], given: Any) -> Any:
+def evaluated(graph: Graph, outputs: Sequence[Scalar], rows: Any) -> Any:
     """Outputs (N, outputs) of a recording for rows (N, inputs), in numpy: no code is made.
 
     Of the type of the rows, which may be longer than float64. For recordings without loops and
@@ -301,13 +301,13 @@ def evaluated(graph: Graph, outputs: Sequence[Scalar], given: Any) -> Any:
         for i in reachable(graph, indices):
             operation, *rest = graph.nodes[i]
             if operation == 'input':
-                values[i] = given[:, rest[0]]
+                values[i] = rows[:, rest[0]]
             elif operation in ('constant', 'lanes'):
-                values[i] = np.array(rest[0], dtype=given.dtype)
+                values[i] = np.array(rest[0], dtype=rows.dtype)
                 values[i] = values[i][:, None] if operation == 'lanes' else values[i]
             elif operation == 'pick':
                 values[i] = values[rest[0]][-1 - rest[1]]
             else:
                 values[i] = operations[operation](*(values[j] for j in rest))
-    columns = [np.broadcast_to(values[i], len(given)) for i in indices]
-    return np.stack(columns, axis=1) if columns else np.empty((len(given), 0), given.dtype)
+    columns = [np.broadcast_to(values[i], len(rows)) for i in indices]
+    return np.stack(columns, axis=1) if columns else np.empty((len(rows), 0), rows.dtype)

@@ -56,8 +56,8 @@ class Distribution:
         run.comment('The best free efforts for each pattern of contact signs')
         self._goal = goal = goal_of(run, goals, friction)
         conditions = run.forces.conditions
-        found = best(self._cases, goal, conditions, exhaustive, run.plan.share)
-        free, loads, self.optimality = found
+        best_answer = best(self._cases, goal, conditions, exhaustive, run.plan.share)
+        free, loads, self.optimality = best_answer
         run.comment('Efforts and forces with the best of them')
         self._loads = loads
         self._amounts = [1.0, *free, *loads]
@@ -107,11 +107,11 @@ class Distribution:
 
     def contact_friction(self) -> list[Any]:
         """Friction force of each contact on its body, N, base axes, one after the other."""
-        found: list[Any] = []
+        forces: list[Any] = []
         for contact, load in zip(self._cases.contacts, self._loads, strict=True):
             force = vec.add(vec.scale(contact.coulomb, load), contact.viscous)
-            found += vec.scale(force, -1.0)
-        return found
+            forces += vec.scale(force, -1.0)
+        return forces
 
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""

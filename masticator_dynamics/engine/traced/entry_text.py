@@ -18,6 +18,7 @@ from masticator_dynamics.engine.traced.python_entry import (
     CONTEXT,
     DOUBLE,
     FUNCTIONS,
+    KEYWORDS,
     MOST_OTHERS,
     OBJECT_TYPE,
     SLOTS,
@@ -106,33 +107,34 @@ def _make_result(writer: _Writer, numbers: str, out: str, at: int) -> str:
 
 
 def _choose(writer: _Writer) -> None:
-    """Call another such function, if keywords say no more than a goal and friction.
+    """Call another such function, if all keywords are among those that it is registered for.
 
     Keywords are a tuple of names; their values follow the other arguments. Names are compared by
-    address: Python keeps only one of each. Of one or two, the first and the last are all.
+    address: Python keeps only one of each.
     """
     known = writer.known
     writer.label('named')
     last = writer.new(f'sub i64 {writer.load("%keywords", TUPLE_ITEMS - 8)}, 1')
-    writer.require(writer.new(f'icmp ult i64 {last}, 2'), 'other')
-    goal, friction = known['word_torque'], known['no']
-    for place in ('0', last):
+    writer.require(writer.new(f'icmp ult i64 {last}, {len(KEYWORDS)}'), 'other')
+    asked = {word: known['no'] for word in KEYWORDS} | {'goal': known['word_torque']}
+    for i in range(len(KEYWORDS)):
+        place = writer.either(writer.new(f'icmp ult i64 {i}, {last}'), str(i), last)
         name = writer.load(writer.element('%keywords', place), TUPLE_ITEMS)
         value = writer.load(writer.element(writer.element('%arguments', '%count'), place))
-        is_goal, is_friction = (
-            writer.equal(name, known[f'word_{x}']) for x in ('goal', 'friction')
-        )
-        writer.require(writer.new(f'or i1 {is_goal}, {is_friction}'), 'other')
-        goal = writer.either(is_goal, value, goal)
-        friction = writer.either(is_friction, value, friction)
+        is_any = '0'
+        for word, before in asked.items():
+            is_it = writer.equal(name, known[f'word_{word}'])
+            is_any = writer.new(f'or i1 {is_any}, {is_it}')
+            asked[word] = writer.either(is_it, value, before)
+        writer.require(is_any, 'other')
     chosen = '0'
     for i in range(MOST_OTHERS):
-        its_goal, its_friction, function = (
-            writer.load(known['others'], 8 * (3 * i + k)) for k in range(3)
-        )
-        same = writer.new(
-            f'and i1 {writer.equal(goal, its_goal)}, {writer.equal(friction, its_friction)}'
-        )
+        first = (1 + len(KEYWORDS)) * i
+        same = '1'
+        for k, value in enumerate(asked.values()):
+            equal = writer.equal(value, writer.load(known['others'], 8 * (first + k)))
+            same = writer.new(f'and i1 {same}, {equal}')
+        function = writer.load(known['others'], 8 * (first + len(KEYWORDS)))
         chosen = writer.either(same, function, chosen)
     writer.require(writer.new(f'icmp ne i64 {chosen}, 0'), 'other')
     best = writer.call('PyObject_Vectorcall', chosen, '%arguments', '%count', '0')

@@ -28,17 +28,12 @@ from masticator_dynamics.engine.traced.vectors import Vector
 
 @dataclasses.dataclass
 class Virtual:
-    """A virtual motion: rates of the joints and twists of the bodies that move.
-
-    Attributes
-    ----------
-    stage : Stage or None
-        The one to which it is confined; its limbs may then move independently, and its work is
-        given for each limb.
-    """
+    """A virtual motion: rates of the joints and twists of the bodies that move."""
 
     rates: Rates
     twists: Twists
+    # The one to which it is confined; its limbs may then move independently, and its work is given
+    # for each limb.
     stage: Stage | None = None
 
 
@@ -72,15 +67,15 @@ class TracedEquationsOfMotion(Evaluation):
         """
         work: Any = 0.0
         for stage in [virtual.stage] if virtual.stage else self.plan.stages:
-            own: Any = 0.0
+            of_stage: Any = 0.0
             for joint in stage.joints:
                 if joint.body in load.bodies and joint.body in virtual.twists:
                     force, moment = load.bodies[joint.body]
                     velocity, turning = virtual.twists[joint.body]
-                    own = own + vec.dot(force, velocity) + vec.dot(moment, turning)
+                    of_stage = of_stage + vec.dot(force, velocity) + vec.dot(moment, turning)
                 if joint in load.joints and joint in virtual.rates:
-                    own = own + load.joints[joint] * virtual.rates[joint]
-            work = work + (own if virtual.stage else lane_sum(own, stage.lanes))
+                    of_stage = of_stage + load.joints[joint] * virtual.rates[joint]
+            work = work + (of_stage if virtual.stage else lane_sum(of_stage, stage.lanes))
         return work
 
     @functools.cached_property
@@ -163,10 +158,10 @@ class TracedEquationsOfMotion(Evaluation):
         """
         potential: Any = 0.0
         for joint in self.plan.joints:
-            own = self.forces.spring_energy(joint)
+            of_joint = self.forces.spring_energy(joint)
             lifted = self._first_moments(joint)
-            own = own + vec.dot(self.plan.base.acceleration, lifted)
-            potential = potential + lane_sum(own, joint.stage.lanes)
+            of_joint = of_joint + vec.dot(self.plan.base.acceleration, lifted)
+            potential = potential + lane_sum(of_joint, joint.stage.lanes)
         return 0.5 * vec.dot(vec.apply(self.mass, y_dot), y_dot), potential
 
     def _first_moments(self, joint: TracedJoint) -> Vector:

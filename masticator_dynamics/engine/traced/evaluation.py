@@ -43,7 +43,7 @@ class Evaluation:
 
     Parameters
     ----------
-    given : sequence
+    inputs : sequence
         All inputs; the following sequences are parts of it.
     y, y_dot, y_ddot, wrench : sequence
         Independent positions and their derivatives; wrench on the platform. Wrenches on all bodies,
@@ -60,14 +60,14 @@ class Evaluation:
         self,
         description: MechanismDescription,
         structure: Structure,
-        given: Vector,
+        inputs: Vector,
         motion: tuple[Vector, Vector, Vector],
         wrench: Vector,
         driving: Collection[str],
         share: bool,
         positions: Vector | None = None,
     ):
-        self._given, (y, y_dot, y_ddot) = given, motion
+        self._given, (y, y_dot, y_ddot) = inputs, motion
         self.plan = Plan(description, structure, share)
         self.closings: list[Closing] = []
         self.comments: dict[int, str] = {}  # by the node of the recording at which a section begins
@@ -93,11 +93,11 @@ class Evaluation:
 
     def per_actuator(self, values: list[Any]) -> list[Any]:
         """Numbers of the motors, in the order of the actuators."""
-        found: dict[int, Any] = {}
+        by_actuator: dict[int, Any] = {}
         for motors, value in zip(self.forces.motors, values, strict=True):
             for lane, actuator in enumerate(motors.joint.actuator):
-                found[actuator] = lane_pick(value, lane)
-        return [found[i] for i in sorted(found)]
+                by_actuator[actuator] = lane_pick(value, lane)
+        return [by_actuator[i] for i in sorted(by_actuator)]
 
     def vectors_per_actuator(self, vectors: vec.Matrix) -> list[Any]:
         """The same of vectors (3,), one after the other."""
@@ -109,13 +109,13 @@ class Evaluation:
         count = len(per_joint) // len(self.plan.tree.joints)
         return [x for j in self.plan.actuated for x in per_joint[j * count : (j + 1) * count]]
 
-    def in_block_order(self, found: dict[Stage, list[Any]]) -> list[Any]:
+    def in_block_order(self, multipliers: dict[Stage, list[Any]]) -> list[Any]:
         """Numbers of all constraint equations, given per stage and equation."""
         return [
             lane_pick(multiplier, lane)
             for stage in self.plan.stages
             for lane in range(stage.lanes)
-            for multiplier in found[stage]
+            for multiplier in multipliers[stage]
         ]
 
     def closure_residual(self) -> Any:
@@ -160,8 +160,8 @@ class Evaluation:
         tree, home = self.plan.tree, self.plan.structure.in_floats.home
         lower = np.array([joint.lower for joint in tree.joints]) - SLACK
         upper = np.array([joint.upper for joint in tree.joints]) + SLACK
-        told = {*self.plan.independent, *self.plan.actuated}
-        limited = {i for i in told if np.isfinite(lower[i]) or np.isfinite(upper[i])}
+        joints = {*self.plan.independent, *self.plan.actuated}
+        limited = {i for i in joints if np.isfinite(lower[i]) or np.isfinite(upper[i])}
         least: Any = 1.0
         for joint in self.plan.joints:
             if limited.intersection(joint.joints):
@@ -169,14 +169,14 @@ class Evaluation:
         return least
 
     def _conditions(self) -> list[Any]:
-        found = [self._size_condition()]
-        found += self.angle_conditions()
+        conditions = [self._size_condition()]
+        conditions += self.angle_conditions()
         for closing in self.closings:
             wide: Any = 1.0
             for condition in closing.conditions:
                 wide = select(condition, wide, 0.0)
-            found.append(wide)
-        return [c for c in [*found, *self.forces.conditions] if not is_known(c, 1.0)]
+            conditions.append(wide)
+        return [c for c in [*conditions, *self.forces.conditions] if not is_known(c, 1.0)]
 
     def angle_conditions(self) -> list[Any]:
         """Conditions that angles are small enough for their sines."""
@@ -204,9 +204,9 @@ class Evaluation:
 
     def per_joint(self, of: Callable[[TracedJoint], list[Any]]) -> list[Any]:
         """Numbers of all joints of the tree, joint by joint, from those of a stage's joints."""
-        found: dict[int, list[Any]] = {}
+        by_joint: dict[int, list[Any]] = {}
         for joint in self.plan.joints:
             numbers = of(joint)
             for lane, index in enumerate(joint.joints):
-                found[index] = [lane_pick(x, lane) for x in numbers]
-        return [x for i in sorted(found) for x in found[i]]
+                by_joint[index] = [lane_pick(x, lane) for x in numbers]
+        return [x for i in sorted(by_joint) for x in by_joint[i]]

@@ -59,21 +59,11 @@ class Motors:
 
 @dataclasses.dataclass
 class Balance:
-    """Forces that result from efforts.
+    """Forces that result from efforts."""
 
-    Attributes
-    ----------
-    freedoms : list
-        Generalised force left unbalanced in each independent coordinate.
-    rest : dict of TracedJoint to number
-        The same for each joint.
-    multipliers : dict of Stage to list
-        Per equation.
-    """
-
-    freedoms: list[Any]
-    rest: Efforts
-    multipliers: dict[Stage, list[Any]]
+    freedoms: list[Any]  # generalised force left unbalanced in each independent coordinate
+    rest: Efforts  # the same for each joint
+    multipliers: dict[Stage, list[Any]]  # per equation
 
 
 class Forces:
@@ -125,11 +115,11 @@ class Forces:
 
     def swing(self, body: Body) -> Swing:
         """Axes of a body with their rates in the motion."""
-        found = self.swings.get(body)
-        if found is None or found.change is not body.angular_acceleration:
+        swing = self.swings.get(body)
+        if swing is None or swing.change is not body.angular_acceleration:
             rates = body.angular_acceleration, body.angular_velocity
-            found = self.swings[body] = Swing(body.rotation, *rates)
-        return found
+            swing = self.swings[body] = Swing(body.rotation, *rates)
+        return swing
 
     def inertial_wrench(self, joint: TracedJoint, rates: Twist) -> tuple[Vector, Vector]:
         """Force and moment, about its origin, that accelerations of a joint's body need at rest.
@@ -159,14 +149,14 @@ class Forces:
 
         Overwrites the bodies' forces: call :meth:`inertial` or the like before.
         """
-        found = Balance([0.0] * len(self._plan.independent), {}, {})
+        balance = Balance([0.0] * len(self._plan.independent), {}, {})
         for stage in reversed(self._plan.stages):
-            found.multipliers[stage], loads = self._inwards(stage, efforts or {}, rotors)
+            balance.multipliers[stage], loads = self._inwards(stage, efforts or {}, rotors)
             for joint in stage.joints:
-                found.rest[joint] = loads[joint]
+                balance.rest[joint] = loads[joint]
                 if joint.independent is not None:
-                    found.freedoms[joint.independent] = loads[joint]
-        return found
+                    balance.freedoms[joint.independent] = loads[joint]
+        return balance
 
     def _inwards(self, stage: Stage, efforts: Efforts, rotors: bool) -> tuple[list[Any], Efforts]:
         """Multipliers of a stage, and what its joints are left with; others go to outer bodies.
@@ -174,7 +164,7 @@ class Forces:
         Inward pass of Newton and Euler's recursion (Featherstone 2008, Sec. 5.3), base axes::
 
             f_p += f_i,    n_p += n_i + (o_i - o_p) x f_i
-            tau_i = z_i . n_i  (turns),  z_i . f_i  (slides),  + springs and rotors - efforts
+            tau_i = z_i . (s_i n_i + h_i f_i) + springs and rotors - efforts
 
         then the loops' forces (Sec. 8.4 and 8.12), by which the dependent joints have no
         effort left, and what they leave to the others::
@@ -249,14 +239,14 @@ class Forces:
     def _motors(self) -> list[Motors]:
         actuators = self._plan.description.actuators
         names = [joint.name for joint in self._plan.tree.joints]
-        found = []
+        motors = []
         for joint in self._plan.joints:
             if joint.actuator:
                 ratio = joint.constant(lambda j: [actuators[names[j]].ratio])[0]
                 drives = joint.constant(lambda j: [float(names[j] in self.driving)])[0]
                 rates = [rate * (ratio * drives) for rate in joint.tangent]
-                found.append(Motors(joint, ratio, rates))
-        return found
+                motors.append(Motors(joint, ratio, rates))
+        return motors
 
     def factor(self, thorough: bool) -> None:
         """Factor the motors' rates into an orthonormal basis and a triangle.
@@ -315,9 +305,9 @@ class Forces:
             u = A (A^T A)^-1 Q = B R^-T Q
         """
         along = self.onto_basis(freedoms)
-        found = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
-        self.chosen.append((freedoms, along, found))
-        return found
+        efforts = [vec.dot(row, along) for row in zip(*self.basis, strict=True)]
+        self.chosen.append((freedoms, along, efforts))
+        return efforts
 
     def onto_basis(self, freedoms: list[Any]) -> list[Any]:
         """Parts of these efforts along the orthonormal basis."""
@@ -329,8 +319,10 @@ class Forces:
 
     def on_joints(self, efforts: list[Any], *others: Efforts) -> Efforts:
         """Efforts of the motors as forces and torques of their joints, and what others supply."""
-        found = {m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)}
+        on_joints = {
+            m.joint: m.ratio * effort for m, effort in zip(self.motors, efforts, strict=True)
+        }
         for supplied in others:
             for joint, effort in supplied.items():
-                found[joint] = found.get(joint, 0.0) + effort
-        return found
+                on_joints[joint] = on_joints.get(joint, 0.0) + effort
+        return on_joints

@@ -52,7 +52,7 @@ class ForwardDynamics(TracedEquationsOfMotion):
 
     Parameters
     ----------
-    given : sequence
+    inputs : sequence
         As in :class:`Given`; then, if ``at_positions``, positions of all joints.
     share : bool
         Put limbs of the same kind into SIMD lanes.
@@ -71,17 +71,17 @@ class ForwardDynamics(TracedEquationsOfMotion):
         self,
         description: MechanismDescription,
         structure: Structure,
-        given: Vector,
+        inputs: Vector,
         setting: Setting,
         share: bool = True,
         at_positions: bool = False,
     ):
         sizes = Given.sizes(description, setting)
-        self.given = parts = Given.of(given, sizes)
-        positions = given[sum(sizes) :] if at_positions else None
+        self.given = parts = Given.of(inputs, sizes)
+        positions = inputs[sum(sizes) :] if at_positions else None
         rest = [0.0] * len(description.independent)
         super().__init__(
-            description, structure, given, (parts.y, parts.y_dot, rest), parts.wrench,
+            description, structure, inputs, (parts.y, parts.y_dot, rest), parts.wrench,
             description.actuated, share and not at_positions, positions,
         )  # fmt: skip
         self.setting = setting
@@ -152,15 +152,15 @@ class ForwardDynamics(TracedEquationsOfMotion):
         """Loads of a unit of friction: of each actuated joint, then of each contact."""
         if not self.setting.friction:
             return []
-        found = []
+        units = []
         for m in self.forces.motors:
             for lane in range(m.lanes):
-                found.append(Load({}, {m.joint: m.ratio * in_lane(lane, m.lanes)}))
+                units.append(Load({}, {m.joint: m.ratio * in_lane(lane, m.lanes)}))
         for contact in self.contacts:
             self.forces.clear()
             contact.resist(contact.coulomb)
-            found.append(Load(self.current_forces(), {}))
-        return found
+            units.append(Load(self.current_forces(), {}))
+        return units
 
     # Virtual motions
 
@@ -170,17 +170,17 @@ class ForwardDynamics(TracedEquationsOfMotion):
         """The motion in which a contact of a stage opens, or a body shifts."""
         # Nothing depends on limbs that share lanes: their motion stays within the stage.
         alone, stages = stage.lanes > 1, self.plan.stages
-        found = Virtual({}, {}, stage if alone else None)
+        virtual = Virtual({}, {}, stage if alone else None)
 
         def outside(body: Body) -> Twist:
-            return found.twists.get(body, (vec.ZERO, vec.ZERO))
+            return virtual.twists.get(body, (vec.ZERO, vec.ZERO))
 
         for moved in [stage] if alone else stages[stages.index(stage) :]:
             here = opening if moved is stage else None
             rates, twists = solve(moved, {}, outside, here, slide)
-            found.rates |= rates
-            found.twists |= twists
-        return found
+            virtual.rates |= rates
+            virtual.twists |= twists
+        return virtual
 
     # Friction
 
@@ -215,8 +215,8 @@ class ForwardDynamics(TracedEquationsOfMotion):
         moving = [0.0] * len(motors)
         contacts = [0.0] * len(self.contacts)
         self.amounts = [*moving, *contacts]
-        known = not isinstance(self.given.y[0], Number)
-        for _ in range(MOST_ITERATIONS if known else ITERATIONS):
+        in_floats = not isinstance(self.given.y[0], Number)
+        for _ in range(MOST_ITERATIONS if in_floats else ITERATIONS):
             scalars = [1.0, *self._scalars()]
             moving, changes = [], []
             for i, (x, y) in enumerate(bearings):
@@ -238,19 +238,19 @@ class ForwardDynamics(TracedEquationsOfMotion):
                 changes.append((change, greater(contacts[i], absolute(row[0]))))
             self.amounts = [*moving, *contacts]
             self.converged = -greater(-unchanged, -_unchanged(changes))
-            if known and self.converged > 0.0:
+            if in_floats and self.converged > 0.0:
                 break
         self.forces.conditions.append(self.converged)
 
     def _scalars(self) -> list[Any]:
         """Amounts of friction one by one: of each actuated joint, then of each contact."""
         motors = self.forces.motors
-        found = [
+        amounts = [
             lane_pick(amount, lane)
             for m, amount in zip(motors, self.amounts, strict=False)
             for lane in range(m.lanes)
         ]
-        return [*found, *self.amounts[len(motors) :]]
+        return [*amounts, *self.amounts[len(motors) :]]
 
     def friction(self) -> list[Any]:
         """Efforts that it takes of each actuator, then what presses on each contact."""

@@ -38,6 +38,11 @@ REST = 1e-12  # relative to the velocities that cancel, or to the fastest joint
 class TracedContact:
     """A contact of a motion and its friction.
 
+    Coulomb's law, smooth within the transition velocity v_t, and viscous friction: against a slip v
+    under N newtons the body has to overcome::
+
+        f = (mu N / sqrt(v . v + v_t^2) + d) v
+
     Parameters
     ----------
     run : Evaluation
@@ -92,9 +97,11 @@ class TracedContact:
     def _slip(self) -> tuple[Vector, Any]:
         """Velocity of the body on the plane, and whether it is more than rounding."""
         slip = vec.subtract(*(body.velocity_at(self._point) for body in (self._b, self._a)))
-        one, other = chain(self._b), chain(self._a)
+        carriers, other = chain(self._b), chain(self._a)
         parts: Any = 0.0
-        for body in [b for b in one if b not in other] + [b for b in other if b not in one]:
+        for body in [b for b in carriers if b not in other] + [
+            b for b in other if b not in carriers
+        ]:
             per_rate = body.joint.moves(self._point)
             parts = parts + total(absolute(x) for x in per_rate) * absolute(body.joint.velocity)
         slip = [lane_pick(x, self.lane) for x in slip]
@@ -103,15 +110,15 @@ class TracedContact:
 
     def powers(self, force: Vector) -> list[Any]:
         """Power of a force on the body, and its reaction, per unit independent velocity."""
-        found = []
+        powers = []
         for k in range(len(self._b.twists)):
-            one, other = (
+            velocity, other = (
                 vec.add(linear, vec.cross(turn, vec.subtract(self._point, body.position)))
                 for body in (self._b, self._a)
                 for linear, turn in (body.twists[k],)
             )
-            found.append(vec.dot(force, vec.subtract(one, other)))
-        return found
+            powers.append(vec.dot(force, vec.subtract(velocity, other)))
+        return powers
 
     def resist(self, force: Vector) -> None:
         """Add a force that the body has to overcome."""
@@ -183,13 +190,13 @@ def losses(run: Evaluation) -> Efforts:
         return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
 
     fastest = largest(joint.velocity for joint in run.plan.joints)
-    found = {}
+    losses = {}
     for joint in run.plan.joints:
         if any(any(law(j)) for j in joint.joints):
             damping, coulomb, transition = joint.constant(law)
             rate = joint.velocity
-            found[joint] = -(damping * rate + coulomb * _sense(rate, fastest, transition))
-    return found
+            losses[joint] = -(damping * rate + coulomb * _sense(rate, fastest, transition))
+    return losses
 
 
 def smoothness(
@@ -215,11 +222,15 @@ def smoothness(
     names = [j.name for j in run.plan.tree.joints]
 
     def abrupt(j: int) -> float:
-        motor, own = actuators.get(names[j]), physics.get(names[j])
+        motor, joint_law = actuators.get(names[j]), physics.get(names[j])
         law = motor.friction if motor else None
         return float(
             (law is not None and bool(law.coulomb) and not law.transition_velocity)
-            or (own is not None and bool(own.friction) and not own.transition_velocity)
+            or (
+                joint_law is not None
+                and bool(joint_law.friction)
+                and not joint_law.transition_velocity
+            )
         )
 
     fastest = largest(joint.velocity for joint in run.plan.joints)
@@ -231,11 +242,11 @@ def smoothness(
         if not is_known(slope, 0.0):
             margins[m.joint] = lesser(margins[m.joint], force)
     laws = [data.friction for data in description.contacts]
-    found = [
+    margins_of_contacts = [
         contact.sliding if law.coulomb and not law.transition_velocity else 1.0
         for contact, law in zip(contacts, laws, strict=True)
     ]
-    return found + run.per_joint(lambda joint: [margins[joint]])
+    return margins_of_contacts + run.per_joint(lambda joint: [margins[joint]])
 
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:

@@ -104,10 +104,10 @@ class FromHome:
             closed, *after = self._step(steps, done, before)
             return select(closed, steps - done, 0.0), [done, closed, *after]
 
-        _, closed, *found = repeat(self._graph, MOST_STEPS, start, step)
+        _, closed, *outcome = repeat(self._graph, MOST_STEPS, start, step)
         direct = 1.5 - steps
-        report = [select(direct, new, old) for new, old in zip(found[:3], first[:3], strict=True)]
-        return select(closed, 0.0, 1.0), [steps * FINER, closed, *report, *found[3:]]
+        report = [select(direct, new, old) for new, old in zip(outcome[:3], first[:3], strict=True)]
+        return select(closed, 0.0, 1.0), [steps * FINER, closed, *report, *outcome[3:]]
 
     def _step(self, steps: Any, done: Any, before: Vector) -> list[Any]:
         """Whether all is closed after a step, what failed, and the positions."""
@@ -125,8 +125,8 @@ class FromHome:
             last = first + len(stage.unknowns)
             status, amount = self._close(closing, before[first:last], closed, steps)
             after += [joint.position for joint in stage.unknowns]
-            found = (status, float(b), amount)
-            report = [select(closed, new, old) for new, old in zip(found, report, strict=True)]
+            news = (status, float(b), amount)
+            report = [select(closed, new, old) for new, old in zip(news, report, strict=True)]
             closed = select(closed, 0.5 - status, 0.0)
         jump = self._jump(self._unknowns, after, before)
         closed = select(closed, select(along_a_path, LARGEST_JUMP - jump, 1.0), 0.0)
@@ -157,25 +157,32 @@ class FromHome:
             determinant, moved, longest = closing.newton_step()
             gaps = [absolute(equation.gap) for equation in closing.stage.equations]
             gap: Any = 0.0
-            for one in gaps:
-                gap = greater(one, gap)
+            for equation_gap in gaps:
+                gap = greater(equation_gap, gap)
             finite = LARGEST_GAP - total(gaps)
             arrived = select(finite, select(last, 1.0, NEGLIGIBLE_GAP - gap), 0.0)
             far = select(so_far, select(finite, absolute(determinant), 0.0), 0.0)
             goes_on = select(arrived, 0.0, far)
-            left = STEP_TOLERANCE - longest
+            margin = STEP_TOLERANCE - longest
             # A last short step: near a singularity a gap of rounding alone costs six digits.
-            moves = select(arrived, select(far, left, 0.0), far)
+            moves = select(arrived, select(far, margin, 0.0), far)
             after = [select(moves, x, old) for x, old in zip(moved, state[5:], strict=True)]
             smallest = select(finite, lesser(gap, smallest), smallest)
-            return goes_on, [left, smallest, arrived, closing.orientation(determinant), gap, *after]
+            return goes_on, [
+                margin,
+                smallest,
+                arrived,
+                closing.orientation(determinant),
+                gap,
+                *after,
+            ]
 
         state = [0.0, math.inf, 0.0, 0.0, 0.0, *start]
-        _, smallest, arrived, oriented, gap, *found = repeat(self._graph, ITERATIONS, state, step)
-        closing.put(found)
+        _, smallest, arrived, oriented, gap, *closed = repeat(self._graph, ITERATIONS, state, step)
+        closing.put(closed)
         closing.place()
         near: Any = 1.0
-        for joint, position in zip(unknowns, found, strict=True):
+        for joint, position in zip(unknowns, closed, strict=True):
             if not (joint.slides or by_formula):
                 near = select(FAR_FROM_HOME - absolute(position - joint.home), near, 0.0)
         certain = select(oriented, select(steps - 1.5, 1.0, near), 0.0)
@@ -189,7 +196,7 @@ class ClosedFromHome(Evaluation):
 
     Parameters
     ----------
-    given : sequence, length 3 n_y + 6
+    inputs : sequence, length 3 n_y + 6
         y, y_dot, y_ddot, and a wrench, which does not matter.
 
     Attributes
@@ -205,16 +212,16 @@ class ClosedFromHome(Evaluation):
         On floats, if loops do not close or are singular.
     """
 
-    def __init__(self, description: MechanismDescription, structure: Structure, given: Vector):
+    def __init__(self, description: MechanismDescription, structure: Structure, inputs: Vector):
         count = len(description.independent)
-        y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
+        y, y_dot, y_ddot = (inputs[i * count : (i + 1) * count] for i in range(3))
         loops = FromHome(description, structure, y)
         self.report = [loops.status, loops.block, loops.amount]
         self.rows = sum(c.size for c in structure.constraints)
         if not isinstance(loops.status, Number) and loops.status != CLOSED:
             raise RefusedError(int(loops.status), int(loops.block), float(loops.amount))
         super().__init__(
-            description, structure, given, (y, y_dot, y_ddot), given[3 * count :], (),
+            description, structure, inputs, (y, y_dot, y_ddot), inputs[3 * count :], (),
             share=False, positions=loops.positions,
         )  # fmt: skip
         for b, closing in enumerate(self.closings):
@@ -224,12 +231,12 @@ class ClosedFromHome(Evaluation):
             sine = closing.regularity()
             fine = select(self.report[0], 1.0, select(sine - SMALLEST_SINE, 1.0, 0.0))
             singular = [float(SINGULAR), float(b), sine]
-            found = zip(self.report, singular, strict=True)
-            self.report = [select(fine, x, new) for x, new in found]
+            reports = zip(self.report, singular, strict=True)
+            self.report = [select(fine, x, new) for x, new in reports]
 
     def valid(self) -> Any:
         """1 where this is the answer or the loops do not close; 0 where floats must decide."""
-        known = select(self.report[0], 1.0, select(self._size_condition(), 1.0, 0.0))
+        valid = select(self.report[0], 1.0, select(self._size_condition(), 1.0, 0.0))
         for condition in self.angle_conditions():
-            known = select(condition, known, 0.0)
-        return known
+            valid = select(condition, valid, 0.0)
+        return valid

@@ -69,27 +69,24 @@ def _nothing() -> Any:
 
 @dataclasses.dataclass
 class Equation:
-    """One scalar equation ``gap = 0``.
-
-    Attributes
-    ----------
-    wrenches : tuple of Wrench
-        On the two bodies, action and reaction.
-    turning : callable
-        The part of the gap's second derivative due to the wrenches' own change with the bodies'
-        velocities.
-    """
+    """One scalar equation ``gap = 0``."""
 
     gap: Any
-    wrenches: tuple[Wrench, ...]
+    wrenches: tuple[Wrench, ...]  # on the two bodies, action and reaction
+    # The part of the gap's second derivative due to the wrenches' own change with the bodies'
+    # velocities.
     turning: Callable[[], Any] = _nothing
 
     def rate(self, twist: Callable[[Body], Twist]) -> Any:
-        """Rate of the gap for twists of the bodies."""
+        """Rate of the gap for twists of the bodies: the power of the wrenches, ``K q_dot``."""
         return total(wrench.power(twist(wrench.body)) for wrench in self.wrenches)
 
     def drift(self, acceleration: Callable[[Body], Twist]) -> Any:
-        """Second derivative of the gap for accelerations of the bodies, and their velocities."""
+        """Second derivative of the gap for accelerations of the bodies, and their velocities.
+
+        ``K q_ddot + K_dot q_dot``: power of the wrenches in accelerations and centripetal ones, and
+        what their own turning adds.
+        """
         felt = total(
             wrench.power(acceleration(wrench.body)) + wrench.centripetal()
             for wrench in self.wrenches
@@ -150,7 +147,7 @@ def _point(ends: _Ends) -> list[Equation]:
 def _turn(ends: _Ends) -> list[Equation]:
     """A direction of body b at a given angle to one of body a."""
     a, b = ends.a, ends.b
-    found = []
+    equations = []
     for row, local, offset in zip(ends.rows, ends.known('partners'), ends.offsets, strict=True):
         partner = vec.apply(b.rotation, local)
         couple = vec.cross(partner, row)
@@ -166,8 +163,8 @@ def _turn(ends: _Ends) -> list[Equation]:
             Wrench(a, ends.at_b, vec.ZERO, vec.scale(couple, -1.0)),
             Wrench(b, ends.at_b, vec.ZERO, couple),
         )
-        found.append(Equation(vec.dot(row, partner) + offset, wrenches, turning))
-    return found
+        equations.append(Equation(vec.dot(row, partner) + offset, wrenches, turning))
+    return equations
 
 
 def _distance(ends: _Ends) -> list[Equation]:
@@ -224,10 +221,10 @@ def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
 
 def _chosen(x: Any, ends: list[float], rows: list[list[Any]]) -> list[Any]:
     """The row of the cell that a number lies in."""
-    found = rows[0]
+    chosen = rows[0]
     for end, row in zip(ends[1:], rows[1:], strict=False):
-        found = [select(x - end, new, old) for new, old in zip(row, found, strict=True)]
-    return found
+        chosen = [select(x - end, new, old) for new, old in zip(row, chosen, strict=True)]
+    return chosen
 
 
 def _in_cell(x: Any, ends: list[float]) -> Any:
@@ -256,9 +253,9 @@ def _coupling(ends: _Ends) -> list[Equation]:
             for of, along in ((body, axis), (body.joint.parent, vec.scale(axis, -1.0)))
         )
         bends.append((bend, on_body, on_parent))
-        for one in (on_body, on_parent):
-            force, couple = vec.scale(one.force, slope), vec.scale(one.couple, slope)
-            wrenches.append(Wrench(one.body, one.point, force, couple))
+        for wrench in (on_body, on_parent):
+            force, couple = vec.scale(wrench.force, slope), vec.scale(wrench.couple, slope)
+            wrenches.append(Wrench(wrench.body, wrench.point, force, couple))
 
     def turning() -> Any:
         rates = [(bend, total(w.power(w.body.twist) for w in unit)) for bend, *unit in bends]

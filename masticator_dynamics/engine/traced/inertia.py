@@ -54,11 +54,11 @@ class Swing:
 
     def weighted(self, weights: Vector) -> Vector:
         """Sum of second rates."""
-        found = vec.ZERO
+        weighted = vec.ZERO
         for i, weight in enumerate(weights):
             if not is_known(weight, 0.0):
-                found = vec.add(found, vec.scale(self.second(i), weight))
-        return found
+                weighted = vec.add(weighted, vec.scale(self.second(i), weight))
+        return weighted
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,7 +21,7 @@ class InverseDynamics(TracedEquationsOfMotion):
 
     Parameters
     ----------
-    given : sequence, length 3 n_y + 6 or more
+    inputs : sequence, length 3 n_y + 6 or more
         y, y_dot, y_ddot, wrench on the platform; wrenches on all bodies may follow, as in
         :class:`Evaluation`. Limbs must then not share lanes.
     driving : collection of str
@@ -38,16 +38,16 @@ class InverseDynamics(TracedEquationsOfMotion):
         self,
         description: MechanismDescription,
         structure: Structure,
-        given: Vector,
+        inputs: Vector,
         driving: Collection[str],
         share: bool = True,
         positions: Vector | None = None,
         thorough: bool = False,
     ):
         count = len(description.independent)
-        y, y_dot, y_ddot = (given[i * count : (i + 1) * count] for i in range(3))
-        motion, wrench = (y, y_dot, y_ddot), given[3 * count :]
-        super().__init__(description, structure, given, motion, wrench, driving, share, positions)
+        y, y_dot, y_ddot = (inputs[i * count : (i + 1) * count] for i in range(3))
+        motion, wrench = (y, y_dot, y_ddot), inputs[3 * count :]
+        super().__init__(description, structure, inputs, motion, wrench, driving, share, positions)
         self.forces.factor(thorough or positions is not None)
 
 

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
@@ -19,7 +22,8 @@ from masticator_dynamics.files import kept
 if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.variable import Variable
 
-Function = Callable[[Any], list[Any]]  # output numbers of an evaluation, see `outputs.py`
+Row = list[Any]
+Function = Callable[..., list[Any]]  # output numbers of an evaluation, see `outputs.py`
 VALID, CLOSURE, BALANCE, EFFORT = 0, 1, 2, 3  # first columns of the outputs
 MOST_OPERATIONS = 60_000  # unrolled; compiling grows faster than this
 _Given = ParamSpec('_Given')
@@ -85,8 +89,9 @@ class Kernels:
         return self.evaluate.reason
 
     def entry(
-        self, code: Code, result: type, mechanism: object, fallback: Callable[..., Any]
-    ) -> python_entry.Entry | None:
+        self, code: Code, result: type, mechanism: object, fallback: Callable[..., Any],
+        more: FloatArray = NONE,
+    ) -> python_entry.Entry | None:  # fmt: skip
         """The generated function for Python; see ``python_entry.py``.
 
         None where there is no machine code, or no entry on this platform.
@@ -99,11 +104,13 @@ class Kernels:
             The mechanism that they are results of.
         fallback : callable
             Called with arguments that machine code does not serve.
+        more : array
+            Numbers that follow the inputs of this code.
         """
         if not self.available or not python_entry.supported():
             return None
-        sizes = self.freedoms, self.actuators
-        return python_entry.Entry(code.row, result, mechanism, fallback, sizes, self.constants)
+        sizes, constants = (self.freedoms, self.actuators), np.concatenate([more, self.constants])
+        return python_entry.Entry(code.row, result, mechanism, fallback, sizes, constants)
 
     @functools.cached_property
     def evaluate(self) -> Code:
@@ -188,6 +195,65 @@ class Kernels:
             self.everything.outputs + width,
         )  # fmt: skip
 
+    # Within limits: inputs are followed by these, as `LoadBounds.of` takes them
+
+    @_once
+    def within(self, goals: Mapping[str, float], friction: bool, finite: str) -> Code:
+        """As :meth:`best`, valid where the efforts keep limits that do not enter their choice."""
+        more = finite.count('1') + 1
+        return Code(
+            self, f'row within, {sorted(goals.items())}, friction {friction}, {finite}',
+            lambda run, rest, _: _outputs().efforts_within(
+                goals, friction, self._bounds(finite, rest), run
+            ),
+            self.outputs, further=lambda: self._entry_text(more), more=more,
+        )  # fmt: skip
+
+    @_once
+    def limited(
+        self, goals: Mapping[str, float], friction: bool, finite: str, how: str = '',
+        whole: bool = True,
+    ) -> Code:  # fmt: skip
+        """The best efforts within limits; -1 instead of 1 where certainly none are.
+
+        Parameters
+        ----------
+        how : str
+            'nearest': at the nearest accelerations at which some are. 'thorough', on floats only,
+            or 'excess': keywords of `LimitedChoice`.
+        whole : bool
+            As :meth:`distribution`; else as :attr:`evaluate`.
+        """
+        keywords = {how: True} if how in ('thorough', 'excess') else {}
+
+        def function(run: Any, rest: Sequence[Any], moved: Any) -> list[Any]:
+            bounds, given_up = self._bounds(finite, rest), None
+            if how == 'nearest':
+                run, given_up = self._nearest(run, moved, bounds, friction)
+            choice = _limited().LimitedChoice(run, bounds, **keywords)
+            return list(_outputs().limited(goals, friction, whole, run, choice, given_up))
+
+        more = finite.count('1') + 1
+        return Code(
+            self,
+            f'limited, {sorted(goals.items())}, friction {friction}, {finite}, {how}, {whole}',
+            function, self.distribution(goals, friction).outputs if whole else self.outputs,
+            further=str if whole else lambda: self._entry_text(more), more=more,
+        )  # fmt: skip
+
+    def _nearest(self, run: Any, moved: Any, bounds: Any, friction: bool) -> tuple[Any, Row]:
+        """The evaluation of the nearest motion that is possible, and what it gives up."""
+        limited, units = _limited(), np.eye(self.freedoms).tolist()
+        inside = dataclasses.replace(bounds, slack=bounds.slack + limited.INSIDE)
+        given_up = limited.shortfall(run, [moved(unit) for unit in units], inside, friction)
+        near = moved([-x for x in given_up])
+        near.forces.conditions += run.forces.conditions
+        return near, given_up
+
+    def _bounds(self, finite: str, numbers: Sequence[Any]) -> Any:
+        contacts = len(self.description.contacts)
+        return _limited().LoadBounds.of(finite, numbers, self.actuators, contacts)
+
     # Derivatives, by y, y_dot, y_ddot and wrench: see `traced/derivatives.py`
 
     @functools.cached_property
@@ -206,7 +272,10 @@ class Kernels:
 
     def _derived(self, kind: str, count: int, function: Function) -> Code:
         outputs = 1 + count * (1 + self.inputs)
-        return Code(self, f'derivatives of {kind}', function, outputs)
+        return Code(
+            self, f'derivatives of {kind}', function, outputs,
+            further=lambda: self._entry_text(outputs=outputs, at=1),
+        )  # fmt: skip
 
     def best_derivatives(
         self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
@@ -215,11 +284,12 @@ class Kernels:
 
         Whether it is valid is followed by :meth:`Distribution.smooth`.
         """
-        count = self.actuators + len(rows)
+        at = 1 + len(rows) + self.tree
+        outputs = at + (self.actuators + len(rows)) * (1 + self.inputs)
         return Code(
             self, f'derivatives, {sorted(goals.items())}, friction {friction}',
             lambda run: _derivatives().best_efforts(run, goals, friction, self.inputs, rows),
-            1 + len(rows) + self.tree + count * (1 + self.inputs),
+            outputs, further=lambda: self._entry_text(outputs=outputs, at=at),
         )  # fmt: skip
 
     def derivatives_at_best(
@@ -325,10 +395,11 @@ class Kernels:
 
     # Machine code
 
-    def _entry_text(self) -> str:
+    def _entry_text(self, more: int = 0, outputs: int = 0, at: int = EFFORT) -> str:
         from masticator_dynamics.engine.traced.entry_text import entry_function
 
-        return entry_function(self.freedoms, self.outputs, EFFORT, len(self.constants))
+        constants = more + len(self.constants)
+        return entry_function(self.freedoms, outputs or self.outputs, at, constants)
 
     @functools.cached_property
     def identity(self) -> list[Any]:
@@ -387,6 +458,9 @@ class Code(RowCode):
         How many they are.
     loads, at_positions : bool
         What follows the inputs.
+    more : int
+        How many numbers follow all these. The function then takes them, too, and a function that
+        gives the evaluation with other accelerations, from what to add.
     further, streamed
         As for :class:`RowCode`.
     """
@@ -402,19 +476,28 @@ class Code(RowCode):
         at_positions: bool = False,
         further: Callable[[], str] = str,
         streamed: bool = False,
+        more: int = 0,
     ):
-        self._of = kernels, kind, function, outputs
+        self._of, self._more = (kernels, kind, function, outputs), more
         self._with_positions = at_positions
         movable = kernels.freedoms and kernels.actuators
-        inputs = kernels.inputs + kernels.tree * (6 * loads + at_positions)
+        last = kernels.inputs + kernels.tree * (6 * loads + at_positions)
+        inputs = last + more
+
+        def recorded(given: Sequence[Any], share: bool) -> list[Any]:
+            def run(accelerations: Sequence[Any] = ()) -> Any:
+                row, first = list(given[:last]), 2 * kernels.freedoms
+                for f, x in enumerate(accelerations, first):
+                    row[f] = row[f] + x
+                # What is handed over is iterated to its end, and such loops have no lanes.
+                lanes = share and not at_positions
+                return kernels.run(row, lanes, at_positions, given[inputs:])
+
+            return function(run(), *([given[last:inputs], run] if more else []))
+
         super().__init__(
             kind, inputs, outputs,
-            # What is handed over is iterated to its end, and such loops have no lanes.
-            lambda given, share: function(
-                kernels.run(
-                    given[:inputs], share and not at_positions, at_positions, given[inputs:]
-                )
-            ),
+            recorded,
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
             further=further, streamed=streamed, largest=MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
@@ -425,18 +508,24 @@ class Code(RowCode):
 
     @functools.cached_property
     def _with_loads(self) -> Code:
-        return Code(*self._of, loads=True, at_positions=self._with_positions)
+        return Code(*self._of, loads=True, at_positions=self._with_positions, more=self._more)
 
     @functools.cached_property
     def at_positions(self) -> Code:
         """The same for loops that are already closed."""
-        return Code(*self._of, at_positions=True)
+        return Code(*self._of, at_positions=True, more=self._more)
 
 
 def _outputs() -> Any:
     from masticator_dynamics.engine.traced import outputs
 
     return outputs
+
+
+def _limited() -> Any:
+    from masticator_dynamics.engine.traced import limited_efforts
+
+    return limited_efforts
 
 
 def _derivatives() -> Any:

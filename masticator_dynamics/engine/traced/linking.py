@@ -115,15 +115,15 @@ def linked(code: bytes) -> tuple[bytes, dict[str, int]]:
             image += table('u1', section['offset'], section['size']).tobytes()
     [of_symbols] = sections[sections['type'] == _SYMBOLS]
     symbols = table(_SYMBOL, of_symbols['offset'], of_symbols['size'])
-    known = begins[symbols['section']] >= 0
-    values = np.where(known, begins[symbols['section']] + symbols['value'], -1)
+    placed = begins[symbols['section']] >= 0
+    values = np.where(placed, begins[symbols['section']] + symbols['value'], -1)
     for section in sections[sections['type'] == _RELOCATIONS]:
         relocations = table(_RELOCATION, section['offset'], section['size'])
         _put_distances(image, begins[section['info']], relocations, values)
     names = sections[of_symbols['link']]['offset']
-    found = np.flatnonzero(known & (symbols['info'] >> 4 == _GLOBAL))
-    texts = [code[names + symbols['name'][k] :].partition(b'\0')[0].decode() for k in found]
-    return bytes(image), dict(zip(texts, values[found].tolist(), strict=True))
+    exported = np.flatnonzero(placed & (symbols['info'] >> 4 == _GLOBAL))
+    texts = [code[names + symbols['name'][k] :].partition(b'\0')[0].decode() for k in exported]
+    return bytes(image), dict(zip(texts, values[exported].tolist(), strict=True))
 
 
 def _put_distances(image: bytearray, begin: int, relocations: Any, values: Any) -> None:

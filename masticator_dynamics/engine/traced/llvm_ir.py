@@ -47,20 +47,20 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
     name : str
         Of the function.
     """
-    called = [row_function(inner, found, f) for f, (inner, found) in graph.functions.items()]
+    called = [row_function(inner, results, f) for f, (inner, results) in graph.functions.items()]
     return ''.join(called) + Writer(graph, name).function(outputs)
 
 
 def declarations(text: str) -> str:
     """Declarations of the intrinsic functions and metadata that a text uses."""
-    found = ['!0 = !{i32 1}\n'] if PAST_CACHES in text else []
+    lines = ['!0 = !{i32 1}\n'] if PAST_CACHES in text else []
     for name, count in _INTRINSIC.values():
         for width in (0, 2, 4, 8, 16, 32, 64):
             suffix, kind = _suffix(width), type_of(width)
             if f'@llvm.{name}.{suffix}(' in text:
                 taken = ', '.join([kind] * count)
-                found.append(f'declare {kind} @llvm.{name}.{suffix}({taken})\n')
-    return ''.join(found)
+                lines.append(f'declare {kind} @llvm.{name}.{suffix}({taken})\n')
+    return ''.join(lines)
 
 
 def attributes(cpu: str, features: str, vector_bits: int) -> str:
@@ -108,8 +108,8 @@ def loops(graph: Graph, needed: Sequence[int]) -> list[int]:
         if node[0] == 'carried':
             changing[index] = frozenset((node[1],))
             continue
-        found = frozenset().union(*(changing.get(i, frozenset()) for i in arguments(node)))
-        changing[index] = found - {node[1]} if node[0] == 'repeat' else found
+        inner = frozenset().union(*(changing.get(i, frozenset()) for i in arguments(node)))
+        changing[index] = inner - {node[1]} if node[0] == 'repeat' else inner
     # Loops are numbered from the outer to the inner.
     return [max(changing[index], default=0) for index in needed]
 
@@ -238,10 +238,10 @@ class Writer:
         spread = f'%b{index}_{width}'
         if spread not in self._spread:
             self._spread.add(spread)
-            kind, one = type_of(width), f'%s{index}_{width}'
-            self._say(f'{one} = insertelement {kind} undef, double %t{index}, i32 0')
+            kind, element = type_of(width), f'%s{index}_{width}'
+            self._say(f'{element} = insertelement {kind} undef, double %t{index}, i32 0')
             zeros = f'<{width} x i32> zeroinitializer'
-            self._say(f'{spread} = shufflevector {kind} {one}, {kind} undef, {zeros}')
+            self._say(f'{spread} = shufflevector {kind} {element}, {kind} undef, {zeros}')
         return spread
 
     @staticmethod

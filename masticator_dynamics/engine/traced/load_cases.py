@@ -31,30 +31,14 @@ CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
 
 @dataclasses.dataclass
 class LoadCase:
-    """What one load case does.
+    """What one load case does."""
 
-    Attributes
-    ----------
-    efforts : list
-        Per entry of ``Forces.motors``.
-    multipliers : dict of Stage to list
-        Per equation.
-    rest : list
-        Generalised force left unbalanced, per joint.
-    bearing : list of vector
-        Force on the child of each actuated joint, the joint's own axes.
-    observed : list of vector
-        The same for the goal's joints, base axes.
-    contacts : list
-        Multiplier of each contact.
-    """
-
-    efforts: list[Any]
-    multipliers: dict[Stage, list[Any]]
-    rest: list[Any]
-    bearing: list[Vector]
-    observed: list[Vector]
-    contacts: list[Any]
+    efforts: list[Any]  # per entry of ``Forces.motors``
+    multipliers: dict[Stage, list[Any]]  # per equation
+    rest: list[Any]  # generalised force left unbalanced, per joint
+    bearing: list[Vector]  # force on the child of each actuated joint, the joint's own axes
+    observed: list[Vector]  # the same for the goal's joints, base axes
+    contacts: list[Any]  # multiplier of each contact
 
 
 class LoadCases:
@@ -102,21 +86,21 @@ class LoadCases:
     ) -> LoadCase:
         self._load(inertial, friction)
         balance = self._balance(efforts, inertial)
-        found = balance.multipliers
-        bearing = bearing_forces(self._run, found)
+        multipliers = balance.multipliers
+        bearing = bearing_forces(self._run, multipliers)
         observed: list[Vector] = [
-            [lane_pick(x, lane) for x in transmitted(joint, found)]
+            [lane_pick(x, lane) for x in transmitted(joint, multipliers)]
             for joint, lane in self._observed
         ]
-        contacts = [lane_pick(found[c.stage][c.row], c.lane) for c in self.contacts]
+        contacts = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in self.contacts]
         rest = list(balance.rest.values())
-        return LoadCase(efforts, found, rest, bearing, observed, contacts)
+        return LoadCase(efforts, multipliers, rest, bearing, observed, contacts)
 
     # Free efforts
 
     def _free_efforts(self) -> list[list[Any]]:
         """Orthonormal efforts of the motors that cancel in the motion."""
-        found: list[list[Any]] = []
+        basis: list[list[Any]] = []
         for actuator in self._chosen():
             efforts = [
                 per_lane(float(i == actuator) for i in motors.joint.actuator)
@@ -124,14 +108,14 @@ class LoadCases:
             ]
             for _ in range(2):
                 efforts = self._without_load(efforts)
-                for other in found:
+                for other in basis:
                     part = self._forces.inner(efforts, other)
                     efforts = [e - part * x for e, x in zip(efforts, other, strict=True)]
             square = self._forces.inner(efforts, efforts)
             self._forces.conditions.append(square - CERTAIN)
             scale = reciprocal(square_root(square))
-            found.append([e * scale for e in efforts])
-        return found
+            basis.append([e * scale for e in efforts])
+        return basis
 
     def _without_load(self, efforts: list[Any]) -> list[Any]:
         """Efforts less the part of them that drives the motion."""
@@ -150,12 +134,14 @@ class LoadCases:
         ratios = np.array([plan.description.actuators[name].ratio for name in names])
         tangent = plan.structure.home_tangent(plan.independent)[plan.actuated]
         driving, _ = np.linalg.qr((powered * ratios)[:, None] * tangent)
-        left = np.diag(powered) - driving @ driving.T  # projector on the free efforts
+        projector = np.diag(powered) - driving @ driving.T  # projector on the free efforts
         chosen: list[int] = []
         for _ in range(int(powered.sum()) - len(plan.independent)):
-            best = int(np.argmax(np.diag(left)))
+            best = int(np.argmax(np.diag(projector)))
             chosen.append(best)
-            left = left - np.outer(left[best], left[best]) / left[best, best]
+            projector = (
+                projector - np.outer(projector[best], projector[best]) / projector[best, best]
+            )
         return chosen
 
 

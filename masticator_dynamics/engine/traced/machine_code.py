@@ -126,10 +126,10 @@ class Library:
 
     def of_row(self, function: str) -> Callable[[int, int], None]:
         """A function of the addresses of inputs and outputs."""
-        found = self._of_row.get(function)
-        if found is None:
-            found = self._of_row[function] = _ROW(self.address(function))
-        return found
+        function_of_row = self._of_row.get(function)
+        if function_of_row is None:
+            function_of_row = self._of_row[function] = _ROW(self.address(function))
+        return function_of_row
 
     @functools.cached_property
     def row(self) -> Callable[[int, int], None]:

@@ -44,10 +44,10 @@ def solve(matrix: Matrix, typical: FloatArray, right: Vector) -> tuple[list[Any]
         inverted, determinant = inverse(matrix, typical)
         return vec.apply(inverted, right), determinant
     rows, determinant = _eliminated(matrix, typical, [[x] for x in right], upwards=False)
-    found: list[Any] = []
+    solution: list[Any] = []
     for k in reversed(range(len(rows))):
-        found.insert(0, rows[k][-1] - vec.dot(rows[k][k + 1 : -1], found))
-    return found, determinant
+        solution.insert(0, rows[k][-1] - vec.dot(rows[k][k + 1 : -1], solution))
+    return solution, determinant
 
 
 def _inverse_1(m: Matrix) -> tuple[Matrix, Any]:
@@ -81,19 +81,19 @@ def _eliminated(
     """
     size = len(matrix)
     work = [[*row, *columns] for row, columns in zip(matrix, right, strict=True)]
-    known = all(isinstance(x, float) for row in matrix for x in row)
-    numbers = np.array(matrix if known else typical, dtype=float)
+    in_floats = all(isinstance(x, float) for row in matrix for x in row)
+    numbers = np.array(matrix if in_floats else typical, dtype=float)
     order: list[int] = []
     determinant: Any = 1.0
     for k in range(size):
-        left = [r for r in range(size) if r not in order]
-        pivot = max(left, key=lambda r: abs(numbers[r, k]))
-        determinant = determinant * work[pivot][k] * (-1.0) ** left.index(pivot)
+        remaining = [r for r in range(size) if r not in order]
+        pivot = max(remaining, key=lambda r: abs(numbers[r, k]))
+        determinant = determinant * work[pivot][k] * (-1.0) ** remaining.index(pivot)
         order.append(pivot)
         factor = reciprocal(work[pivot][k])
         work[pivot] = [x * factor for x in work[pivot]]
         numbers[pivot] /= numbers[pivot, k]
-        for r in range(size) if upwards else left:
+        for r in range(size) if upwards else remaining:
             if r != pivot and not is_known(part := work[r][k], 0.0):
                 work[r] = [x - part * y for x, y in zip(work[r], work[pivot], strict=True)]
                 numbers[r] -= numbers[r, k] * numbers[pivot]
@@ -151,8 +151,8 @@ def orthogonal(
     """
     basis: list[list[Any]] = []
     triangle: list[list[Any]] = [[0.0] * len(columns) for _ in columns]
-    for j, given in enumerate(columns):
-        column = list(given)
+    for j, original in enumerate(columns):
+        column = list(original)
         for i in passes * [*range(j)]:
             part = inner(basis[i], column)
             column = [x - part * y for x, y in zip(column, basis[i], strict=True)]

@@ -47,7 +47,7 @@ def move(stage: Stage, y_dot: Vector, y_ddot: Vector) -> None:
 
 def solve(
     stage: Stage,
-    given: Rates,
+    independent: Rates,
     outside: Lookup,
     opening: tuple[int, Any] | None = None,
     slide: Slide | None = None,
@@ -61,7 +61,7 @@ def solve(
 
     Parameters
     ----------
-    given : dict
+    independent : dict
         Rates of the independent joints; others are held.
     outside : callable
         Twists of bodies of earlier stages.
@@ -70,15 +70,15 @@ def solve(
     slide : tuple, optional
         A joint, and the velocity at which it shifts its body nevertheless.
     """
-    held = _outwards(stage, given, outside, slide)
+    held = _outwards(stage, independent, outside, slide)
     if not stage.unknowns:
-        return given, held
+        return independent, held
     at = _lookup(held, outside)
     open_rates = [equation.rate(at) for equation in stage.equations]
     if opening is not None:
         row, rate = opening
         open_rates[row] = open_rates[row] - rate
-    rates = given | _closing_rates(stage, open_rates)
+    rates = independent | _closing_rates(stage, open_rates)
     return rates, _outwards(stage, rates, outside, slide)
 
 
@@ -106,10 +106,11 @@ def _outwards(stage: Stage, rates: Rates, outside: Lookup, slide: Slide | None =
     """Twists of a stage's bodies; joints without a rate are at rest.
 
     Outward pass of Newton and Euler's recursion (Luh, Walker and Paul 1980; Featherstone 2008,
-    Sec. 5.3), base axes: body i is carried by p on a joint with axis z_i through its origin o_i::
+    Sec. 5.3), base axes: body i is carried by p on a joint with axis z_i through its origin o_i,
+    which per unit of position turns it by s_i and shifts it by h_i::
 
-        w_i = w_p + z_i q_dot_i                           where the joint turns
-        v_i = v_p + w_p x (o_i - o_p)  [+ z_i q_dot_i     where it slides]
+        w_i = w_p + s_i z_i q_dot_i
+        v_i = v_p + w_p x (o_i - o_p) + h_i z_i q_dot_i
     """
     twists: Twists = {}
     at = _lookup(twists, outside)
@@ -128,14 +129,14 @@ def _accelerate(stage: Stage, y_ddot: Vector) -> None:
         return body.acceleration, body.angular_acceleration
 
     rates = _independent(stage, y_ddot)
-    found = _accelerations(stage, rates, outside)
+    accelerations = _accelerations(stage, rates, outside)
     if stage.unknowns:
-        at = _lookup(found, outside)
+        at = _lookup(accelerations, outside)
         rates = rates | _closing_rates(stage, [e.drift(at) for e in stage.equations])
-        found = _accelerations(stage, rates, outside)
+        accelerations = _accelerations(stage, rates, outside)
     for joint in stage.joints:
         joint.acceleration = rates[joint]
-        joint.body.acceleration, joint.body.angular_acceleration = found[joint.body]
+        joint.body.acceleration, joint.body.angular_acceleration = accelerations[joint.body]
 
 
 def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
@@ -143,12 +144,12 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
 
     The derivative of the twists (:func:`_outwards`), with gravity as the base's acceleration -g::
 
-        alpha_i = alpha_p + z_i q_ddot_i + w_p x z_i q_dot_i              where the joint turns
+        alpha_i = alpha_p + s_i (z_i q_ddot_i + w_p x z_i q_dot_i)
         a_i     = a_p + alpha_p x (o_i - o_p) + w_p x (w_p x (o_i - o_p))
-                  [+ z_i q_ddot_i + 2 w_p x z_i q_dot_i                   where it slides]
+                  + h_i (z_i q_ddot_i + 2 w_p x z_i q_dot_i)
     """
-    found: Twists = {}
-    at = _lookup(found, outside)
+    accelerations: Twists = {}
+    at = _lookup(accelerations, outside)
     for joint in stage.joints:
         body, parent = joint.body, joint.parent
         acceleration, change = at(parent)
@@ -161,8 +162,8 @@ def _accelerations(stage: Stage, rates: Rates, outside: Lookup) -> Twists:
             acceleration = vec.add(acceleration, vec.scale(coriolis, 2.0 * joint.shift))
         if joint.spin:
             change = vec.add(change, coriolis)
-        found[body] = _with_rate(joint, (acceleration, change), rates.get(joint, 0.0))
-    return found
+        accelerations[body] = _with_rate(joint, (acceleration, change), rates.get(joint, 0.0))
+    return accelerations
 
 
 def _with_rate(joint: TracedJoint, twist: Twist, rate: Any) -> Twist:
@@ -177,6 +178,6 @@ def _with_rate(joint: TracedJoint, twist: Twist, rate: Any) -> Twist:
     return linear, angular
 
 
-def _lookup(found: Twists, outside: Lookup) -> Lookup:
+def _lookup(twists: Twists, outside: Lookup) -> Lookup:
     """Twists found so far for bodies of a stage, and known ones for all others."""
-    return lambda body: found[body] if body in found else outside(body)
+    return lambda body: twists[body] if body in twists else outside(body)

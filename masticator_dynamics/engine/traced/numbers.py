@@ -309,6 +309,14 @@ def greater(a: Scalar, b: Scalar) -> Any:
     return select(a - b, a, b)
 
 
+def greatest(numbers: Sequence[Scalar]) -> Any:
+    """The largest of some numbers, by pairs: few of the comparisons wait for one another."""
+    while len(numbers) > 1:
+        pairs = zip(numbers[::2], numbers[1::2], strict=False)
+        numbers = [*(greater(a, b) for a, b in pairs), *numbers[len(numbers) // 2 * 2 :]]
+    return numbers[0]
+
+
 def total(terms: Iterable[Scalar]) -> Any:
     """Sum without a leading zero."""
     result: Scalar = 0.0

@@ -12,7 +12,9 @@ from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.engine.traced.numbers import Scalar, select
+from masticator_dynamics.engine.traced.limited_efforts import LimitedChoice, LoadBounds
+from masticator_dynamics.engine.traced.numbers import Scalar, greatest, select
+from masticator_dynamics.engine.traced.sign_pattern import direction
 
 
 def efforts(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
@@ -94,11 +96,66 @@ def distributed(
     run : InverseDynamics
         The evaluation.
     """
-    best = Distribution(run, goals, friction, exhaustive)
+    chosen = Distribution(run, goals, friction, exhaustive)
+    return _with_choice(run, chosen, [0.0] * len(run.plan.independent))
+
+
+def _with_choice(run: InverseDynamics, chosen: Distribution, shortfall: list[Any]) -> list[Scalar]:
     return [
-        *whole_row(run, best), best.optimality, *best.joint_friction(), *best.contact_friction(),
-        *best.bearing_force(), *[0.0] * len(run.plan.independent),
+        *whole_row(run, chosen), chosen.optimality, *chosen.joint_friction(),
+        *chosen.contact_friction(), *chosen.bearing_force(), *shortfall,
     ]  # fmt: skip
+
+
+def limited(
+    goals: Mapping[str, float], friction: bool, whole: bool, run: InverseDynamics,
+    choice: LimitedChoice, shortfall: list[Any] | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """Outputs of :meth:`Kernels.limited`: -1 where it is certain that nothing keeps the limits.
+
+    Parameters
+    ----------
+    goals, friction, run
+        As for :func:`best_efforts`.
+    whole : bool
+        A whole row, or efforts.
+    choice : LimitedChoice
+        Chooses among these.
+    shortfall : list of number, optional
+        What the accelerations give up; by default nothing.
+    """
+    best = Distribution(run, goals, friction, False, choice)
+    if whole:
+        valid, *rest = _with_choice(run, best, shortfall or [0.0] * len(run.plan.independent))
+    else:
+        valid, *rest = efforts(run, best)
+    return [select(choice.contradicted, select(valid, -1.0, 0.0), valid), *rest]
+
+
+def efforts_within(
+    goals: Mapping[str, float], friction: bool, bounds: LoadBounds, run: InverseDynamics
+) -> list[Scalar]:
+    """Outputs of :attr:`Kernels.evaluate` for the best efforts, valid where they keep limits.
+
+    Parameters
+    ----------
+    goals, friction, run
+        As for :func:`best_efforts`.
+    bounds : LoadBounds
+        The limits.
+    """
+    plain = goals == {'torque': 1.0} and not friction and not bounds.on_bearings
+    forces: Any = LeastNorm(run) if plain else Distribution(run, goals, friction)
+    multipliers, structure = forces.multipliers(), run.plan.structure
+    contacts = [
+        multipliers[row] for c in run.plan.description.contacts for row in structure.rows(c.name)
+    ]
+    rates = run.per_actuator([m.ratio * m.joint.velocity for m in run.forces.motors])
+    bearing = forces.bearing_force() if bounds.on_bearings else []
+    radial = [direction(*bearing[i : i + 2])[0] for i in range(0, len(bearing), 3)]
+    excesses = bounds.excesses(forces.efforts(), rates, contacts, bearing[2::3], radial)
+    run.forces.conditions.append(bounds.slack - greatest([-1.0, *excesses]))
+    return efforts(run, forces)
 
 
 def bodies(run: InverseDynamics) -> list[Scalar]:

@@ -7,7 +7,7 @@ compiled extension would need a compiler at every install. So the few lines of C
 extension consists of are generated, too, in LLVM's language: a function of the vectorcall protocol
 that reads up to four arrays, lets the row function write into a fresh ``bytes`` object and returns
 a result object whose slots it fills in. It only handles arrays of doubles of the right length, or
-None, and goals and friction registered by :meth:`Entry.add`, for which it calls other such
+None, and values of keywords registered by :meth:`Entry.add`, for which it calls other such
 functions; for everything else, and where the row is not valid, it calls a function in Python.
 
 The memory layouts that it relies on are numpy's published struct of an array and CPython's of
@@ -33,7 +33,8 @@ ARRAY_DATA, ARRAY_DIMENSIONS_COUNT, ARRAY_DIMENSIONS = 16, 24, 32
 ARRAY_BASE, ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 48, 56, 64, 8
 _NEW_ARRAY, DOUBLE = 93, 12  # PyArray_New in numpy's table of functions; its number of float64
 # What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
-WORDS = ('goal', 'friction', 'torque')
+KEYWORDS = ('goal', 'friction', 'limits', 'nearest')
+WORDS = (*KEYWORDS, 'torque')
 # Python's functions that it calls, and their types; by address, since not every Python exports
 # them to a linker.
 FUNCTIONS = {
@@ -50,7 +51,7 @@ CONTEXT = (
     *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
 _FASTCALL_KEYWORDS = 0x82
-MOST_OTHERS = 8  # goals with a name, with friction or without
+MOST_OTHERS = 14  # goals with a name, with friction or without, and within limits
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -133,8 +134,8 @@ class Entry:
     ):
         zeros = np.zeros(max(sizes[0], 6))
         length = np.array([sizes[1]], dtype=np.int64)
-        # Goal, friction and function of each, addresses; after the last a zero.
-        self._others = np.zeros((MOST_OTHERS + 1, 3), dtype=np.int64)
+        # Values of the keywords and the function of each, addresses.
+        self._others = np.zeros((MOST_OTHERS, 1 + len(KEYWORDS)), dtype=np.int64)
         known = {
             'none': id(None),
             'array': id(np.ndarray),
@@ -161,7 +162,7 @@ class Entry:
         )
         # The tuple owns everything whose address is passed. A function reads its definition until
         # it is gone itself: when Python exits, a list in this module would be gone before.
-        self._held: dict[tuple[str, bool], Callable[..., Any]] = {}
+        self._held: dict[int, tuple[Any, ...]] = {}
         held = (
             self._context, code, zeros, length, result, mechanism, fallback, definition,
             self._others, self._held, constants,
@@ -171,22 +172,27 @@ class Entry:
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         self.call: Callable[..., Any] = make(ctypes.addressof(definition), held, None)
 
-    def add(self, goal: str, friction: bool, function: Callable[..., Any]) -> None:
-        """Have another entry called for exactly this goal and friction as keywords.
+    def add(self, keywords: tuple[str, bool, object, bool], function: Callable[..., Any]) -> None:
+        """Have another function called for exactly these values of the keywords.
+
+        Of those with limits, the last few are kept.
 
         Parameters
         ----------
-        goal : str
-            Name of a goal.
-        friction : bool
-            Whether joints and contacts have friction.
+        keywords : tuple
+            Values of ``KEYWORDS``: objects, which are compared by address.
         function : callable
-            What is called with them, always the same.
+            What is called with them, always the same, and with the other arguments.
         """
-        key = sys.intern(goal), friction
-        if key not in self._held:
-            self._held[key] = function
-            self._others[len(self._held) - 1] = [id(x) for x in (*key, function)]
+        goal, *rest = keywords
+        held = sys.intern(goal), *rest, function
+        place = len(self._held)
+        if place == MOST_OTHERS:
+            place = next(i for i, other in self._held.items() if other[2] is not False)
+            self._others[place] = 0
+            del self._held[place]
+        self._held[place] = held
+        self._others[place] = [id(x) for x in held]
 
 
 def _numpy_functions() -> Any:

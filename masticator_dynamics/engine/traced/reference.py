@@ -33,31 +33,31 @@ class Reference:
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Output rows without the first number; all of the input rows must be finite."""
-        given, finite = rows[:, : self._inputs], np.isfinite(rows)
-        if self._code.covers(given):
-            found = self._code.one_by_one(given)
+        inputs, finite = rows[:, : self._inputs], np.isfinite(rows)
+        if self._code.covers(inputs):
+            outputs = self._code.one_by_one(inputs)
         else:
-            found = np.zeros((len(rows), self._code.outputs))
-        for i in np.flatnonzero((found[:, 0] != 1.0) | ~finite.all(axis=1)):
+            outputs = np.zeros((len(rows), self._code.outputs))
+        for i in np.flatnonzero((outputs[:, 0] != 1.0) | ~finite.all(axis=1)):
             if finite[i].all():
-                self._on_floats(given[i], found[i])
+                self._on_floats(inputs[i], outputs[i])
             else:
                 wrong = np.argmin(finite[i])
-                found[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
-        return found[:, 1:]
+                outputs[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
+        return outputs[:, 1:]
 
-    def _on_floats(self, given: FloatArray, found: FloatArray) -> None:
+    def _on_floats(self, inputs: FloatArray, outputs: FloatArray) -> None:
         try:
-            found[:] = self._code.on_floats(given)
-            if np.isfinite(found).all():
+            outputs[:] = self._code.on_floats(inputs)
+            if np.isfinite(outputs).all():
                 return
             failed = RefusedError(OVERFLOW)
         except RefusedError as error:
             failed = error
         except (OverflowError, ValueError):  # e.g. from the sine of infinity
             failed = RefusedError(OVERFLOW)
-        found[1:4] = failed.status, failed.block, failed.amount
+        outputs[1:4] = failed.status, failed.block, failed.amount
 
-    def at(self, given: FloatArray, q: FloatArray) -> FloatArray:
+    def at(self, inputs: FloatArray, q: FloatArray) -> FloatArray:
         """The same for input rows at tree positions (N, n_q), which the code must expect."""
-        return self(np.hstack([given, q]))
+        return self(np.hstack([inputs, q]))

@@ -44,11 +44,13 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
     first = 2 * n + kernels.tree
     inputs = first + (2 * motors + contacts) * friction
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
-        rates, q = given[: 2 * n], given[2 * n : first]
+    def function(numbers: Sequence[Any], share: bool) -> list[Any]:
+        rates, q = numbers[: 2 * n], numbers[2 * n : first]
         y = [q[kernels.structure.index(name)] for name in kernels.description.independent]
         at = [*y, *rates, *[0.0] * 6, *q]
-        return _outputs(kernels.run(at, False, True, given[inputs:]), names, given[first:inputs])
+        return _outputs(
+            kernels.run(at, False, True, numbers[inputs:]), names, numbers[first:inputs]
+        )
 
     return RowCode(
         'regressor', inputs, 1 + n * (motors + len(names)), function,
@@ -57,25 +59,25 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
 
 
 def _outputs(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -> list[Scalar]:
-    found = _inertial(run) | _of_joints(run)
+    columns = _inertial(run) | _of_joints(run)
     if loads:
-        found |= _frictional(run, loads)
+        columns |= _frictional(run, loads)
     freedoms = range(len(run.plan.independent))
     driven = [
         run.per_actuator(run.forces.least_norm([float(j == k) for j in freedoms])) for k in freedoms
     ]
     by_motor = vec.flat(zip(*driven, strict=True))
-    return [run.valid(), *by_motor, *(found[name][k] for k in freedoms for name in names)]
+    return [run.valid(), *by_motor, *(columns[name][k] for k in freedoms for name in names)]
 
 
 def _inertial(run: InverseDynamics) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     frames = run.plan.tree.frames
     for link, k in bodies_with_mass(run.plan.structure.in_floats).items():
-        own = powers(run.plan.body(k), stacked([frames[link].rotation]))
-        for name, column in zip(INERTIAL, zip(*own, strict=True), strict=True):
-            found[f'{link}.{name}'] = list(column)
-    return found
+        powers_of_body = powers(run.plan.body(k), stacked([frames[link].rotation]))
+        for name, column in zip(INERTIAL, zip(*powers_of_body, strict=True), strict=True):
+            columns[f'{link}.{name}'] = list(column)
+    return columns
 
 
 def _joints(run: InverseDynamics) -> dict[str, TracedJoint]:
@@ -84,22 +86,22 @@ def _joints(run: InverseDynamics) -> dict[str, TracedJoint]:
 
 
 def _of_joints(run: InverseDynamics) -> Columns:
-    description, found = run.plan.description, {}
+    description, columns = run.plan.description, {}
     for name, joint in _joints(run).items():
         inertial = vec.scale(joint.tangent, joint.acceleration)
-        found[f'{name}.armature'] = list(inertial)
+        columns[f'{name}.armature'] = list(inertial)
         if name in description.actuated:
             motor = description.actuators.get(name)
             ratio = motor.ratio if motor else 1.0
-            found[f'{name}.rotor_inertia'] = list(vec.scale(inertial, ratio**2))
-        if (own := description.joints.get(name)) and own.stiffness:
-            bent = joint.unwound() - own.reference
-            found[f'{name}.stiffness'] = list(vec.scale(joint.tangent, bent))
-    return found
+            columns[f'{name}.rotor_inertia'] = list(vec.scale(inertial, ratio**2))
+        if (physics := description.joints.get(name)) and physics.stiffness:
+            bent = joint.unwound() - physics.reference
+            columns[f'{name}.stiffness'] = list(vec.scale(joint.tangent, bent))
+    return columns
 
 
 def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
-    plan, found = run.plan, {}
+    plan, columns = run.plan, {}
     description, joints = plan.description, _joints(run)
     names = {id(joint): name for name, joint in joints.items()}
     plan.description = _with_unit_friction(description, damping=1.0)
@@ -113,20 +115,20 @@ def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
         x, y = loads[2 * actuator : 2 * actuator + 2]
         across = square_root(x * x + y * y)
         rates = vec.scale(m.joint.tangent, m.ratio)
-        found[f'{name}.viscous'] = list(vec.scale(rates, viscous))
-        found[f'{name}.coulomb'] = list(vec.scale(rates, coulomb * across))
+        columns[f'{name}.viscous'] = list(vec.scale(rates, viscous))
+        columns[f'{name}.coulomb'] = list(vec.scale(rates, coulomb * across))
     for name in description.joints:
         joint = joints[name]
         for key, supplied in (('damping', damping), ('friction', dry)):
-            found[f'{name}.{key}'] = list(vec.scale(joint.tangent, -supplied[joint]))
+            columns[f'{name}.{key}'] = list(vec.scale(joint.tangent, -supplied[joint]))
     multipliers = loads[2 * len(plan.actuated) :]
     for contact, multiplier in zip(description.contacts, multipliers, strict=True):
         law = dataclasses.replace(contact.friction, coulomb=1.0, viscous=1.0)
         unit = TracedContact(run, dataclasses.replace(contact, friction=law), True)
-        found[f'{contact.name}.viscous'] = unit.powers(unit.viscous)
+        columns[f'{contact.name}.viscous'] = unit.powers(unit.viscous)
         coulomb = vec.scale(unit.coulomb, absolute(multiplier))
-        found[f'{contact.name}.coulomb'] = unit.powers(coulomb)
-    return found
+        columns[f'{contact.name}.coulomb'] = unit.powers(coulomb)
+    return columns
 
 
 def _with_unit_friction(
@@ -139,7 +141,7 @@ def _with_unit_friction(
         for name, motor in description.actuators.items()
     }
     joints = {
-        name: dataclasses.replace(own, damping=damping, friction=friction)
-        for name, own in description.joints.items()
+        name: dataclasses.replace(physics, damping=damping, friction=friction)
+        for name, physics in description.joints.items()
     }
     return dataclasses.replace(description, actuators=motors, joints=joints)

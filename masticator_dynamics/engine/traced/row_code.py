@@ -107,7 +107,11 @@ class RowCode:
     @functools.cached_property
     def row(self) -> Library:
         """For one row, with limbs of the same kind in lanes."""
-        return library(self.kind, lambda: self._text(0) + self._further(), self._depends_on())
+        return library(self.kind, self.text, self._depends_on())
+
+    def text(self) -> str:
+        """The code for one row in LLVM's language."""
+        return self._text(0) + self._further()
 
     @functools.cached_property
     def rows(self) -> Library | None:
@@ -195,6 +199,19 @@ class RowCode:
         found: FloatArray = evaluated(*self._recording, rows)
         return found.reshape(*given.shape[:-1], self.outputs)
 
+    def certain(self, given: FloatArray) -> FloatArray | None:
+        """Output of one row of inputs, contiguous doubles; None if its first number is not 1.
+
+        The shortest way: nothing is checked but whether there is machine code.
+        """
+        if self.reason:
+            return None
+        if len(self._constants):
+            given = np.concatenate([given, self._constants])
+        out = np.empty(self.outputs)
+        self.row.row(address(given), address(out))
+        return out if out.item(0) == 1.0 else None
+
     def one_by_one(self, given: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
         code = self._for(given)
@@ -273,7 +290,9 @@ def _aligned(count: int, length: int) -> FloatArray:
 
 def address(array: FloatArray) -> int:
     """Address of an array's data; ``array.ctypes.data`` takes longer than a row does."""
+    if not array.flags.writeable:
+        return int(array.__array_interface__['data'][0])
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    except (TypeError, ValueError):  # read-only, or no rows
-        return int(array.ctypes.data)
+    except (TypeError, ValueError):  # no rows
+        return int(array.__array_interface__['data'][0])

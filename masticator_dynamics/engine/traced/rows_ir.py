@@ -134,18 +134,18 @@ done:
 
 def _same_for_all(graph: Graph, outputs: Sequence[Scalar], inputs: int) -> dict[int, int]:
     """Nodes that depend on inputs from this number on alone, and are needed by others; numbered."""
-    found: set[int] = set()
+    same: set[int] = set()
     for index, node in enumerate(graph.nodes):
         if node[0] == 'input':
             alone = node[1] >= inputs
         else:
             on = [i for i in arguments(node) if graph.nodes[i][0] != 'constant']
-            alone = bool(on) and found.issuperset(on)
+            alone = bool(on) and same.issuperset(on)
         if alone:
-            found.add(index)
+            same.add(index)
     wanted = [graph.lift(x) for x in outputs]
-    others = (i for i in reachable(graph, wanted) if i not in found)
-    needed = {*wanted, *(j for i in others for j in arguments(graph.nodes[i]))} & found
+    others = (i for i in reachable(graph, wanted) if i not in same)
+    needed = {*wanted, *(j for i in others for j in arguments(graph.nodes[i]))} & same
     return {index: place for place, index in enumerate(sorted(needed))}
 
 
@@ -206,12 +206,12 @@ class _RowsWriter(Writer):
             for memory in (self._lines, self._spread, self._columns, self._here):
                 memory.clear()
         kind, double = type_of(self._width), pointer('double')
-        kept = self._new(f'alloca {kind}, i64 {size}, align {8 * self._width}')
+        buffer = self._new(f'alloca {kind}, i64 {size}, align {8 * self._width}')
         if double != pointer(kind):
-            kept = self._new(f'bitcast {pointer(kind)} {kept} to {double}')
-        given = ', '.join(f'{double} %{name}' for name in shared)
+            buffer = self._new(f'bitcast {pointer(kind)} {buffer} to {double}')
+        arguments_text = ', '.join(f'{double} %{name}' for name in shared)
         for i in range(len(parts)):
-            self._say(f'call void @{self._name}_{i}({given}, {double} {kept})')
+            self._say(f'call void @{self._name}_{i}({arguments_text}, {double} {buffer})')
         self._memory = shared
         return ''.join(texts) + self._defined(self._name, [])
 

@@ -137,7 +137,7 @@ class Terms:
 
         def entries(parts: list[Any]) -> list[Any]:
             return [
-                _mapped(part, functools.partial(lane_pick, lane=lane))
+                mapped(part, functools.partial(lane_pick, lane=lane))
                 for part, count in zip(parts, lanes, strict=False)
                 for lane in range(count)
             ]
@@ -169,30 +169,35 @@ class Terms:
     def numbers(self) -> list[Number]:
         """All recorded numbers, in the order in which :meth:`with_numbers` takes them."""
         found: list[Number] = []
-        self._changed(found.append)
+        mapped(self.parts(), lambda x: found.append(x) if isinstance(x, Number) else None)
         return found
 
     def with_numbers(self, numbers: Sequence[Any]) -> Terms:
         """The same with other numbers in place of the recorded ones."""
-        left = iter(numbers)
-        return self._changed(lambda _: next(left))
+        rest = iter(numbers)
+        return self.with_parts(
+            mapped(self.parts(), lambda x: next(rest) if isinstance(x, Number) else x)
+        )
 
-    def _changed(self, function: Callable[[Number], Any]) -> Terms:
-        def change(x: Any) -> Any:
-            return function(x) if isinstance(x, Number) else x
+    def parts(self) -> list[Any]:
+        """All numbers, nested."""
+        goal = [getattr(self.goal, name) for name in _OF_GOAL]
+        return [goal, *(getattr(self, name) for name in _OF_TERMS)]
 
-        def changed(parts: Any, names: tuple[str, ...]) -> Any:
-            found = {name: _mapped(getattr(parts, name), change) for name in names}
-            return dataclasses.replace(parts, **found)
-
-        goal = changed(self.goal, ('efforts', 'drag', 'per_newton'))
-        rows = ('efforts', 'across', 'observed', 'contacts', 'sliding')
-        return dataclasses.replace(changed(self, rows), goal=goal)
+    def with_parts(self, parts: list[Any]) -> Terms:
+        """The same with other numbers, nested likewise."""
+        of_goal, *rest = parts
+        goal = dataclasses.replace(self.goal, **dict(zip(_OF_GOAL, of_goal, strict=True)))
+        return dataclasses.replace(self, goal=goal, **dict(zip(_OF_TERMS, rest, strict=True)))
 
 
-def _mapped(part: Any, function: Callable[[Any], Any]) -> Any:
+_OF_GOAL = ('efforts', 'drag', 'per_newton')
+_OF_TERMS = ('efforts', 'across', 'observed', 'contacts', 'sliding')
+
+
+def mapped(part: Any, function: Callable[[Any], Any]) -> Any:
     """A number, or nested lists of numbers, with a function applied to each number."""
-    return [_mapped(x, function) for x in part] if isinstance(part, list) else function(part)
+    return [mapped(x, function) for x in part] if isinstance(part, list) else function(part)
 
 
 class SignPattern:
@@ -210,9 +215,9 @@ class SignPattern:
     def __init__(self, terms: Terms, signs: Sequence[Any]):
         self._terms, self._goal, self._signs = terms, terms.goal, signs
         self.multipliers = self._solved_contacts()
-        self._efforts = [self._row(row) for row in terms.efforts]
-        self._across = [[self._row(row) for row in rows] for rows in terms.across]
-        self._observed = [self._row(row) for row in terms.observed]
+        self._efforts = [self.combined(row) for row in terms.efforts]
+        self._across = [[self.combined(row) for row in rows] for rows in terms.across]
+        self._observed = [self.combined(row) for row in terms.observed]
 
     @property
     def exact(self) -> bool:
@@ -231,7 +236,7 @@ class SignPattern:
         solution, _ = inverse(matrix, np.eye(len(rows)))
         return [[vec.dot(row, column) for column in zip(*plain, strict=True)] for row in solution]
 
-    def _row(self, row: Row) -> Row:
+    def combined(self, row: Row) -> Row:
         """A quantity as a function of the free efforts; friction depends on contact loads."""
         free = self._terms.free
         return [
@@ -300,7 +305,7 @@ class SignPattern:
         convex : bool
             Omit second derivatives that may make the step lead upwards.
         """
-        gradient, hessian = self._derivatives(x, convex)
+        gradient, hessian = self.derivatives(x, convex)
         step = self._step(x, gradient, hessian)
         fall = 0.5 * vec.dot(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
@@ -353,7 +358,7 @@ class SignPattern:
             for m in range(count)
         ]  # fmt: skip
 
-    def _derivatives(self, x: Row, convex: bool) -> tuple[Row, list[Row]]:
+    def derivatives(self, x: Row, convex: bool) -> tuple[Row, list[Row]]:
         """Gradient and Hessian of the objective."""
         goal, free = self._goal, range(len(x))
         gradient = [at(row, x) for row in self._quadratic]

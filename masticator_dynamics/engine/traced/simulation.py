@@ -37,33 +37,33 @@ def report_of(run: ForwardDynamics) -> list[Scalar]:
     return [valid, *run.outside.bolus, *row, *run.report()]
 
 
-def step(rates: Rates, given: Vector, sizes: list[int], length: Any) -> list[Any]:
+def step(rates: Rates, inputs: Vector, sizes: list[int], length: Any) -> list[Any]:
     """One step of the classical Runge-Kutta method: whether it is valid, state, food's state.
 
     Parameters
     ----------
-    given : sequence
+    inputs : sequence
         As ``simulation_data.Given``, except for efforts at the step's start, middle and end, one
         after the other. Food yields and breaks for good at the start.
     length : number
         Of the step, s.
     """
     freedoms, state, actuated = sizes[0], sizes[2], sizes[3]
-    start = list(given[: 2 * freedoms])
-    efforts = given[2 * freedoms + state :]
+    start = list(inputs[: 2 * freedoms])
+    efforts = inputs[2 * freedoms + state :]
     rest = list(efforts[3 * actuated :])
-    bolus = list(given[2 * freedoms : 2 * freedoms + state])
+    bolus = list(inputs[2 * freedoms : 2 * freedoms + state])
     at, valid, total = start, 1.0, [0.0] * (2 * freedoms)
     for stage, (row, weight, ahead) in enumerate(
         ((0, 1.0, 0.5), (1, 2.0, 0.5), (1, 2.0, 1.0), (2, 1.0, 0.0))
     ):
         effort = list(efforts[row * actuated : (row + 1) * actuated])
         settle = 1.0 if stage == 0 else 0.0
-        now_valid, *found = rates([*at, *bolus, *effort, *rest, settle])
+        now_valid, *results = rates([*at, *bolus, *effort, *rest, settle])
         valid = lesser(valid, now_valid)
         if stage == 0:
-            bolus = found[freedoms:]
-        slope = [*at[freedoms:], *found[:freedoms]]
+            bolus = results[freedoms:]
+        slope = [*at[freedoms:], *results[:freedoms]]
         total = [t + weight * s for t, s in zip(total, slope, strict=True)]
         at = [x + s * (length * ahead) for x, s in zip(start, slope, strict=True)]
     end = [x + t * (length * (1.0 / 6.0)) for x, t in zip(start, total, strict=True)]
@@ -86,9 +86,9 @@ def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = F
     first = 2 * kernels.freedoms + kernels.actuators + 6
     inputs = first + kernels.tree * at_positions
 
-    def function(given: Vector, share: bool) -> list[Any]:
-        numbers = [*given[:first], 1.0, *given[first:inputs]]
-        of = kernels.recorded(given[inputs:])
+    def function(row: Vector, share: bool) -> list[Any]:
+        numbers = [*row[:first], 1.0, *row[first:inputs]]
+        of = kernels.recorded(row[inputs:])
         share = share and not kernels.variable
         run = ForwardDynamics(*of, numbers, setting, share, at_positions)
         return [*rates_of(run), *(run.friction() if setting.friction else [])]
@@ -135,9 +135,9 @@ class Simulation:
         """Functions ``rates`` and ``report`` where tree positions follow the inputs."""
         return self._library(True)
 
-    def evaluated(self, given: Vector) -> ForwardDynamics:
+    def evaluated(self, inputs: Vector) -> ForwardDynamics:
         """The same on floats; tree positions follow the inputs."""
-        numbers = [float(x) for x in given]
+        numbers = [float(x) for x in inputs]
         return ForwardDynamics(
             self._description, self._structure, numbers, self._setting, False, True
         )
@@ -147,9 +147,9 @@ class Simulation:
         def text() -> str:
             graph = Graph(MOST_OPERATIONS)
             tree = len(self._structure.tree.joints) if at_positions else 0
-            given = graph.inputs(sum(self.sizes) + tree)
+            inputs = graph.inputs(sum(self.sizes) + tree)
             run = ForwardDynamics(
-                self._description, self._structure, given, self._setting, True, at_positions
+                self._description, self._structure, inputs, self._setting, True, at_positions
             )
             rates = rates_of(run)
             text = row_function(graph, rates, 'rates')
@@ -167,9 +167,9 @@ class Simulation:
         """Function ``step``, which calls ``rates``."""
         graph = Graph()
         # Three rows of efforts, and the length of the step in place of ``settle``.
-        *given, length = graph.inputs(sum(self.sizes) + 2 * self.sizes[3])
+        *numbers, length = graph.inputs(sum(self.sizes) + 2 * self.sizes[3])
 
-        def rates(given: list[Any]) -> list[Any]:
-            return recorded_call(graph, 'rates', outputs, given)
+        def rates(numbers: list[Any]) -> list[Any]:
+            return recorded_call(graph, 'rates', outputs, numbers)
 
-        return row_function(graph, step(rates, given, self.sizes, length), 'step')
+        return row_function(graph, step(rates, numbers, self.sizes, length), 'step')

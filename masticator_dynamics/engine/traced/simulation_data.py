@@ -41,20 +41,11 @@ class Regularisation:
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Settings of forward dynamics, apart from the mechanism.
+    """Settings of forward dynamics, apart from the mechanism."""
 
-    Attributes
-    ----------
-    friction : bool
-        Of contacts and joints.
-    transitions : (float, float, float)
-        Least velocities over which Coulomb friction builds up: of revolute joints, rad/s,
-        prismatic ones, m/s, and contacts, m/s.
-    stops : PackedStops
-    food : bool
-    """
-
-    friction: bool = False
+    friction: bool = False  # of contacts and joints
+    # Least velocities over which Coulomb friction builds up: of revolute joints, rad/s, prismatic
+    # ones, m/s, and contacts, m/s.
     transitions: tuple[float, float, float] = (0.0, 0.0, 0.0)
     stops: PackedStops = NO_STOPS
     food: bool = False

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.engine.tree import SpanningTree
+from masticator_dynamics.engine.tree import Placement, SpanningTree
 from masticator_dynamics.files import kept
 
 
@@ -21,25 +21,78 @@ def _depends_on(*further: Any) -> list[Any]:
     return [kept.sources('engine/traced'), *further]
 
 
+def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict[int, Any]:
+    """Some bodies at tree positions, after those that carry them; -1 is the base."""
+    from masticator_dynamics.engine.traced.bodies import Body, TracedJoint, fixed_base
+
+    bodies = {-1: fixed_base((0.0, 0.0, 0.0), 0)}
+    for k in joints:
+        joint, at = tree.joints[k], tree.placements[k]
+        bodies[k] = Body(bodies[at.body], None)
+        turn, offset = at.rotation.tolist(), at.position.tolist()
+        TracedJoint(
+            (k,), joint.spin, joint.shift, turn, offset, 0.0, None, (), bodies[k], position=q[k]
+        ).place()
+    return bodies
+
+
 def poses(tree: SpanningTree) -> RowCode:
     """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
 
     def function(q: Sequence[Any], share: bool) -> list[Any]:
-        from masticator_dynamics.engine.traced.bodies import Body, TracedJoint, fixed_base
-
-        bodies = {-1: fixed_base((0.0, 0.0, 0.0), 0)}
-        for k, (joint, at) in enumerate(zip(tree.joints, tree.placements, strict=True)):
-            bodies[k] = Body(bodies[at.body], None)
-            turn, offset = at.rotation.tolist(), at.position.tolist()
-            TracedJoint(
-                (k,), joint.spin, joint.shift, turn, offset, 0.0, None, (), bodies[k], position=q[k]
-            ).place()
+        bodies = _placed(tree, q, range(len(tree.joints)))
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
 
     count = len(tree.joints)
     return RowCode('poses', count, 12 * count, function, lambda: _depends_on(tree))
+
+
+def frame_of_row(
+    tree: SpanningTree, end: Placement, joints: Sequence[int], slices: Mapping[str, slice]
+) -> RowCode:
+    """From a whole row: 1 where it counts, pose, twist and Jacobian (6, n_y) of a frame.
+
+    Parameters
+    ----------
+    end : Placement
+        Of the frame on its body.
+    joints : sequence of int
+        Those between base and frame, outwards.
+    slices : mapping of str to slice
+        Where each quantity is in the row.
+    """
+    count = len(tree.joints)
+    freedoms = (slices['tangent'].stop - slices['tangent'].start) // count
+
+    def function(given: Sequence[Any], share: bool) -> list[Any]:
+        from masticator_dynamics.engine.traced import vectors as vec
+        from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
+        from masticator_dynamics.engine.traced.numbers import absolute, greatest, select
+
+        q, v, tangent = (given[slices[name]] for name in ('q', 'v', 'tangent'))
+        bodies = _placed(tree, q, joints)
+        body = bodies[end.body]
+        position = vec.add(body.position, vec.apply(body.rotation, end.position.tolist()))
+        columns = [[v[j], *tangent[freedoms * j : freedoms * (j + 1)]] for j in range(count)]
+        twists: list[list[Any]] = [[0.0] * (1 + freedoms) for _ in range(6)]
+        for j in joints:
+            joint = bodies[j].joint
+            screw = [*joint.moves(position), *joint.subspace(bodies[j].axis)[1]]
+            for twist, x in zip(twists, screw, strict=True):
+                twist[:] = [a + x * rate for a, rate in zip(twist, columns[j], strict=True)]
+        turns = [absolute(q[j]) - LARGEST_ANGLE for j in joints if tree.joints[j].turns]
+        rotation = vec.product(body.rotation, end.rotation.tolist())
+        return [
+            select(-greatest([-1.0, *turns]), 1.0, 0.0), *position, *vec.flat(rotation),
+            *(row[0] for row in twists), *vec.flat(row[1:] for row in twists),
+        ]  # fmt: skip
+
+    return RowCode(
+        'frame', slices['tangent'].stop, 19 + 6 * freedoms, function,
+        lambda: _depends_on(tree, end.body, end.position, end.rotation, joints, slices),
+    )  # fmt: skip
 
 
 @functools.cache

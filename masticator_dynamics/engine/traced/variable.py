@@ -21,26 +21,15 @@ from masticator_dynamics.engine.traced.functions import sine_cosine
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Variable:
-    """Parameters of a mechanism as inputs, followed by positions of the dependent joints at home.
+    """Parameters of a mechanism as inputs, then positions of the dependent joints at home."""
 
-    Attributes
-    ----------
-    description, structure
-        Of the mechanism before anything is changed.
-    numeric : Structure
-        The same with the parameters slightly changed, so that nothing in it is special by chance:
-        what it decides holds for others.
-    values : mapping
-        Of the parameters.
-    home : array, shape (n_q,)
-        Tree positions with these.
-    """
-
-    description: MechanismDescription
-    structure: Structure
+    description: MechanismDescription  # of the mechanism before anything is changed
+    structure: Structure  # of the mechanism before anything is changed
+    # The same with the parameters slightly changed, so that nothing in it is special by chance:
+    # what it decides holds for others.
     numeric: Structure
-    values: Mapping[str, float]
-    home: FloatArray
+    values: Mapping[str, float]  # of the parameters
+    home: FloatArray  # (n_q,), tree positions with these
 
     @property
     def names(self) -> tuple[str, ...]:

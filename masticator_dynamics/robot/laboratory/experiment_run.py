@@ -241,7 +241,7 @@ def _setting(sockets: str) -> StudySetting:
 
 def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
     """Settings written to a recording."""
-    packages = ('masticator_dynamics', 'numpy', 'scipy', 'numba')
+    packages = ('masticator_dynamics', 'numpy', 'scipy', 'llvmlite')
     return {
         'title': protocol.title,
         'seed': protocol.seed,

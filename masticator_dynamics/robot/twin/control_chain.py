@@ -51,45 +51,24 @@ DYNAMICS_PERIOD = 0.002  # s, of the dynamics node
 
 @dataclasses.dataclass(frozen=True)
 class Delays:
-    """Delays in the chain.
+    """Delays in the chain."""
 
-    Attributes
-    ----------
-    command : int
-        Cycles until a command is taken by the drives.
-    bite : float
-        Age of the food's force when it is used, s.
-    """
-
-    command: int = 1
-    bite: float = DYNAMICS_PERIOD
+    command: int = 1  # cycles until a command is taken by the drives
+    bite: float = DYNAMICS_PERIOD  # age of the food's force when it is used, s
 
 
 @dataclasses.dataclass(frozen=True)
 class CommandedMotion:
-    """A commanded motion at every cycle; rows are cycles.
+    """A commanded motion at every cycle; rows are cycles."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s.
-    y, y_dot, y_ddot : array, shape (N, n_y)
-    position, velocity : array, shape (N, n_u)
-        Of the actuated joints.
-    q : array, shape (N, n_q)
-        Tree positions.
-    incisor : array, shape (N, 3)
-        m, base axes.
-    """
-
-    time: FloatArray
-    y: FloatArray
-    y_dot: FloatArray
-    y_ddot: FloatArray
-    position: FloatArray
-    velocity: FloatArray
-    q: FloatArray
-    incisor: FloatArray
+    time: FloatArray  # (N,), s
+    y: FloatArray  # (N, n_y)
+    y_dot: FloatArray  # (N, n_y)
+    y_ddot: FloatArray  # (N, n_y)
+    position: FloatArray  # (N, n_u), of the actuated joints, rad or m
+    velocity: FloatArray  # (N, n_u), of the actuated joints, rad/s or m/s
+    q: FloatArray  # (N, n_q), tree positions
+    incisor: FloatArray  # (N, 3), m, base axes
 
     @classmethod
     def of(cls, mechanism: Mechanism, path: MotionPath, rate: float) -> CommandedMotion:
@@ -127,30 +106,18 @@ class CommandedMotion:
 
 @dataclasses.dataclass(frozen=True)
 class ChainRecord:
-    """What happened in a run, at every cycle.
+    """What happened in a run, at every cycle."""
 
-    Attributes
-    ----------
-    error : array, shape (N, 3)
-        Of the incisor: where it is minus where it is commanded to be at that time, m, base axes.
-    position : array, shape (N, n_u)
-        Of the joints, rad.
-    measured : array, shape (N, n_u)
-        The same as measured by the encoders.
-    effort : array, shape (N, n_u)
-        At the joints, N m, of the motors before their friction and the gears' losses, as measured.
-    bite : array, shape (N,)
-        Magnitude of the food's force, N.
-    limited : int
-        Steps of a servo in which its torque was clipped.
-    """
-
+    # (N, 3), of the incisor: where it is minus where it is commanded to be at that time, m, base
+    # axes.
     error: FloatArray
-    position: FloatArray
-    measured: FloatArray
+    position: FloatArray  # (N, n_u), of the joints, rad
+    measured: FloatArray  # (N, n_u), the same as measured by the encoders
+    # (N, n_u), at the joints, N m, of the motors before their friction and the gears' losses, as
+    # measured.
     effort: FloatArray
-    bite: FloatArray
-    limited: int
+    bite: FloatArray  # (N,), magnitude of the food's force, N
+    limited: int  # steps of a servo in which its torque was clipped
 
     @property
     def distance(self) -> FloatArray:
@@ -245,8 +212,10 @@ class DriveChain:
             servo.sample()
         scaling = self.master.scaling
         counts = np.array([float(servo.position) for servo in self._servos])
-        told = np.array([np.rint(servo.torque) for servo in self._servos])
-        return scaling.position_from_counts(counts), scaling.effort_from_per_mille(told, 0.0 * told)
+        commanded = np.array([np.rint(servo.torque) for servo in self._servos])
+        return scaling.position_from_counts(counts), scaling.effort_from_per_mille(
+            commanded, 0.0 * commanded
+        )
 
     def command(self, command: Command, measured: FloatArray) -> None:
         """Give the master a command, and the drives the setpoint whose time has come.
@@ -404,8 +373,8 @@ def feedforward(
     friction = kind is ControlKind.FRICTION
 
     def full(cycle: int, force: FloatArray) -> FloatArray:
-        given = np.concatenate([force, np.zeros(3)])
-        wrench = wrenches_on_platform(mechanism, reference.q[cycle], given, point=bitten)
+        at_bite = np.concatenate([force, np.zeros(3)])
+        wrench = wrenches_on_platform(mechanism, reference.q[cycle], at_bite, point=bitten)
         y, y_dot, y_ddot = reference.y[cycle], reference.y_dot[cycle], reference.y_ddot[cycle]
         return mechanism.feedforward(y, y_dot, y_ddot, wrench, friction=friction).actuated
 

@@ -287,12 +287,12 @@ def _start(mechanism: Mechanism, start: npt.ArrayLike | None) -> FloatArray:
     count = len(mechanism.independent)
     if start is None:
         return np.concatenate([mechanism.home.y, np.zeros(count)])
-    given = as_floats(start, 'start')
-    if given.ndim == 1:
-        return np.concatenate([as_finite_vector(given, 'start', count), np.zeros(count)])
-    if given.shape != (2, count):
-        raise InputError(f'start has shape {given.shape}, needed is ({count},) or (2, {count})')
-    return as_finite_vector(given.ravel(), 'start', 2 * count).copy()
+    state = as_floats(start, 'start')
+    if state.ndim == 1:
+        return np.concatenate([as_finite_vector(state, 'start', count), np.zeros(count)])
+    if state.shape != (2, count):
+        raise InputError(f'start has shape {state.shape}, needed is ({count},) or (2, {count})')
+    return as_finite_vector(state.ravel(), 'start', 2 * count).copy()
 
 
 def _part(efforts: FloatArray, first: float, last: float = 1.0) -> FloatArray:

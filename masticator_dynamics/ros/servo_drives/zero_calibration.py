@@ -74,37 +74,40 @@ class ZeroCalibration:
             if feedback is not None and feedback.fresh.all():
                 readings.append(feedback.position)
             if now - looked > _LOOK:
-                found, reason = self._judged(readings)
-                if found is not None:
-                    return found.values, reason
+                calibration, reason = self._judged(readings)
+                if calibration is not None:
+                    return calibration.values, reason
                 looked = time.monotonic()
             time.sleep(_POLL)
-        found, reason = self._judged(readings)
-        return (found.values, reason) if found is not None else Outcome(False, reason)
+        calibration, reason = self._judged(readings)
+        return (calibration.values, reason) if calibration is not None else Outcome(False, reason)
 
     def _judged(self, readings: list[FloatArray]) -> tuple[Calibration | None, str]:
         """Zeros that can be relied on, or None, and a sentence."""
         table = np.array(readings).reshape(-1, len(self._noise))
         tolerance = self.settings.zeros_tolerance
         try:
-            found = calibrate(self._mechanism, table, self._noise, tolerance=tolerance)
+            fitted = calibrate(self._mechanism, table, self._noise, tolerance=tolerance)
         except InputError as error:
             return None, str(error)
-        half = _CONFIDENT * found.sd
+        half = _CONFIDENT * fitted.sd
         worst, limit = int(np.argmax(half)), self.settings.zeros_largest_error
         joint = self._mechanism.actuated[worst]
-        if found.unseen:
-            return None, f'not seen: {found.unseen[0].text}; {found.unseen[0].remedy} would show it'
-        if found.misfit > SUSPICIOUS:
+        if fitted.unseen:
+            return (
+                None,
+                f'not seen: {fitted.unseen[0].text}; {fitted.unseen[0].remedy} would show it',
+            )
+        if fitted.misfit > SUSPICIOUS:
             return None, (
-                f'redundant encoders disagree by {found.misfit:.2g} times what counts and a '
+                f'redundant encoders disagree by {fitted.misfit:.2g} times what counts and a '
                 f'tolerance of {tolerance * 1e3:g} mm explain: a part, or an encoder '
                 'that slips, is off'
             )
-        known = f'{joint} is known within {half[worst]:.2g} {found.units[worst]} (95 %)'
+        accuracy = f'{joint} is known within {half[worst]:.2g} {fitted.units[worst]} (95 %)'
         if half[worst] > limit:
-            return None, f'{known}, {limit:g} is needed: move it through more of its range'
-        if not found.better:  # as `masticator calibrate`, which then writes nothing
+            return None, f'{accuracy}, {limit:g} is needed: move it through more of its range'
+        if not fitted.better:  # as `masticator calibrate`, which then writes nothing
             as_good = 'held-out poses agree as well with the zeros that the encoders have'
-            return dataclasses.replace(found, values=found.before), f'{as_good}: kept; {known}'
-        return found, f'zeros of all encoders from {found.poses} poses, the worst, {known}'
+            return dataclasses.replace(fitted, values=fitted.before), f'{as_good}: kept; {accuracy}'
+        return fitted, f'zeros of all encoders from {fitted.poses} poses, the worst, {accuracy}'

@@ -1,0 +1,92 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""From actuated positions to independent ones: a step of Gauss-Newton, and the loop of such steps.
+
+What a controller needs as C (``c_controller.py``), and `Mechanism.forward_kinematics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
+from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
+from masticator_dynamics.engine.traced.numbers import lesser, reciprocal, select
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.small_functions import fitted, travels
+from masticator_dynamics.engine.traced.vectors import Vector
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.kernels import Kernels
+
+LARGEST_CHANGE = 0.3  # of an actuated joint in one step, rad; part of its travel when sliding
+CONVERGED = 1e-12  # likewise, of the last step
+MOST_STEPS = 50
+MOST_OPERATIONS = 60_000
+
+
+def fitted_step(run: TracedEquationsOfMotion, errors: Vector) -> tuple[Any, Vector]:
+    """How far a step moves the actuators, -1 where it is undetermined, and the step (n_y,).
+
+    Parameters
+    ----------
+    errors : sequence of number
+        What the actuated joints (n_u,) lack.
+    """
+    plan = run.plan
+    joints = plan.structure.tree.joints
+    scale = travels(joints[j] for j in plan.actuated)
+    at_home = plan.structure.in_floats.home_tangent(plan.independent)[plan.actuated]
+    usual = [sum((x / s) ** 2 for x, s in zip(column, scale, strict=True)) ** 0.5
+             for column in at_home.T.tolist()]  # fmt: skip
+    change, *step = fitted(run.of_actuated(run.tangent()), errors, scale, usual)
+    return change, step
+
+
+def fit_code(kernels: Kernels) -> RowCode:
+    """From actuated positions (n_u,): whether it is valid, the largest gap, m, and y (n_y,).
+
+    From home, as ``evaluation/actuated_fit.py``, which takes over where a step leads nowhere.
+    """
+    motors, n = kernels.actuators, kernels.freedoms
+
+    def function(given: Sequence[Any], _: bool) -> list[Any]:
+        of = kernels.recorded(given[motors:])
+        structure, still = of[1], [0.0] * n
+        target = given[:motors]
+
+        def run(y: Vector, positions: Vector | None = None) -> TracedEquationsOfMotion:
+            motion, numbers = (y, still, still), [*y, *(positions or [])]
+            return TracedEquationsOfMotion(*of, numbers, motion, [0.0] * 6, (), False, positions)
+
+        def step(state: list[Any]) -> tuple[Any, list[Any]]:
+            here = run(state[1:])
+            off = vec.subtract(target, here.of_actuated(here.positions()))
+            change, step_ = fitted_step(here, off)
+            part = lesser(LARGEST_CHANGE * reciprocal(change), 1.0)
+            valid = select(here.valid() - 0.5, lesser(change + 0.5, 1.0), 0.0)
+            moved = vec.add(state[1:], vec.scale(step_, part))
+            goes_on = select(valid, change - CONVERGED, 0.0)
+            arrived = select(valid, select(goes_on, 0.0, 1.0), 0.0)
+            y = [select(goes_on, a, b) for a, b in zip(moved, state[1:], strict=True)]
+            return goes_on, [arrived, *y]
+
+        home = [
+            float(structure.in_floats.home[structure.index(x)])
+            for x in kernels.description.independent
+        ]
+        arrived, *y = repeat(graph_of(given), MOST_STEPS, [0.0, *home], step)
+        end = run(y)
+        positions = end.positions()
+        for place, x in zip(end.plan.actuated, target, strict=True):
+            positions[place] = x
+        apart = run(y, positions)
+        return [select(arrived, end.valid(), 0.0), apart.closure_residual(), *y]
+
+    return RowCode(
+        'actuated fit', motors, 2 + n, function, lambda: kernels.identity[:-1],
+        largest=MOST_OPERATIONS, constants=kernels.constants,
+        impossible='' if n and motors else 'it has no freedoms, or no actuators',
+    )  # fmt: skip
