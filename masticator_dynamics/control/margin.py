@@ -7,13 +7,14 @@ velocity, the delays of command and sensor, the drive layer's lead, the hold of 
 drives' position loops that move a mass against what is pressed:
 
     L(s) = b k / K / s exp(-s (path + sensor + period / 2)) / (1 + smoothing s)
-           ((D + d s) (1 + lead s) + c s) / (m s^2 + (d + c) s + D + k)
+           ((m s^2 + d s + D) (1 + lead s) + c s) / (m s^2 + (d + c) s + D + k)
 
 with the true stiffness k, the assumed one K, and stiffness D, damping d and mass m of the drives at
 the point. Friction and gear losses change sides over a small velocity: there they are a damper c,
 and what the drive layer adds for the commanded velocity to overcome them is the same damper the
-other way round, a direct path from commanded velocity to force. The wanted force is fed forward and
-not the measured one, so efforts close no loop.
+other way round, a direct path from commanded velocity to force. The acceleration of the travel is
+fed forward as the mass needs it; the force is fed forward as wanted and not as measured, so that it
+closes no loop.
 """
 
 from __future__ import annotations
@@ -59,10 +60,9 @@ class PressedLoop:
         s, timing = 1j * frequency, self.timing
         bandwidth = timing.bandwidth(self.sensor_delay)
         delay = timing.path_delay + self.sensor_delay + 0.5 * timing.period
-        drives, losses = self.drive_stiffness + self.drive_damping * s, self.friction_slope * s
-        moved = (drives * (1.0 + timing.lead * s) + losses) / (
-            self.mass * s**2 + drives + losses + self.stiffness
-        )
+        drives = self.mass * s**2 + self.drive_damping * s + self.drive_stiffness
+        losses = self.friction_slope * s
+        moved = (drives * (1.0 + timing.lead * s) + losses) / (drives + losses + self.stiffness)
         planned = np.exp(-s * delay) / (1.0 + timing.smoothing * s)
         loop: FloatArray = bandwidth * self.stiffness / assumed / s * planned * moved
         return loop

@@ -19,6 +19,7 @@ from masticator_dynamics.robot.twin.force_run import press
 from masticator_dynamics.robot.twin.force_study import pressed_loop, shipped, without_losses
 
 FORCE = 40.0
+OSCILLATES = 1.0  # N; noise alone, amplified, is half of that shortly before
 TIMING = LoopTiming(quiet=1.0)  # not slower for errors that may be noise
 
 
@@ -57,9 +58,9 @@ def test_the_twin_oscillates_within_30_percent_of_the_predicted_gain(
     monkeypatch, stiffness
 ) -> None:
     margin = pressed_loop(without_losses(shipped(stiffness, 0.006)), FORCE, TIMING).gain_margin()
-    assert 3.0 < margin < 10.0
-    assert ripple(monkeypatch, stiffness, margin / 1.3) < 0.5
-    assert ripple(monkeypatch, stiffness, margin * 1.3) > 1.0
+    assert 3.0 < margin < 15.0
+    assert ripple(monkeypatch, stiffness, margin / 1.3) < OSCILLATES
+    assert ripple(monkeypatch, stiffness, margin * 1.3) > OSCILLATES
 
 
 def test_the_model_of_an_integrator_with_delay() -> None:
@@ -75,6 +76,6 @@ def test_the_model_of_an_integrator_with_delay() -> None:
 def test_a_later_sensor_costs_no_margin_since_the_bandwidth_follows() -> None:
     loop = PressedLoop(2e4, 2e5, 1e3, 1.3, 0.002, LoopTiming())
     later = dataclasses.replace(loop, sensor_delay=0.008)
-    assert later.gain_margin() > 0.9 * loop.gain_margin()
+    assert later.gain_margin() > 0.8 * loop.gain_margin()
     unaware = dataclasses.replace(later, timing=LoopTiming(phase=0.8))
     assert unaware.gain_margin() < 0.7 * loop.gain_margin()

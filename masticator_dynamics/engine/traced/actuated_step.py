@@ -52,10 +52,10 @@ def fit_code(kernels: Kernels) -> RowCode:
     """
     motors, n = kernels.actuators, kernels.freedoms
 
-    def function(given: Sequence[Any], _: bool) -> list[Any]:
-        of = kernels.recorded(given[motors:])
+    def function(inputs: Sequence[Any], _: bool) -> list[Any]:
+        of = kernels.recorded(inputs[motors:])
         structure, still = of[1], [0.0] * n
-        target = given[:motors]
+        target = inputs[:motors]
 
         def run(y: Vector, positions: Vector | None = None) -> TracedEquationsOfMotion:
             motion, numbers = (y, still, still), [*y, *(positions or [])]
@@ -77,7 +77,7 @@ def fit_code(kernels: Kernels) -> RowCode:
             float(structure.in_floats.home[structure.index(x)])
             for x in kernels.description.independent
         ]
-        arrived, *y = repeat(graph_of(given), MOST_STEPS, [0.0, *home], step)
+        arrived, *y = repeat(graph_of(inputs), MOST_STEPS, [0.0, *home], step)
         end = run(y)
         positions = end.positions()
         for place, x in zip(end.plan.actuated, target, strict=True):

@@ -171,13 +171,14 @@ def step(setting: ForceSetting, force: float, duration: float = 0.8) -> tuple[Fo
     share = (true - true[0]) / (force - true[0])
     ten, ninety = (float(time[np.argmax(share >= part)]) for part in (0.1, 0.9))
     outside = np.flatnonzero(np.abs(true - force) > _SETTLED * force)
+    last_out = min(outside[-1] + 1, len(time) - 1) if len(outside) else 0
     last = true[time > time[-1] - _STEADY]
     held = np.array([state is State.FORCE for state in record.states])
     condyles = record.condyles[held]
     return record, {
         'rise': 1e3 * (ninety - ten),
         'overshoot': 100.0 * max(float(true.max()) - force, 0.0) / force,
-        'settled': 1e3 * float(time[min(outside[-1] + 1, len(time) - 1)]) if len(outside) else 0.0,
+        'settled': round(1e3 * float(time[last_out]), 6),
         'steady error': abs(float(last.mean()) - force),
         'ripple': float(last.std()),
         'peak error': abs(float(true.max()) - force),
@@ -225,8 +226,8 @@ def crack(setting: ForceSetting, rate: float | None) -> tuple[ForceRecord, Numbe
     deepest = int(np.argmin(record.gap[at:])) + at
     told = math.nan if record.release is None else record.release.time
     return record, {
-        'told': 1e3 * (told - when),
-        'turns': 1e3 * float(record.fine_time[deepest] - when),
+        'told': round(1e3 * (told - when), 6),  # steps of 0.5 ms
+        'turns': round(1e3 * float(record.fine_time[deepest] - when), 6),
         'travel': 1e3 * float(record.gap[at] - record.gap[deepest]),
         'peak after': float(record.force[after].max()),
     }
