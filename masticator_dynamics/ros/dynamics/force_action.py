@@ -7,9 +7,10 @@ Goals and trajectories take turns: one that comes while the other moves the mech
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -55,15 +56,23 @@ _LARGEST = 65536  # bytes of joint_states
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 _MOST_POINTS = 10_000
 _STREAM_TIMEOUT = 0.1  # s
+_FIRST = 0.2  # s that the first ones are waited for
 _FRESH = 0.05  # s, of measured joints when a goal begins
 
 
 class JointInput(DirectSubscription):
-    """Topic ``joint_states``, read by a thread of its own."""
+    """Topic ``joint_states``, read by a thread of its own while somebody needs it.
+
+    Attributes
+    ----------
+    needed : Event
+        Whether somebody does: converting messages would hold up cycles for nothing.
+    """
 
     def __init__(self, node: LifecycleNode, mechanism: Mechanism, readings: JointReadings):
         super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST)
         self._names, self._readings = mechanism.actuated, readings
+        self.needed = threading.Event()
         self._thread = real_time.Worker('joint_states', self._run, real_time.SERVICE)
         self._thread.start()
 
@@ -74,6 +83,8 @@ class JointInput(DirectSubscription):
 
     def _run(self) -> None:
         while not self._thread.ended.is_set():
+            if not self.needed.wait(_POLL):
+                continue
             try:
                 self.wait(_POLL)
                 for message, _ in self.take():
@@ -156,6 +167,7 @@ class ForceAction:
         """End the goal: nothing moves any more."""
         self.active = False
         goal, self._goal = self._goal, None
+        self._joints.needed.clear()
         if goal is not None:
             self._turn.end(goal.job)
             self._end(goal.handle, goal.job, 'the node is not active any more')
@@ -172,9 +184,12 @@ class ForceAction:
 
     def _begin(self, handle: Any) -> None:
         handle.execute()
+        self._joints.needed.set()
         try:
             job = self._begun(handle.request)
         except MasticatorError as error:
+            if self._goal is None:
+                self._joints.needed.clear()
             self._node.get_logger().error(f'goal of ~/apply_force rejected: {error}')
             self._end(handle, None, str(error))
             return
@@ -203,13 +218,15 @@ class ForceAction:
         return job
 
     def _check_measured(self, now: int) -> None:
-        """Refuse to press without what the law has to measure."""
+        """Refuse to press without what the law has to measure; waits a moment for it."""
         if self._settings().publish_joint_states:
             raise InputError(
                 'joints are not measured: this node publishes the commanded ones (parameter '
                 'publish_joint_states)'
             )
-        age = self._turn.joints.age(now)
+        end = time.monotonic() + _FIRST
+        while (age := self._turn.joints.age(self._now())) > _FRESH and time.monotonic() < end:
+            time.sleep(0.002)
         if age > _FRESH:
             told = 'never' if math.isinf(age) else f'{age:.3g} s ago'
             raise InputError(f'joints were measured {told}: no joint_states')
@@ -299,6 +316,7 @@ class ForceAction:
         job, law = goal.job, goal.job.law
         if self._turn.job is not job:
             self._goal = None
+            self._joints.needed.clear()
             release = law.release
             self._end(goal.handle, job, '' if release is None else release.text)
             return
@@ -323,12 +341,11 @@ class ForceAction:
             names = ('time', 'force', 'wanted_force', 'travel_measured')
             for name, column in zip(names, table.T, strict=True):
                 setattr(result, name, doubles(np.ascontiguousarray(column)))
-        with contextlib.suppress(Exception):  # its client may have gone
-            if handle.is_cancel_requested:
-                handle.canceled()
-            elif reached:
-                handle.succeed()
-            else:
-                handle.abort()
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif reached:
+            handle.succeed()
+        else:
+            handle.abort()
         self._node.get_logger().info(f'goal of ~/apply_force has ended: {result.message}')
         self._server.notify_execute(handle, lambda _: result)
