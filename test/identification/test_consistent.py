@@ -64,7 +64,7 @@ def test_a_solver_that_gives_up_is_no_result(unknowns, monkeypatch) -> None:
 def test_a_solver_that_gets_no_nearer_is_one(unknowns, monkeypatch) -> None:
     """Beyond rounding it makes no progress; what it has is good, whatever it calls that."""
     plain = identify.consistent(unknowns, said(unknowns, 0))
-    monkeypatch.setattr(identify, '_EXACT', 1e-30)
+    monkeypatch.setattr(identify, '_EXACT', (1e-30,))
     assert identify.consistent(unknowns, said(unknowns, 0)) == pytest.approx(plain, abs=1e-3)
 
 
