@@ -25,7 +25,7 @@ from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.clock
 
 STIFFNESS = 2e4
 OPEN = [0.0, 0.0, 0.0, 0.08]
