@@ -77,13 +77,13 @@ test: setup ## what each change must pass; PYTEST='-k closure' adds flags
 test-all: setup ## the same, and sweeps over more cases
 test test-all:
 	@phase() {
-	    $(BIN)/python -m pytest --timeout=600 --durations=10 -m "$$1 $(CASES)" "$${@:2}" $(PYTEST)
+	    $${priority:-} $(BIN)/python -m pytest --timeout=600 --durations=10 -m "$$1 $(CASES)" "$${@:2}" $(PYTEST)
 	}
 	PARALLEL='--numprocesses auto --dist loadfile --no-loadscope-reorder'
 	AGAIN='--reruns 1 --rerun-show-tracebacks'
 	computed=$$(mktemp)
 	trap 'rm "$$computed"' EXIT
-	(renice -n 19 $$BASHPID >/dev/null; phase computing $$PARALLEL) </dev/null &>"$$computed" &
+	priority='nice -n 19' phase computing $$PARALLEL </dev/null &>"$$computed" &
 	codes=()
 	phase waiting $$PARALLEL $$AGAIN || codes+=($$?)
 	wait $$! || codes+=($$?)

@@ -80,9 +80,9 @@ class QuickKind(NamedTuple):
     result: type[QuickEffort]
     numbers: FloatArray = kernels.NONE
 
-    def inputs(self, given: FloatArray) -> FloatArray:
+    def inputs(self, row: FloatArray) -> FloatArray:
         """Input rows of the code for those of the mechanism."""
-        return followed(given, self.numbers) if len(self.numbers) else given
+        return followed(row, self.numbers) if len(self.numbers) else row
 
 
 MOST_LIMITS = 8  # limits and goals of a mechanism whose code is kept at hand
@@ -639,15 +639,15 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         return Effort(self, inputs, rows, self._kind(options).slices)
 
     def _whole_rows(
-        self, options: EffortOptions, solve: Callable[..., FloatArray], given: FloatArray,
+        self, options: EffortOptions, solve: Callable[..., FloatArray], inputs: FloatArray,
         numbers: IntArray | None = None, q: FloatArray | None = None,
     ) -> FloatArray:  # fmt: skip
         """Rows from a method of the solver, or within limits; of a batch their numbers."""
         if options.limits is not False:
-            return self._within(options).rows(given, options.nearest, numbers, q)
+            return self._within(options).rows(inputs, options.nearest, numbers, q)
         if numbers is None:
-            return solve(self._kind(options), given, q=q)
-        return solve(self._kind(options), given, numbers)
+            return solve(self._kind(options), inputs, q=q)
+        return solve(self._kind(options), inputs, numbers)
 
     def _tell_of_ranges(self, q: FloatArray) -> None:
         """Warn, once, if coordinates or motors are outside their ranges."""

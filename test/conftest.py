@@ -64,11 +64,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not any(item.iter_markers('early')))
 
 
-def pytest_runtest_setup(item):
-    """Before tests with senders, put aside what there is: to look through it takes half a second.
+def pytest_collection_finish():
+    """Put modules and tests aside: Python's garbage collector looks through them for 0.5 s."""
+    gc.collect()
+    gc.freeze()
 
-    A sender that Python's garbage collector holds up for so long looks dead to the drives.
-    """
+
+def pytest_runtest_setup(item):
+    """The same for what earlier tests left: a sender held up for so long looks dead to drives."""
     if not any(item.iter_markers('computing')):
         gc.collect()
         gc.freeze()

@@ -71,14 +71,14 @@ def share_done(start: float, end: float, label: str) -> Iterator[Callable[[float
     label : str
         Stands before the bar.
     """
-    terminal, told = sys.stderr.isatty(), time.monotonic()
+    terminal, last_line = sys.stderr.isatty(), time.monotonic()
 
     def show(now: float) -> None:
-        nonlocal told
+        nonlocal last_line
         share = (now - start) / (end - start)
         bar.update(int(1000.0 * share) - bar.pos)
-        if not terminal and time.monotonic() - told > BETWEEN_LINES:
-            told = time.monotonic()
+        if not terminal and time.monotonic() - last_line > BETWEEN_LINES:
+            last_line = time.monotonic()
             click.echo(f'{label}: {100.0 * share:.0f} %', err=True)
 
     with progress_bar(label, 1000) as bar:

@@ -83,15 +83,18 @@ class ClosureKind:
 
     def _turned(self, turned: Array) -> tuple[Array, Array]:
         """Gaps of directions, and their rates per angular velocity."""
+        if not self.turns:
+            return np.zeros(0), np.zeros((0, 3))
+        vector = rotation_vector(turned)  # of all, since it refuses what is no rotation
         if len(self.facing) == 3:
-            return rotation_vector(turned), np.eye(3)
+            return vector, np.eye(3)
         if self.facing:
             # Offset of Z of the second frame from Z of the first, and its possible directions.
             sine = float(np.linalg.norm(turned[:2, 2]))
             angle = np.arctan2(sine, turned[2, 2]) / sine if sine > 1e-9 else 1.0
             return turned[:2, 2] * angle, np.cross(turned[:, 2], np.eye(3)[:2])
         rows = [np.cross(turned[:, j], np.eye(3)[i]) for i, j in self.turns]
-        return np.array([turned[pair] for pair in self.turns]), np.reshape(rows, (-1, 3))
+        return np.array([turned[pair] for pair in self.turns]), np.array(rows)
 
     def between(self, closure: Closure) -> str:
         """What a closure connects, in a few words."""

@@ -230,14 +230,14 @@ def _with_mimics(
 def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, data.JointPhysics]]:
     """What joints do by themselves; losses in the YAML override those of the URDF."""
     for joint in tree.joints:
-        given = content.joints.get(joint.name, data.JointPhysics())
+        physics = content.joints.get(joint.name, data.JointPhysics())
         losses = {
-            'damping': joint.damping if given.damping is None else given.damping,
-            'friction': joint.friction if given.friction is None else given.friction,
+            'damping': joint.damping if physics.damping is None else physics.damping,
+            'friction': joint.friction if physics.friction is None else physics.friction,
         }
-        counts = given.stiffness, given.armature, *losses.values()
+        counts = physics.stiffness, physics.armature, *losses.values()
         if joint.moves and any(counts):
-            yield joint.name, dataclasses.replace(given, **losses)
+            yield joint.name, dataclasses.replace(physics, **losses)
 
 
 def _outside(home: Mapping[str, float], tree: urdf.Tree) -> Iterator[str]:

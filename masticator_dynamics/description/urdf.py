@@ -65,7 +65,8 @@ class Tree:
         """For each link, the first link of its rigid body, across fixed joints."""
         carriers = {self.root: self.root}
         for joint in self.joints:
-            carriers[joint.child] = joint.child if joint.moves else carriers[joint.parent]
+            fixed = joint.kind is FIXED  # what floats is not
+            carriers[joint.child] = carriers[joint.parent] if fixed else joint.child
         return carriers
 
 

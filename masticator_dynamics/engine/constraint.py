@@ -291,7 +291,7 @@ class JointCoupling(Constraint):
     def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
         """A joint less its offset and the polynomials of others."""
         names = [joint.name for joint in tree.joints]
-        own = (names.index(str(closure.joint)), (0.0, 1.0))
+        follower = (names.index(str(closure.joint)), (0.0, 1.0))
         others = [
             (names.index(joint), (0.0, *(-c for c in coefficients)))
             for joint, coefficients in closure.of.items()
@@ -299,7 +299,7 @@ class JointCoupling(Constraint):
         nowhere = np.zeros(3)
         return cls(
             closure.name, -1, -1, nowhere, nowhere, np.zeros((1, 3)), np.array([-closure.offset]),
-            terms=(own, *others),
+            terms=(follower, *others),
         )  # fmt: skip
 
     def unit_name(self, tree: SpanningTree) -> str:

@@ -112,7 +112,8 @@ class TreePoses:
         joints = sorted(self.tree.supports(body))
         axes, arms = self.rotations[joints, :, 2], point - self.origins[joints]
         spin, shift = self._subspace(joints)
-        jacobian[:, joints] = shift * axes.T + spin * np.cross(axes, arms).T
+        turning = np.where(spin, np.cross(axes, arms).T, 0.0)  # far away it may be infinite
+        jacobian[:, joints] = shift * axes.T + turning
         return jacobian
 
     def _subspace(self, joints: list[int]) -> FloatArray:

@@ -140,7 +140,8 @@ def recorded_ranges(
     Parameters
     ----------
     source, topic, names
-        As for :func:`read_joints`; of a CSV file, joints are what columns ``position_J`` name.
+        As for :func:`read_joints`; of a CSV file, joints are what columns ``position_J`` name, or
+        columns ``J`` where there are none.
 
     Raises
     ------
@@ -153,10 +154,11 @@ def recorded_ranges(
     if not (is_bag(source) or pathlib.Path(source).is_dir()):
         table = read_table(source, topic)
         table.rename_joints(recorded)
-        for column in table.columns:
-            if column.startswith(prefix):
-                (values,) = table.numbers([column]).T
-                ranges[column.removeprefix(prefix)] = float(values.min()), float(values.max())
+        columns = [column for column in table.columns if column.startswith(prefix)]
+        others = (TIME, *(f'{field}_' for field in FIELDS))
+        for column in columns or [c for c in table.columns if not c.startswith(others)]:
+            (values,) = table.numbers([column]).T
+            ranges[column.removeprefix(prefix)] = float(values.min()), float(values.max())
     else:
         recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
         _check_names(recording, recorded)

@@ -20,8 +20,8 @@ import numpy.typing as npt
 import scipy.linalg
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.analysis import analyse
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.block_form import analyse
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError

@@ -52,11 +52,11 @@ _UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 def pseudo_inertia(moments: FloatArray) -> FloatArray:
     """Matrix (4, 4) of ten moments of mass: second moments, first moments and mass."""
     body = Moments.from_numbers(moments)
-    found = np.empty((4, 4))
-    found[:3, :3] = 0.5 * np.trace(body.second) * np.eye(3) - body.second
-    found[:3, 3] = found[3, :3] = body.first
-    found[3, 3] = body.mass
-    return found
+    matrix = np.empty((4, 4))
+    matrix[:3, :3] = 0.5 * np.trace(body.second) * np.eye(3) - body.second
+    matrix[:3, 3] = matrix[3, :3] = body.first
+    matrix[3, 3] = body.mass
+    return matrix
 
 
 def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
@@ -92,9 +92,9 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
     cones.append(clarabel.NonnegativeConeT(int(single.sum())))
     for _, base, changes in _bodies(unknowns):
-        told = changes[learnt.seen]
-        if np.abs(told).max() > 0.0:
-            rows.append(-np.array([_stacked(matrix) for matrix in told]).T)
+        per_unknown = changes[learnt.seen]
+        if np.abs(per_unknown).max() > 0.0:
+            rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(4))
     # In standard deviations from what data and belief say: precisions differ by many decades.
@@ -335,6 +335,6 @@ def passes(description: MechanismDescription) -> int:
 
 def _with(mechanism: Mechanism, unknowns: Unknowns, x: FloatArray) -> Mechanism:
     """The mechanism with other numbers."""
-    known = mechanism.parameters(friction=True)
+    parameters = mechanism.parameters(friction=True)
     values = zip(unknowns.names, possible(unknowns, x), strict=True)
-    return mechanism.with_parameters({n: float(value) for n, value in values if n in known})
+    return mechanism.with_parameters({n: float(value) for n, value in values if n in parameters})

@@ -139,7 +139,8 @@ class SdfJoints:
         elements = [joint.find(tag) for tag in ('axis', 'axis2')[:count]]
         axes = [axis for axis in elements if axis is not None]
         if len(axes) != count:
-            raise DescriptionError(self.file, place, f'a {kind} joint needs {count} axes')
+            reason = f'its type is {kind!r}, which needs {count} axes; it has {len(axes)}'
+            raise DescriptionError(self.file, place, reason)
         return axes
 
     def _axis(self, axis: ElementTree.Element, scope: Scope, rotation: Array, place: str) -> Array:

@@ -15,7 +15,7 @@ from linkages import Part, frame
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
-from masticator_dynamics.engine.analysis import analyse
+from masticator_dynamics.engine.block_form import analyse
 from masticator_dynamics.engine.evaluation.closed_pose import closed_pose
 
 ROBOTS = samples.ROOT.parent / 'shared' / 'robots' / 'converted'

@@ -144,7 +144,12 @@ ROD_2 = '<child link="rod_2"/><origin'
         ('a.sdf', SDF[:-60], 'not XML'),
         ('a.sdf', SDF.replace('"1.7"', '"1.2"'), "SDF version '1.2' is not one of 1.3 to"),
         ('a.sdf', SDF.replace('<parent>rod_1', '<parent>rod_7'), "link 'rod_7' does not exist"),
-        ('a.sdf', SDF.replace('"fixed"', '"screw"'), "its type is 'screw'"),
+        ('a.sdf', SDF.replace('"fixed"', '"gearbox"'), "its type is 'gearbox'"),
+        (
+            'a.sdf',
+            SDF.replace('"fixed"', '"screw"'),
+            "its type is 'screw', which needs 1 axes; it has 0",
+        ),
         ('a.sdf', SDF.replace('<mass>0.5', '<mass>heavy'), "'heavy' is not a finite number"),
         ('a.sdf', SDF.replace('world</parent>', 'rod_1</parent>'), 'no freedom'),
         ('a.sdf', SDF.replace('</model>', '<link name="b"/></model>'), 'no joint connects it to'),

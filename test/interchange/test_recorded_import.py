@@ -76,6 +76,14 @@ def test_a_joint_that_another_follows_moves_both(arm, tmp_path) -> None:
     assert {'thumb', 'finger'} <= {*Mechanism.load(file).tree_joints}
 
 
+def test_columns_called_as_joints_are(arm, tmp_path) -> None:
+    log = recording(tmp_path, turn=(0.0, 0.5), tilt=(0.0, 0.5))
+    log.write_text(log.read_text(encoding='utf-8').replace('position_', ''), encoding='utf-8')
+    status, file = imported(arm, log)
+    assert status == 0
+    assert Mechanism.load(file).actuated == ('turn', 'tilt')
+
+
 def test_names_of_the_recording(arm, tmp_path, capsys) -> None:
     log = recording(tmp_path, a=(0.0, 0.5))
     status, file = imported(arm, log)

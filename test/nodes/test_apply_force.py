@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from geometry_msgs.msg import WrenchStamped
+from processes import wait_for
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
@@ -23,7 +24,9 @@ from masticator_dynamics.control.pressing_path import PressingPath, Servos
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
-from nodes.harness import Client, NodeProcess, nanoseconds, to_time, wait_for
+from nodes.harness import Client, NodeProcess, nanoseconds, to_time
+
+pytestmark = pytest.mark.clock  # its robot answers in each cycle
 
 pytestmark = pytest.mark.clock
 

@@ -7,14 +7,13 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import textwrap
 
 import pytest
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
-from processes import START, runs, wait_for
+from processes import PYTHON, START, Process, runs, wait_for
 
 from masticator_dynamics.ros.ending_with_parent import ending_with_parent
 
@@ -55,12 +54,11 @@ IN_ORDER = """
 def started(program, *arguments, at_once):
     """A process with a child, and the child's number once it is there."""
     prefix = shlex.split(ending_with_parent(at_once=at_once))
-    child = [*prefix, sys.executable, '-c', textwrap.dedent(program), *map(str, arguments)]
-    parent = subprocess.Popen(
-        [sys.executable, '-c', textwrap.dedent(PARENT), *child],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    return parent, int(parent.stdout.readline())
+    child = *prefix, *PYTHON, '-c', textwrap.dedent(program), *arguments
+    options = {'stderr': subprocess.DEVNULL, 'start_new_session': True}
+    parent = Process(*PYTHON, '-c', textwrap.dedent(PARENT), *child, **options)
+    wait_for(lambda: parent.lines, 'the number of the child')
+    return parent, int(parent.lines[0])
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGQUIT])
@@ -68,13 +66,14 @@ def test_a_window_that_does_not_hear_sigterm_ends_with_its_parent(ros_domain, nu
     parent, child = started(WINDOW, at_once=True)
     try:
         assert runs(child)
-        parent.send_signal(number)
-        parent.wait(START)
+        parent.process.send_signal(number)
+        parent.process.wait(START)
         wait_for(lambda: not runs(child), 'the end of the window')
     finally:
-        parent.kill()
+        parent.process.kill()
         if runs(child):
             os.kill(child, signal.SIGKILL)
+        parent.kill()
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
@@ -82,11 +81,12 @@ def test_others_end_in_order(tmp_path, number):
     file = tmp_path / 'ended_in_order'
     parent, child = started(IN_ORDER, file, at_once=False)
     try:
-        parent.send_signal(number)
-        parent.wait(START)
+        parent.process.send_signal(number)
+        parent.process.wait(START)
         wait_for(lambda: not runs(child), 'the end of the program')
         assert file.exists()
     finally:
-        parent.kill()
+        parent.process.kill()
         if runs(child):
             os.kill(child, signal.SIGKILL)
+        parent.kill()

@@ -133,8 +133,9 @@ def mock(ros_domain, tmp_path_factory):
     own = content['/**/feedforward_controller']['ros__parameters']
     own |= {'state_rate': 1000.0, 'ramp_time': 0.0, 'reference_timeout': 60.0}
     file.write_text(yaml.safe_dump(content))
-    urdf = folder / 'robot.urdf'
-    urdf.write_text(description.urdf_xml)
+    robot = folder / 'robot.yaml'
+    parameters = {'robot_description': description.urdf_xml}
+    robot.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
     run = Run(folder)
     from ament_index_python.packages import get_package_prefix
 
@@ -142,7 +143,10 @@ def mock(ros_domain, tmp_path_factory):
         return f'{get_package_prefix(package)}/lib/{package}/{name}'
 
     try:
-        run.start(program('robot_state_publisher', 'robot_state_publisher'), str(urdf))
+        run.start(
+            program('robot_state_publisher', 'robot_state_publisher'), '--ros-args',
+            '--params-file', str(robot),
+        )  # fmt: skip
         run.start(
             program('controller_manager', 'ros2_control_node'), '--ros-args', '--params-file',
             str(file),

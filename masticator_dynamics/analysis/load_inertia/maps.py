@@ -114,10 +114,10 @@ class GridMap:
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
         """Values (N, E) of some of the quantities at points (N, n); NaN where no node counts."""
-        lookup, values, known = self._flat
-        found, corners = lookup(points), 2 ** points.shape[1]
-        nodes = found[:, corners:].astype(np.int64)
-        weights = found[:, :corners] * known[nodes]
+        lookup, values, finite = self._flat
+        cells, corners = lookup(points), 2 ** points.shape[1]
+        nodes = cells[:, corners:].astype(np.int64)
+        weights = cells[:, :corners] * finite[nodes]
         answer = (weights[:, None, :] @ values[nodes][..., elements])[:, 0]
         with np.errstate(invalid='ignore'):
             return np.asarray(answer / weights.sum(axis=1, keepdims=True))
@@ -128,9 +128,9 @@ class GridMap:
         counts = np.array(self.nodes.shape[:-1])
         strides = np.append(np.cumprod(counts[:0:-1])[::-1], 1.0)
         flat = np.ascontiguousarray(self.nodes).reshape(-1, self.nodes.shape[-1])
-        known, size = np.isfinite(flat).all(axis=1), len(counts)
+        finite, size = np.isfinite(flat).all(axis=1), len(counts)
         lookup = _Lookup(_grid, 2 * 2**size, size, (counts - 1.0, strides))
-        return lookup, np.where(known[:, None], flat, 0.0), known + 0.0
+        return lookup, np.where(finite[:, None], flat, 0.0), finite + 0.0
 
 
 Map = EllipseMap | CircleMap | GridMap
@@ -176,8 +176,8 @@ class _Lookup:
         """Outputs (N, m) at points (N, n)."""
         if len(points) != 1:
             return self._code.of_tables(points[None], self._numbers[None])[0]
-        given, out = self._one
-        given[: self._count] = points[0]
+        row, out = self._one
+        row[: self._count] = points[0]
         self._code.row.row(*self._addresses)
         return out.copy()
 
@@ -191,11 +191,11 @@ def _code(
     sizes = [math.prod(shape) for shape in shapes]
     ends = np.cumsum(sizes)
 
-    def recorded(given: Sequence[Any], _: bool) -> list[Any]:
-        table = np.array(given[coordinates:], dtype=object)
+    def recorded(inputs: Sequence[Any], _: bool) -> list[Any]:
+        table = np.array(inputs[coordinates:], dtype=object)
         parts = zip(ends, sizes, shapes, strict=True)
         model = [table[end - size : end].reshape(shape).tolist() for end, size, shape in parts]
-        return function(given[:coordinates], *model)
+        return function(inputs[:coordinates], *model)
 
     return RowCode(
         f'map {function.__name__}', coordinates, outputs, recorded,
@@ -234,7 +234,7 @@ def _on_rings(point: Nested, center: Nested, rotation: Nested, axes: Nested, lev
 
 
 def _circles(point: Nested, centers: Nested, radii: Nested, levels: Nested) -> list[Any]:
-    found = []
+    values = []
     for center, (inner, outer), level in zip(centers, radii, levels, strict=True):
         away = vec.subtract(point, center)
         distance = lesser(square_root(vec.dot(away, away)), outer)
@@ -244,8 +244,8 @@ def _circles(point: Nested, centers: Nested, radii: Nested, levels: Nested) -> l
             for part in (distance / inner, absolute(inner - distance) / gap,
                          (outer - distance) / gap)
         ]  # fmt: skip
-        found.append(vec.dot(weights, level) / total(weights))
-    return found
+        values.append(vec.dot(weights, level) / total(weights))
+    return values
 
 
 def _grid(point: Nested, last: Nested, strides: Nested) -> list[Any]:

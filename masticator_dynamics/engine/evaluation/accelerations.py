@@ -36,42 +36,44 @@ class Accelerations:
         of = mechanism.kernels, setting
         self.code, self._at_positions = acceleration_code(*of), acceleration_code(*of, True)
 
-    def __call__(self, given: FloatArray, many: bool) -> FloatArray:
+    def __call__(self, inputs: FloatArray, many: bool) -> FloatArray:
         """Accelerations (N, n_y) for rows of y, y_dot, efforts and wrench; then the friction.
 
         That is what :meth:`ForwardDynamics.friction` says, where there is any. Rows that machine
         code hands over have their loops closed from home.
         """
-        found = self.code.where_covered(given if many else given[0])
-        for row in np.flatnonzero(found[:, 0] != 1.0):
+        outputs = self.code.where_covered(inputs if many else inputs[0])
+        for row in np.flatnonzero(outputs[:, 0] != 1.0):
             try:
-                found[row] = self._closed_from_home(given[row])
+                outputs[row] = self._closed_from_home(inputs[row])
             except MasticatorError as error:
                 raise in_row(error, int(row), many) from None
-        return found[:, 1:]
+        return outputs[:, 1:]
 
-    def _closed_from_home(self, given: FloatArray) -> FloatArray:
+    def _closed_from_home(self, inputs: FloatArray) -> FloatArray:
         count = len(self._mechanism.independent)
         motion_inputs = np.zeros(3 * count + 6)
-        motion_inputs[: 2 * count] = given[: 2 * count]
+        motion_inputs[: 2 * count] = inputs[: 2 * count]
         motion = self._mechanism.solver.motions(motion_inputs)
         q = motion[self._mechanism.slices['q']]
-        at_positions = np.concatenate([given, q])
+        at_positions = np.concatenate([inputs, q])
         if self._at_positions.covers(at_positions):
-            found = self._at_positions(at_positions)
-            if found[0] == 1.0:
-                return found
+            outputs = self._at_positions(at_positions)
+            if outputs[0] == 1.0:
+                return outputs
         # On floats friction may take long to settle; what fails then is reported.
         of = self._mechanism.description, self._mechanism.structure
-        numbers = [*given.tolist(), 1.0, *q.tolist()]
+        numbers = [*inputs.tolist(), 1.0, *q.tolist()]
         evaluated = ForwardDynamics(*of, numbers, self._setting, False, True)
         if evaluated.valid() != 1.0:
-            raise refusal(self._mechanism, evaluated, given)
+            raise refusal(self._mechanism, evaluated, inputs)
         friction = evaluated.friction() if self._setting.friction else []
         return np.array([1.0, *evaluated.y_ddot, *friction])
 
 
-def refusal(mechanism: Evaluator, evaluated: ForwardDynamics, given: FloatArray) -> MasticatorError:
+def refusal(
+    mechanism: Evaluator, evaluated: ForwardDynamics, inputs: FloatArray
+) -> MasticatorError:
     """Why accelerations of a state that is closed cannot be computed.
 
     Parameters
@@ -79,19 +81,19 @@ def refusal(mechanism: Evaluator, evaluated: ForwardDynamics, given: FloatArray)
     mechanism : Mechanism
     evaluated : ForwardDynamics
         On floats, not valid.
-    given : array
+    inputs : array
         Begins with y and y_dot.
     """
     inertias = np.linalg.eigvalsh(np.array(evaluated.mass))
     if inertias[0] <= INDEPENDENT * inertias[-1]:
-        names, pose = ', '.join(mechanism.independent), pose_text(mechanism, given)
+        names, pose = ', '.join(mechanism.independent), pose_text(mechanism, inputs)
         return SingularityError(
             f'the mass matrix of {names} is singular at {pose}: its least inertia is '
             f'{max(inertias[0], 0.0):.2g}, its largest {inertias[-1]:.6g}'
         )
     finite = bool(np.isfinite(np.array(evaluated.y_ddot)).all())
     status = JAMMED if finite and not evaluated.converged > 0.0 else OVERFLOW
-    return failure(mechanism, np.array([status, -1.0, 0.0]), given)
+    return failure(mechanism, np.array([status, -1.0, 0.0]), inputs)
 
 
 def _by_friction(mechanism: Evaluator) -> OnDemand[Regularisation | None, Accelerations]:
@@ -103,7 +105,7 @@ def _by_friction(mechanism: Evaluator) -> OnDemand[Regularisation | None, Accele
 
 def forward_dynamics(
     mechanism: Evaluator,
-    given: tuple[npt.ArrayLike | None, ...],
+    state: tuple[npt.ArrayLike | None, ...],
     friction: bool | Regularisation,
     many: bool,
 ) -> tuple[FloatArray, FloatArray]:
@@ -112,7 +114,7 @@ def forward_dynamics(
     Parameters
     ----------
     mechanism : Mechanism
-    given : tuple of array_like, shape (..., n)
+    state : tuple of array_like, shape (..., n)
         y, y_dot, efforts and wrench, which may be None.
     friction : bool or Regularisation
     many : bool
@@ -122,20 +124,20 @@ def forward_dynamics(
     if (
         not many
         and friction is False
-        and (row := joined(mechanism.made(_lengths), given)) is not None
+        and (row := joined(mechanism.made(_lengths), state)) is not None
     ):
         # Not finite numbers are not certain.
-        found = mechanism.made(_by_friction)[None].code.certain(row)
-        if found is not None:
-            return found[1:], found[:0]
+        answers = mechanism.made(_by_friction)[None].code.certain(row)
+        if answers is not None:
+            return answers[1:], answers[:0]
     if isinstance(friction, Regularisation):
         law = friction
     else:
         law = JUMP if as_flag(friction, 'friction') else None
-    table = _table(mechanism, given, many)
-    found = mechanism.made(_by_friction)[law](table, many)
-    found = found if many else found[0]
-    return found[..., : len(mechanism.independent)], found[..., len(mechanism.independent) :]
+    table = _table(mechanism, state, many)
+    answers = mechanism.made(_by_friction)[law](table, many)
+    answers = answers if many else answers[0]
+    return answers[..., : len(mechanism.independent)], answers[..., len(mechanism.independent) :]
 
 
 def _lengths(mechanism: Evaluator) -> tuple[int, ...]:
@@ -143,15 +145,15 @@ def _lengths(mechanism: Evaluator) -> tuple[int, ...]:
     return freedoms, freedoms, len(mechanism.actuated), 6
 
 
-def _table(mechanism: Evaluator, given: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
+def _table(mechanism: Evaluator, state: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
     """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
     lengths = _lengths(mechanism)
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
-    if given[0] is None:
+    if state[0] is None:
         raise InputError(f'{names[0]} is not given')
-    rows = as_floats(given[0], names[0]).shape[:1] if many else ()
+    rows = as_floats(state[0], names[0]).shape[:1] if many else ()
     parts = []
-    for name, numbers, length in zip(names, given, lengths, strict=True):
+    for name, numbers, length in zip(names, state, lengths, strict=True):
         shape = (*rows, length)
         part = np.zeros(shape) if numbers is None else as_floats(numbers, name)
         if part.shape != shape or (many and not rows):

@@ -91,9 +91,9 @@ def closest_pose(
     target = as_vector(u, 'u', len(mechanism.actuated))
     code = mechanism.made(_fit_code)
     if code.available:
-        found = code(target)
-        if found[0] == 1.0 and found[1] <= as_number(tolerance, 'tolerance', finite=False):
-            return found[2:], float(found[1])
+        outputs = code(target)
+        if outputs[0] == 1.0 and outputs[1] <= as_number(tolerance, 'tolerance', finite=False):
+            return outputs[2:], float(outputs[1])
     motion, residual = closest_motion(mechanism, target, tolerance)
     return motion.y.copy(), residual
 
@@ -192,15 +192,15 @@ class ActuatedFit:
         ReachError
             When none is found, or not within that many solved poses.
         """
-        given, row = self._home if near is None else (near.given(), near.row())
+        inputs, row = self._home if near is None else (near.given(), near.row())
         self._left = poses
         for _ in range(ITERATIONS):
             step, change = self._step(row, (target - row[self._position])[self._used])
             if change < CONVERGED:
-                return Motion(self._mechanism, given.copy(), row.copy(), self._mechanism.slices)
+                return Motion(self._mechanism, inputs.copy(), row.copy(), self._mechanism.slices)
             if change > LARGEST_CHANGE:
                 step *= LARGEST_CHANGE / change
-            given, row = self._reachable(given, row, step)
+            inputs, row = self._reachable(inputs, row, step)
             if self._left <= 0:
                 break
         names = self._mechanism.actuated
@@ -227,8 +227,8 @@ class ActuatedFit:
     def remainders(self, row: FloatArray) -> FloatArray:
         """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""
         jacobian = self._jacobian(row) / self._scale[:, None]
-        left = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
-        return np.asarray(left * self._scale[:, None] / self._scale)
+        projector = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
+        return np.asarray(projector * self._scale[:, None] / self._scale)
 
     def _jacobian(self, row: FloatArray) -> FloatArray:
         return row[self._places].reshape(-1, len(self._usual))
@@ -248,17 +248,17 @@ class ActuatedFit:
         return fitted[1:], fitted.item(0)
 
     def _reachable(
-        self, given: FloatArray, row: FloatArray, step: FloatArray
+        self, inputs: FloatArray, row: FloatArray, step: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Next row of the engine: the step, halved until the loops close there."""
-        y = given[: len(step)]
+        y = inputs[: len(step)]
         for _ in range(min(20, self._left)):
             self._left -= 1
             there = self._mechanism.solver.at_rest(y + step)
             if not there[1].item(0):
                 return there
             step = 0.5 * step
-        return given, row
+        return inputs, row
 
 
 def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.analysis import ROUNDED_HOME
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.block_form import ROUNDED_HOME
 from masticator_dynamics.engine.closure_equations import all_constraints, extent, opposed_axis
 from masticator_dynamics.engine.descent import Loops, descend, joined_joints
 from masticator_dynamics.engine.redundant_equations import ROUNDING

@@ -39,7 +39,7 @@ class EffortDerivatives:
 
     Parameters
     ----------
-    given, found : array, shape (..., inputs) and (..., outputs)
+    inputs, outputs : array, shape (..., inputs) and (..., outputs)
         Input and output of the machine code, see ``traced/kernels.py``.
 
     Attributes
@@ -62,9 +62,9 @@ class EffortDerivatives:
     before: ClassVar[int] = 1  # outputs before the efforts
     with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
 
-    def __init__(self, mechanism: Evaluator, given: FloatArray, found: FloatArray):
-        self.mechanism, self._numbers = mechanism, (given, found)
-        self.actuated = found[..., self.before : self.before + len(mechanism.actuated)]
+    def __init__(self, mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray):
+        self.mechanism, self._numbers = mechanism, (inputs, outputs)
+        self.actuated = outputs[..., self.before : self.before + len(mechanism.actuated)]
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
@@ -92,13 +92,13 @@ class EffortDerivatives:
 
     @property
     def _of_contacts(self) -> tuple[FloatArray, ...]:
-        mechanism, (given, found) = self.mechanism, self._parts()
+        mechanism, (inputs, outputs) = self.mechanism, self._parts()
         if self.with_contacts:
             first = self.before + len(mechanism.actuated) * (1 + mechanism.kernels.inputs)
-            table = found[..., first:]
+            table = outputs[..., first:]
         else:
             code = mechanism.kernels.contact_derivatives(mechanism.contact_rows.tolist())
-            table = _derived(mechanism, code, given)[..., 1:]
+            table = _derived(mechanism, code, inputs)[..., 1:]
         return self._split(table, len(mechanism.contacts))
 
     by_y, by_y_dot, by_y_ddot, by_wrench = (_part('_of_efforts', i) for i in range(1, 5))
@@ -120,7 +120,7 @@ def derivatives_kind(
 
 
 def effort_derivatives(
-    mechanism: Evaluator, given: FloatArray, goal: Goal, friction: bool
+    mechanism: Evaluator, inputs: FloatArray, goal: Goal, friction: bool
 ) -> EffortDerivatives:
     """Efforts with their derivatives for input rows (..., 3 n_y + 6).
 
@@ -131,10 +131,10 @@ def effort_derivatives(
     """
     code, result = derivatives_kind(mechanism, goal, friction)
     if result is EffortDerivatives:
-        found = _derived(mechanism, mechanism.kernels.derivatives, given)
+        outputs = _derived(mechanism, mechanism.kernels.derivatives, inputs)
     else:
-        found = _of_best(mechanism, code, given, mechanism.solver.distribution(goal, friction))
-    return result(mechanism, given, found)
+        outputs = _of_best(mechanism, code, inputs, mechanism.solver.distribution(goal, friction))
+    return result(mechanism, inputs, outputs)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -159,7 +159,7 @@ class AccelerationDerivatives(ShownArrays):
 
 
 def acceleration_derivatives(
-    mechanism: Evaluator, given: FloatArray, efforts: FloatArray, friction: FloatArray
+    mechanism: Evaluator, state: FloatArray, efforts: FloatArray, friction: FloatArray
 ) -> AccelerationDerivatives:
     """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
 
@@ -172,73 +172,73 @@ def acceleration_derivatives(
         Too near a singularity, or where friction has no derivative.
     """
     n, rubs = len(mechanism.independent), bool(friction.shape[-1])
-    q = mechanism.solver.motions(given)[..., mechanism.slices['q']]
+    q = mechanism.solver.motions(state)[..., mechanism.slices['q']]
     code = mechanism.kernels.imbalance_derivatives(rubs)
-    inputs = np.concatenate([given, q, efforts, friction], axis=-1)
-    found = np.atleast_2d(_outputs(code, inputs))
+    inputs = np.concatenate([state, q, efforts, friction], axis=-1)
+    outputs = np.atleast_2d(_outputs(code, inputs))
     names = [*mechanism.contacts, *mechanism.tree_joints] if rubs else []
     first = 1 + len(names)
-    _check_smooth(mechanism, given, found[:, 1:first], names)
-    _check_valid(mechanism, given, found)
-    last = given.shape[-1] + efforts.shape[-1]
+    _check_smooth(mechanism, state, outputs[:, 1:first], names)
+    _check_valid(mechanism, state, outputs)
+    last = state.shape[-1] + efforts.shape[-1]
     rows = n + friction.shape[-1]
-    slopes = found[:, first:].reshape(*given.shape[:-1], rows, (found.shape[1] - first) // rows)
+    slopes = outputs[:, first:].reshape(*state.shape[:-1], rows, (outputs.shape[1] - first) // rows)
     follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
     solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
     return AccelerationDerivatives(
-        given[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
+        state[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
         solved[..., 3 * n + 6 : last], solved[..., 3 * n : 3 * n + 6],
     )  # fmt: skip
 
 
-def _derived(mechanism: Evaluator, code: kernels.Code, given: FloatArray) -> FloatArray:
+def _derived(mechanism: Evaluator, code: kernels.Code, inputs: FloatArray) -> FloatArray:
     """Outputs for all rows: by machine code, or at loops closed from home."""
 
     def at_closed(rows: FloatArray, closed: FloatArray) -> FloatArray:
         return _outputs(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
 
-    found = _with_handed_over(mechanism, code, given, mechanism.solver.least_norm, at_closed)
-    _check_valid(mechanism, given, found)
-    return found.reshape(*given.shape[:-1], found.shape[1])
+    outputs = _with_handed_over(mechanism, code, inputs, mechanism.solver.least_norm, at_closed)
+    _check_valid(mechanism, inputs, outputs)
+    return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
 def _with_handed_over(
-    mechanism: Evaluator, code: RowCode, given: FloatArray, kind: RowKind,
+    mechanism: Evaluator, code: RowCode, inputs: FloatArray, kind: RowKind,
     slower: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:  # fmt: skip
     """Outputs (N, outputs) by machine code; of rows that it hands over, from their whole rows."""
-    found = code.where_covered(given)
-    left = np.flatnonzero(found[:, 0] != 1.0)
-    if len(left):
-        many, rows = given.ndim > 1, np.atleast_2d(given)[left]
-        whole = mechanism.solver.fallback(kind, rows if many else given, left if many else None)
-        found[left] = slower(rows, np.atleast_2d(whole))
-    return found
+    outputs = code.where_covered(inputs)
+    refused = np.flatnonzero(outputs[:, 0] != 1.0)
+    if len(refused):
+        many, rows = inputs.ndim > 1, np.atleast_2d(inputs)[refused]
+        whole = mechanism.solver.fallback(kind, rows if many else inputs, refused if many else None)
+        outputs[refused] = slower(rows, np.atleast_2d(whole))
+    return outputs
 
 
-def _outputs(code: RowCode, given: FloatArray) -> FloatArray:
+def _outputs(code: RowCode, inputs: FloatArray) -> FloatArray:
     """By machine code, or in numpy where there is too much of it."""
     if code.available:
-        return code(given)
+        return code(inputs)
     try:
-        return code.in_numpy(given)
+        return code.in_numpy(inputs)
     except TooLargeError as error:
         raise InputError(f'too large to be differentiated: {error}') from None
 
 
-def _check_valid(mechanism: Evaluator, given: FloatArray, found: FloatArray) -> None:
-    if (found[:, 0] == 1.0).all() and np.isfinite(found).all():
+def _check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
+    if (outputs[:, 0] == 1.0).all() and np.isfinite(outputs).all():
         return
-    wrong = np.flatnonzero((found[:, 0] != 1.0) | ~np.isfinite(found).all(axis=1))
-    pose = pose_text(mechanism, np.atleast_2d(given)[wrong[0]])
+    wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
+    pose = pose_text(mechanism, np.atleast_2d(inputs)[wrong[0]])
     error = SingularityError(f'too near a singularity for derivatives at {pose}')
-    raise in_row(error, int(wrong[0]), given.ndim > 1)
+    raise in_row(error, int(wrong[0]), inputs.ndim > 1)
 
 
 # The best efforts for a goal
 
 
-def _of_best(mechanism: Evaluator, code: RowCode, given: FloatArray, kind: GoalKind) -> FloatArray:
+def _of_best(mechanism: Evaluator, code: RowCode, inputs: FloatArray, kind: GoalKind) -> FloatArray:
     """Outputs of the code of the best efforts for all rows."""
     friction = kind.choice[1]
 
@@ -247,26 +247,26 @@ def _of_best(mechanism: Evaluator, code: RowCode, given: FloatArray, kind: GoalK
         best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
         return _outputs(kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1))
 
-    found = _with_handed_over(mechanism, code, given, kind, at_best)
+    outputs = _with_handed_over(mechanism, code, inputs, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
     first = 1 + len(names)
-    _check_smooth(mechanism, given, found[:, 1:first], names)
-    _check_valid(mechanism, given, found)
-    return found.reshape(*given.shape[:-1], found.shape[1])
+    _check_smooth(mechanism, inputs, outputs[:, 1:first], names)
+    _check_valid(mechanism, inputs, outputs)
+    return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
 def _check_smooth(
-    mechanism: Evaluator, given: FloatArray, margins: FloatArray, names: Sequence[str]
+    mechanism: Evaluator, inputs: FloatArray, margins: FloatArray, names: Sequence[str]
 ) -> None:
     """Refuse rows with friction that has no derivative."""
     if (margins > 0.0).all():
         return
     row, place = np.argwhere(~(margins > 0.0))[0]
-    pose = pose_text(mechanism, np.atleast_2d(given)[row])
+    pose = pose_text(mechanism, np.atleast_2d(inputs)[row])
     error = SingularityError(
         f'friction has no derivative at {pose}: {names[place]} is at rest, or nothing presses there'
     )
-    raise in_row(error, int(row), given.ndim > 1)
+    raise in_row(error, int(row), inputs.ndim > 1)
 
 
 def _signs(mechanism: Evaluator, effort: Effort, friction: bool) -> FloatArray:

@@ -310,8 +310,8 @@ def wrenches_on_bodies(
     bodies = np.zeros((*rows, q.shape[-1], 6))
     if not isinstance(wrenches, Mapping):
         raise InputError(f'link_wrenches are {wrenches!r:.60}; needed are wrenches by link')
-    for link, given in wrenches.items():
-        wrench = as_floats(given, f'the wrench on {link}')
+    for link, components in wrenches.items():
+        wrench = as_floats(components, f'the wrench on {link}')
         if wrench.shape not in ((6,), (*rows, 6)):
             needed = ' or '.join(str(shape) for shape in {(6,), (*rows, 6)})
             raise InputError(f'the wrench on {link} has shape {wrench.shape}, needed is {needed}')

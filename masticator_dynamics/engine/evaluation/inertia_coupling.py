@@ -57,12 +57,12 @@ class ActuatedInertia:
             When a rod has its centre of mass off the line between its ends.
         """
         # One row by itself takes less time than one among rows that are filled up.
-        found = self._code(q) if len(q) != 1 else self._code(q[0])[None]
-        known = found[:, 0] == CLOSED
-        for fault in found[known, 3]:
+        outputs = self._code(q) if len(q) != 1 else self._code(q[0])[None]
+        controlled = outputs[:, 0] == CLOSED
+        for fault in outputs[controlled, 3]:
             check_rods(self._rods, fault)
-        inertia = found[:, 4:].reshape(-1, self._count, self._count)
-        inertia[~known] = np.nan
+        inertia = outputs[:, 4:].reshape(-1, self._count, self._count)
+        inertia[~controlled] = np.nan
         return inertia
 
 
@@ -100,9 +100,9 @@ def inertia_coupling(inertia: FloatArray) -> FloatArray:
 
         MCI_i = ln(1 + sum over j != i of |M_ij| / ((n_u - 1) |M_ii|))
     """
-    own = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
-    others = np.abs(inertia).sum(axis=-1) - own
-    return np.log1p(others / (max(own.shape[-1] - 1, 1) * own))
+    diagonal = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
+    others = np.abs(inertia).sum(axis=-1) - diagonal
+    return np.log1p(others / (max(diagonal.shape[-1] - 1, 1) * diagonal))
 
 
 def rods_of(mechanism: Evaluator, limbs: Sequence[Block]) -> list[str]:

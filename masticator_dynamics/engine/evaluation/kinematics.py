@@ -127,8 +127,8 @@ class Kinematics(Evaluator):
             likewise all that follow.
         """
         chain = self._chain_for(motion, frame)
-        if (found := chain.of_row(motion.rows)) is not None:
-            return FramePose(found[POSITION], found[ROTATION].reshape(3, 3))
+        if (of_frame := chain.of_row(motion.rows)) is not None:
+            return FramePose(of_frame[POSITION], of_frame[ROTATION].reshape(3, 3))
         return FramePose(*chain.poses(motion.q))
 
     def frame_chain(self, frame: str) -> FrameChain:
@@ -146,8 +146,8 @@ class Kinematics(Evaluator):
             J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
         chain = self._chain_for(motion, frame)
-        if (found := chain.of_row(motion.rows)) is not None:
-            return found[JACOBIAN].reshape(6, -1)
+        if (of_frame := chain.of_row(motion.rows)) is not None:
+            return of_frame[JACOBIAN].reshape(6, -1)
         return chain.summed(chain.screws(motion.q)[1], motion.tangent)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -165,8 +165,8 @@ class Kinematics(Evaluator):
         In base axes.
         """
         chain = self._chain_for(motion, frame)
-        if (found := chain.of_row(motion.rows)) is not None:
-            return found[TWIST]
+        if (of_frame := chain.of_row(motion.rows)) is not None:
+            return of_frame[TWIST]
         return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -219,5 +219,5 @@ class Kinematics(Evaluator):
 
         check_motion(self, motion)
         parts = as_finite_vector(force, 'force', 3), as_finite_vector(torque, 'torque', 3)
-        given = np.concatenate(parts)
-        return wrenches_on_platform(self, motion.q, given, axes, point)
+        wrench = np.concatenate(parts)
+        return wrenches_on_platform(self, motion.q, wrench, axes, point)

@@ -53,17 +53,17 @@ def _code(
     kind: str,
     kernels: Kernels,
     outputs: int,
-    found: Callable[[TracedEquationsOfMotion, Vector], list[Any]],
+    results: Callable[[TracedEquationsOfMotion, Vector], list[Any]],
 ) -> RowCode:
     freedoms, inputs = kernels.freedoms, kernels.freedoms + kernels.tree
 
-    def function(given: Vector, share: bool) -> list[Any]:
-        description, structure = kernels.recorded(given[inputs:])
-        y_dot, q = given[:freedoms], given[freedoms:inputs]
+    def function(row: Vector, share: bool) -> list[Any]:
+        description, structure = kernels.recorded(row[inputs:])
+        y_dot, q = row[:freedoms], row[freedoms:inputs]
         y = [q[structure.index(name)] for name in description.independent]
         motion, wrench = (y, y_dot, [0.0] * freedoms), [0.0] * 6
-        run = TracedEquationsOfMotion(description, structure, given, motion, wrench, (), False, q)
-        numbers = found(run, y_dot)
+        run = TracedEquationsOfMotion(description, structure, row, motion, wrench, (), False, q)
+        numbers = results(run, y_dot)
         return [run.valid(), 0.0, -1.0, 0.0, *numbers]
 
     return RowCode(
@@ -111,11 +111,13 @@ class EquationsOfMotion:
         """Mass matrix, bias, gravity or energy, (..., length)."""
         check_motion(self._mechanism, motion)
         row = motion.rows
-        if row.ndim == 1 and (one := self._equations.certain(row.take(self._places))) is not None:
-            return one[4:][self._parts[name]]
-        given = np.concatenate([motion.y_dot, motion.q], axis=-1)
-        found = self._found(self._equations, motion, given)
-        return found[..., self._parts[name]]
+        if row.ndim == 1:
+            outputs = self._equations.certain(row.take(self._places))
+            if outputs is not None:
+                return outputs[4:][self._parts[name]]
+        inputs = np.concatenate([motion.y_dot, motion.q], axis=-1)
+        outputs = self._found(self._equations, motion, inputs)
+        return outputs[..., self._parts[name]]
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
         """The rate of the tangent (..., n_q, n_y).
@@ -132,26 +134,26 @@ class EquationsOfMotion:
         along = motion.y_dot / np.where(speed > 0.0, speed, 1.0)
         rates = along[..., None, None, :] + np.stack([steps, -steps])
         q = np.broadcast_to(motion.q[..., None, None, :], (*rates.shape[:-1], motion.q.shape[-1]))
-        given = np.concatenate([rates, q], axis=-1)
-        ahead, behind = np.moveaxis(self._found(self._rates, motion, given), -3, 0)
+        inputs = np.concatenate([rates, q], axis=-1)
+        ahead, behind = np.moveaxis(self._found(self._rates, motion, inputs), -3, 0)
         by_freedom = (ahead - behind) * (0.25 * self._usual[:, None] * speed[..., None])
         return np.asarray(by_freedom.swapaxes(-1, -2))
 
-    def _found(self, code: RowCode, motion: Motion | Effort, given: FloatArray) -> FloatArray:
+    def _found(self, code: RowCode, motion: Motion | Effort, inputs: FloatArray) -> FloatArray:
         """Outputs (..., outputs) for inputs; raises where there are none."""
-        rows = given.reshape(-1, given.shape[-1])
-        found = code.where_covered(given if given.ndim == 1 else rows)
-        left = np.flatnonzero(found[:, 0] != 1.0)
-        if len(left):
-            answers = Reference(code)(rows[left])
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        outputs = code.where_covered(inputs if inputs.ndim == 1 else rows)
+        handed_over = np.flatnonzero(outputs[:, 0] != 1.0)
+        if len(handed_over):
+            answers = Reference(code)(rows[handed_over])
             failed = np.flatnonzero(answers[:, 0])
             if len(failed):
                 poses = motion.y.reshape(-1, motion.y.shape[-1])
-                row = int(left[failed[0]]) * len(poses) // len(rows)
+                row = int(handed_over[failed[0]]) * len(poses) // len(rows)
                 error = failure(self._mechanism, answers[failed[:1]], poses[row])
                 raise in_row(error, row, motion.y.ndim > 1)
-            found[left, 1:] = answers
-        return found[:, 4:].reshape(*given.shape[:-1], code.outputs - 4)
+            outputs[handed_over, 1:] = answers
+        return outputs[:, 4:].reshape(*inputs.shape[:-1], code.outputs - 4)
 
 
 def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> FloatArray:
@@ -181,8 +183,8 @@ def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str)
 
 def energy(mechanism: Evaluator, motion: Motion | Effort) -> Energy:
     """See :meth:`Mechanism.energy`."""
-    found = mechanism.made(EquationsOfMotion).part(motion, 'energy')
-    return Energy(found[..., 0], found[..., 1])
+    energies = mechanism.made(EquationsOfMotion).part(motion, 'energy')
+    return Energy(energies[..., 0], energies[..., 1])
 
 
 def _of_actuated(space: Space) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
-from masticator_dynamics.engine.analysis import analyse
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_names, as_slice, consecutive
+from masticator_dynamics.engine.block_form import analyse
 from masticator_dynamics.engine.evaluation.shown import of_mechanism
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError

@@ -34,26 +34,26 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
         For a wrong shape.
     """
     if y_dot is None and y_ddot is None and wrench is None:
-        given: FloatArray = np.zeros(3 * count + 6)
-        given[:count] = as_vector(y, 'y', count)
-        return given
+        packed: FloatArray = np.zeros(3 * count + 6)
+        packed[:count] = as_vector(y, 'y', count)
+        return packed
     try:
         # Arrays of the right length, as control loops pass them, need no further checks.
         wrench = _NO_WRENCH if wrench is None else wrench
         if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
-            given = np.concatenate((y, y_dot, y_ddot, wrench))
-            if given.ndim == 1 and given.dtype is _FLOAT and type(given) is np.ndarray:
-                return given
+            packed = np.concatenate((y, y_dot, y_ddot, wrench))
+            if packed.ndim == 1 and packed.dtype is _FLOAT and type(packed) is np.ndarray:
+                return packed
     except (TypeError, ValueError):
         pass
-    given = np.zeros(3 * count + 6)
+    packed = np.zeros(3 * count + 6)
     parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
     start = 0
     for name, part, length in (*parts, ('wrench', wrench, 6)):
         if part is not None:
-            given[start : start + length] = as_vector(part, name, length)
+            packed[start : start + length] = as_vector(part, name, length)
         start += length
-    return given
+    return packed
 
 
 def joined(lengths: Sequence[int], parts: Sequence[Any]) -> FloatArray | None:
@@ -84,19 +84,19 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
     if as_floats(y, 'Y').ndim != 2:
         raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
     rows = len(y)
-    given = np.empty((rows, 3 * count + 6))
+    packed = np.empty((rows, 3 * count + 6))
     parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
     for index, (name, part) in enumerate((*parts, ('W', wrench))):
         length = count if index < 3 else 6
         numbers = np.zeros((rows, length)) if part is None else as_floats(part, name)
         if numbers.shape != (rows, length):
             raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
-        given[:, index * count : index * count + length] = numbers
-    return given
+        packed[:, index * count : index * count + length] = numbers
+    return packed
 
 
-def followed(given: FloatArray, numbers: FloatArray) -> FloatArray:
+def followed(inputs: FloatArray, numbers: FloatArray) -> FloatArray:
     """Input rows (..., k), each followed by the same numbers (n,)."""
-    if given.ndim == 1:
-        return np.concatenate([given, numbers])
-    return np.hstack([given, np.broadcast_to(numbers, (len(given), len(numbers)))])
+    if inputs.ndim == 1:
+        return np.concatenate([inputs, numbers])
+    return np.hstack([inputs, np.broadcast_to(numbers, (len(inputs), len(numbers)))])

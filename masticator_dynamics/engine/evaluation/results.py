@@ -60,7 +60,7 @@ class Evaluator(Model):
         return self.solver.largest_gap(q)
 
     @abc.abstractmethod
-    def in_ranges(self, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+    def in_ranges(self, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether everything is within its range; see :attr:`Effort.in_ranges`."""
 
     def joint_reactions(self, effort: Effort) -> FloatArray:
@@ -73,9 +73,11 @@ class Evaluator(Model):
             raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
         multipliers = row[self.slices['multipliers']]
         friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
-        given, freedoms = effort.given(), len(self.independent)
-        given[2 * freedoms : 3 * freedoms] -= effort.shortfall  # the motion that is actually driven
-        bodies = self.solver.bodies(given, effort.q)
+        inputs, freedoms = effort.given(), len(self.independent)
+        inputs[2 * freedoms : 3 * freedoms] -= (
+            effort.shortfall
+        )  # the motion that is actually driven
+        bodies = self.solver.bodies(inputs, effort.q)
         return joint_reactions(self.structure, effort.q, bodies, multipliers, friction)
 
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
@@ -100,15 +102,15 @@ class _Answer:
     def __init__(
         self,
         mechanism: Evaluator,
-        given: FloatArray,
+        inputs: FloatArray,
         rows: FloatArray,
         slices: dict[str, slice],
     ):
         # Made read-only once, here; every field is a view of these.
         rows.setflags(write=False)
-        given.setflags(write=False)
+        inputs.setflags(write=False)
         self.mechanism = mechanism
-        self._given = given
+        self._given = inputs
         self._rows = rows
         self._slices = slices
 
@@ -247,7 +249,7 @@ class Attempts:
     Parameters
     ----------
     mechanism : Evaluator
-    given, rows : array, shape (N, ...)
+    inputs, rows : array, shape (N, ...)
         Input rows and the engine's answers.
 
     Attributes
@@ -263,14 +265,14 @@ class Attempts:
         Size of the fault: the gap in m where a loop stays open, the sine where it is singular.
     """
 
-    def __init__(self, mechanism: Evaluator, given: FloatArray, rows: FloatArray):
+    def __init__(self, mechanism: Evaluator, inputs: FloatArray, rows: FloatArray):
         self.mechanism = mechanism
-        self.y = _read_only(given[:, : len(mechanism.independent)])
+        self.y = _read_only(inputs[:, : len(mechanism.independent)])
         report = rows[:, mechanism.slices['report']]
         self.status: IntArray = report[:, 0].astype(np.int64)
         self.block: IntArray = report[:, 1].astype(np.int64)
         self.amount = _read_only(report[:, 2].copy())
-        self._given, self._rows = given, rows
+        self._given, self._rows = inputs, rows
 
     def __repr__(self) -> str:
         """How many close."""
@@ -285,8 +287,8 @@ class Attempts:
     @functools.cached_property
     def motions(self) -> Motion:
         """The closed rows, in order, as one batch (M rows)."""
-        given, rows = self._given[self.closed], self._rows[self.closed]
-        return Motion(self.mechanism, given, rows, self.mechanism.slices)
+        inputs, rows = self._given[self.closed], self._rows[self.closed]
+        return Motion(self.mechanism, inputs, rows, self.mechanism.slices)
 
     def all(self) -> Motion:
         """All rows as one batch; raises the exception for the first that failed."""
@@ -453,8 +455,8 @@ def _check_result(
     mechanism: Evaluator, motion: object, kind: type[_Answer], name: str, methods: str
 ) -> None:
     if not isinstance(motion, kind):
-        found = type(motion).__name__
-        raise InputError(f'{name} is a {found}; needed is what {methods} returns')
+        type_name = type(motion).__name__
+        raise InputError(f'{name} is a {type_name}; needed is what {methods} returns')
     its = motion.mechanism
     if its is not mechanism and its.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
@@ -471,9 +473,9 @@ class QuickEffort(Effort):
 
     Parameters
     ----------
-    given, found : array, shape (..., inputs) and (..., outputs)
+    inputs, outputs : array, shape (..., inputs) and (..., outputs)
         Input and output of the machine code, see ``traced/kernels.py``.
-    left : (array of int, array), optional
+    handed_over : (array of int, array), optional
         Rows of a batch that machine code handed over, and the whole rows computed for them.
     """
 
@@ -491,14 +493,14 @@ class QuickEffort(Effort):
     def __init__(
         self,
         mechanism: Evaluator,
-        given: FloatArray,
-        found: FloatArray,
-        left: tuple[IntArray, FloatArray] | None = None,
+        inputs: FloatArray,
+        outputs: FloatArray,
+        handed_over: tuple[IntArray, FloatArray] | None = None,
     ):
-        self.mechanism, self._left = mechanism, left
-        self._numbers = _read_only(given), _read_only(found)
+        self.mechanism, self._left = mechanism, handed_over
+        self._numbers = _read_only(inputs), _read_only(outputs)
         efforts = kernels.EFFORT + mechanism.kernels.actuators
-        self.actuated = found[..., kernels.EFFORT : efforts]
+        self.actuated = outputs[..., kernels.EFFORT : efforts]
 
     @classmethod
     def of_kind(cls, kind: RowKind) -> type[QuickEffort]:
@@ -533,18 +535,18 @@ class QuickEffort(Effort):
         try:
             return self._whole
         except AttributeError:
-            given, found = self._parts()
+            inputs, outputs = self._parts()
             whole = (
-                self.within.rows(given, self.nearest)
+                self.within.rows(inputs, self.nearest)
                 if self.within
-                else self.mechanism.solver.rows(self._kind, given)
+                else self.mechanism.solver.rows(self._kind, inputs)
             )
-        if left := getattr(self, '_left', None):
-            whole[left[0]] = left[1]
+        if handed_over := getattr(self, '_left', None):
+            whole[handed_over[0]] = handed_over[1]
         # The two codes round differently: keep the numbers that were already returned.
-        whole[..., 3:5] = found[..., kernels.CLOSURE : kernels.EFFORT]
+        whole[..., 3:5] = outputs[..., kernels.CLOSURE : kernels.EFFORT]
         forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
-        whole[..., forces] = found[..., kernels.EFFORT :]
+        whole[..., forces] = outputs[..., kernels.EFFORT :]
         self._whole = _read_only(whole)
         return self._whole
 

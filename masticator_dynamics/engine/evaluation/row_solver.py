@@ -64,9 +64,9 @@ class RowSolver:
 
     # Motions
 
-    def motions(self, given: FloatArray) -> FloatArray:
+    def motions(self, inputs: FloatArray) -> FloatArray:
         """Rows (..., width) of which only the motion is valid, not the efforts."""
-        return self._by_code(self._kernels.everything, given, self._closed)
+        return self._by_code(self._kernels.everything, inputs, self._closed)
 
     @functools.cached_property
     def attempt(self) -> Reference:
@@ -78,9 +78,9 @@ class RowSolver:
 
         The first number of the output is 0 where the loops close, else the reason.
         """
-        given = np.zeros(3 * self._freedoms + 6)
-        given[: self._freedoms] = y
-        return given, self.attempt(given[None])[0]
+        inputs = np.zeros(3 * self._freedoms + 6)
+        inputs[: self._freedoms] = y
+        return inputs, self.attempt(inputs[None])[0]
 
     def largest_gap(self, q: npt.ArrayLike) -> Any:
         """See :meth:`Evaluator.largest_gap`."""
@@ -99,22 +99,24 @@ class RowSolver:
 
     # Efforts
 
-    def rows(self, kind: RowKind, given: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
+    def rows(self, kind: RowKind, inputs: FloatArray, *, q: FloatArray | None = None) -> FloatArray:
         """Rows (..., width) by machine code; :meth:`fallback` computes those it hands over.
 
         Parameters
         ----------
-        kind, given, q
+        kind, inputs, q
             As for :meth:`fallback`.
         """
         return self._by_code(
-            kind.code, given, lambda left, numbers=None: self.fallback(kind, left, numbers, q=q)
+            kind.code,
+            inputs,
+            lambda refused, numbers=None: self.fallback(kind, refused, numbers, q=q),
         )
 
     def fallback(
         self,
         kind: RowKind,
-        given: FloatArray,
+        inputs: FloatArray,
         numbers: IntArray | None = None,
         *,
         q: FloatArray | None = None,
@@ -125,7 +127,7 @@ class RowSolver:
         ----------
         kind : RowKind
             What is in the rows.
-        given : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
+        inputs : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
             Input rows.
         numbers : array of int, shape (N,), optional
             Which rows of a larger batch these are, for messages.
@@ -138,45 +140,45 @@ class RowSolver:
         MasticatorError
             For the first row that fails; says why.
         """
-        if given.ndim == 1:
-            return self._checked(self.unchecked(kind, given[None], q)[0], given, numbers)
-        numbers = np.arange(len(given)) if numbers is None else numbers
-        rows = np.empty((len(given), kind.width))
+        if inputs.ndim == 1:
+            return self._checked(self.unchecked(kind, inputs[None], q)[0], inputs, numbers)
+        numbers = np.arange(len(inputs)) if numbers is None else numbers
+        rows = np.empty((len(inputs), kind.width))
         first, count = 0, 1
-        while first < len(given):
+        while first < len(inputs):
             part = slice(first, first + count)
-            found = self.unchecked(kind, given[part])
-            rows[part] = self._checked(found, given[part], numbers[part])
+            unchecked = self.unchecked(kind, inputs[part])
+            rows[part] = self._checked(unchecked, inputs[part], numbers[part])
             first, count = first + count, min(2 * count, _TOGETHER)
         return rows
 
     def unchecked(
-        self, kind: RowKind, given: FloatArray, q: FloatArray | None = None
+        self, kind: RowKind, inputs: FloatArray, q: FloatArray | None = None
     ) -> FloatArray:
         """The same for rows (N, ...), whose first numbers report a failure instead of an error.
 
         Parameters
         ----------
-        kind, given, q
+        kind, inputs, q
             As for :meth:`fallback`; always many rows, and all are closed at ``q``, where given.
         """
         if q is not None:
-            return kind.reference.at(given, q[None])
-        rows = np.empty((len(given), kind.width))
+            return kind.reference.at(inputs, q[None])
+        rows = np.empty((len(inputs), kind.width))
         if kind is self.least_norm:
-            motions = self.attempt(given)
+            motions = self.attempt(inputs)
         else:  # closed from home only where there is no motion: often only efforts are in doubt
             motions = self._by_code(
-                self._kernels.everything, given, lambda left, _=None: self.attempt(left)
+                self._kernels.everything, inputs, lambda refused, _=None: self.attempt(refused)
             )
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
         at = motions[closed][:, self._model.slices['q']]
-        rows[closed] = kind.reference.at(given[closed], at)
+        rows[closed] = kind.reference.at(inputs[closed], at)
         return rows
 
     def filled_in(
-        self, found: FloatArray, kind: RowKind, given: FloatArray,
+        self, outputs: FloatArray, kind: RowKind, inputs: FloatArray,
         whole: Callable[[FloatArray, IntArray], FloatArray],
     ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
         """Fill rows that machine code handed over into its output.
@@ -185,73 +187,76 @@ class RowSolver:
 
         Parameters
         ----------
-        found : array, shape (N, outputs)
+        outputs : array, shape (N, outputs)
             Output of machine code, see ``traced/kernels.py``.
         kind : RowKind
             What is in whole rows.
-        given : array, shape (N, 3 n_y + 6)
+        inputs : array, shape (N, 3 n_y + 6)
             Input rows.
         whole : callable
             Whole rows for input rows and their numbers.
         """
-        left = np.flatnonzero(found[:, kernels.VALID] == 0.0)
-        if len(left):
-            rows = whole(given[left], left)
+        refused = np.flatnonzero(outputs[:, kernels.VALID] == 0.0)
+        if len(refused):
+            rows = whole(inputs[refused], refused)
             efforts = kernels.EFFORT + self._kernels.actuators
-            found[left, kernels.CLOSURE : kernels.EFFORT] = rows[:, kind.slices['report']][:, 3:5]
-            found[left, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
-            found[left, efforts:] = rows[:, kind.slices['multipliers']]
-            return left, rows
+            report = rows[:, kind.slices['report']]
+            outputs[refused, kernels.CLOSURE : kernels.EFFORT] = report[:, 3:5]
+            outputs[refused, kernels.EFFORT : efforts] = rows[:, kind.slices['effort']]
+            outputs[refused, efforts:] = rows[:, kind.slices['multipliers']]
+            return refused, rows
         return None
 
-    def from_home(self, code: kernels.Code, given: FloatArray) -> FloatArray:
+    def from_home(self, code: kernels.Code, inputs: FloatArray) -> FloatArray:
         """Output of machine code for a row (3 n_y + 6,), its loops closed from home.
 
         The first number is 0 where it is not valid.
         """
         closed = self._kernels.from_home
-        if not (closed.available and code.at_positions.covers(given)):
+        if not (closed.available and code.at_positions.covers(inputs)):
             return np.zeros(1)
-        motion = closed(given[: closed.inputs])
+        motion = closed(inputs[: closed.inputs])
         if motion[0] != 1.0 or motion[1] != CLOSED:
             return np.zeros(1)
-        return code.at_positions(np.concatenate([given, motion[1:][self._model.slices['q']]]))
+        return code.at_positions(np.concatenate([inputs, motion[1:][self._model.slices['q']]]))
 
-    def bodies(self, given: FloatArray, q: FloatArray) -> FloatArray:
+    def bodies(self, inputs: FloatArray, q: FloatArray) -> FloatArray:
         """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
-        (found,) = Reference(self._kernels.bodies).at(given[None], q[None])
-        return found[3:].reshape(-1, 18)
+        (outputs,) = Reference(self._kernels.bodies).at(inputs[None], q[None])
+        return outputs[3:].reshape(-1, 18)
 
     # Helpers
 
     @staticmethod
     def _by_code(
-        code: kernels.Code, given: FloatArray, fallback: Callable[..., FloatArray]
+        code: kernels.Code, inputs: FloatArray, fallback: Callable[..., FloatArray]
     ) -> FloatArray:
         """Rows by machine code; `fallback` computes those it hands over, with their numbers."""
-        if not code.covers(given):
-            return fallback(given)
-        found = code(given)
-        if given.ndim == 1:
-            return found[1:] if found[0] == 1.0 else fallback(given)
-        left = np.flatnonzero(found[:, 0] != 1.0)
-        if len(left):
-            found[left, 1:] = fallback(given[left], left)
-        return found[:, 1:]
+        if not code.covers(inputs):
+            return fallback(inputs)
+        outputs = code(inputs)
+        if inputs.ndim == 1:
+            return outputs[1:] if outputs[0] == 1.0 else fallback(inputs)
+        handed_over = np.flatnonzero(outputs[:, 0] != 1.0)
+        if len(handed_over):
+            outputs[handed_over, 1:] = fallback(inputs[handed_over], handed_over)
+        return outputs[:, 1:]
 
-    def _closed(self, given: FloatArray, numbers: IntArray | None = None) -> FloatArray:
+    def _closed(self, inputs: FloatArray, numbers: IntArray | None = None) -> FloatArray:
         """Motions from home; raises where one fails."""
-        rows = self.attempt(given.reshape(-1, given.shape[-1]))
-        return self._checked(rows.reshape(*given.shape[:-1], self.width), given, numbers)
+        rows = self.attempt(inputs.reshape(-1, inputs.shape[-1]))
+        return self._checked(rows.reshape(*inputs.shape[:-1], self.width), inputs, numbers)
 
-    def _checked(self, rows: FloatArray, given: FloatArray, numbers: IntArray | None) -> FloatArray:
+    def _checked(
+        self, rows: FloatArray, inputs: FloatArray, numbers: IntArray | None
+    ) -> FloatArray:
         """The rows, if none has failed; raises for the first that has, with its number."""
         if rows[..., 0].any():
             from masticator_dynamics.engine.evaluation.failures import failure, in_row
 
             if numbers is None:
-                raise failure(self._model, rows, given)
+                raise failure(self._model, rows, inputs)
             first = np.flatnonzero(rows[:, 0])[0]
-            error = failure(self._model, rows[first : first + 1], given[first])
+            error = failure(self._model, rows[first : first + 1], inputs[first])
             raise in_row(error, int(numbers[first]), True)
         return rows

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from masticator_dynamics.engine.traced import vectors as vec
+from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE
 from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.numbers import lesser, reciprocal, select
@@ -52,10 +53,10 @@ def fit_code(kernels: Kernels) -> RowCode:
     """
     motors, n = kernels.actuators, kernels.freedoms
 
-    def function(given: Sequence[Any], _: bool) -> list[Any]:
-        of = kernels.recorded(given[motors:])
+    def function(inputs: Sequence[Any], _: bool) -> list[Any]:
+        of = kernels.recorded(inputs[motors:])
         structure, still = of[1], [0.0] * n
-        target = given[:motors]
+        target = inputs[:motors]
 
         def run(y: Vector, positions: Vector | None = None) -> TracedEquationsOfMotion:
             motion, numbers = (y, still, still), [*y, *(positions or [])]
@@ -66,7 +67,7 @@ def fit_code(kernels: Kernels) -> RowCode:
             off = vec.subtract(target, here.of_actuated(here.positions()))
             change, step_ = fitted_step(here, off)
             part = lesser(LARGEST_CHANGE * reciprocal(change), 1.0)
-            valid = select(here.valid() - 0.5, lesser(change + 0.5, 1.0), 0.0)
+            valid = select(here.valid() - 0.5, select(change + 0.5, 1.0, 0.0), 0.0)
             moved = vec.add(state[1:], vec.scale(step_, part))
             goes_on = select(valid, change - CONVERGED, 0.0)
             arrived = select(valid, select(goes_on, 0.0, 1.0), 0.0)
@@ -77,13 +78,15 @@ def fit_code(kernels: Kernels) -> RowCode:
             float(structure.in_floats.home[structure.index(x)])
             for x in kernels.description.independent
         ]
-        arrived, *y = repeat(graph_of(given), MOST_STEPS, [0.0, *home], step)
+        arrived, *y = repeat(graph_of(inputs), MOST_STEPS, [0.0, *home], step)
         end = run(y)
         positions = end.positions()
         for place, x in zip(end.plan.actuated, target, strict=True):
             positions[place] = x
         apart = run(y, positions)
-        return [select(arrived, end.valid(), 0.0), apart.closure_residual(), *y]
+        finite = LARGEST_SQUARE - vec.dot(target, target)  # comparisons leave NaN out
+        valid = select(finite, select(arrived, end.valid(), 0.0), 0.0)
+        return [valid, apart.closure_residual(), *y]
 
     return RowCode(
         'actuated fit', motors, 2 + n, function, lambda: kernels.identity[:-1],

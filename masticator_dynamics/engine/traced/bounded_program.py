@@ -42,21 +42,11 @@ _NONE = -1.0
 
 @dataclasses.dataclass
 class Bound:
-    """Something that must not exceed zero: an affine function and, where it bends, a length.
+    """Something that must not exceed zero: an affine function and, where it bends, a length."""
 
-    Attributes
-    ----------
-    row : row
-        The affine function.
-    bend : number
-        Factor of the length.
-    across : list of two rows
-        Components of the vector that has this length.
-    """
-
-    row: Row
-    bend: Any
-    across: list[Row]
+    row: Row  # the affine function
+    bend: Any  # number: factor of the length
+    across: list[Row]  # components of the vector that has this length
 
     @property
     def bent(self) -> bool:
@@ -170,8 +160,8 @@ def minimum(
         return goes_on, [select(blocked, 0.0, steps), status, square, *x, *vec.flat(slots)]
 
     first = [0.0, 0.0, 0.0, *start, *((size + 1) * empty)]
-    given = [*first, *vec.flat(tables), floor]
-    state = repeat(graph_of(given), STEPS, first, step)
+    numbers = [*first, *vec.flat(tables), floor]
+    state = repeat(graph_of(numbers), STEPS, first, step)
     return Minimum(state[1], state[3 : 3 + size], state[2])
 
 
@@ -254,9 +244,9 @@ def _step(
     for s in count:
         multiplier = slots[s][1] + part * (wanted[s] - slots[s][1])
         gone = 0.5 - absolute(leaves - float(s))
-        kept = [slots[s][0], multiplier, *slots[s][2:]]
-        gap = [_NONE, *[0.0] * (len(kept) - 1)]
-        after.append([select(gone, a, b) for a, b in zip(gap, kept, strict=True)])
+        with_slot = [slots[s][0], multiplier, *slots[s][2:]]
+        gap = [_NONE, *[0.0] * (len(with_slot) - 1)]
+        after.append([select(gone, a, b) for a, b in zip(gap, with_slot, strict=True)])
         farthest = greater(multiplier * squares[s], farthest)
     pull = [total(wanted[s] * normals[s][m] for s in count) for m in range(size)]
     moved = [-(g + f) for g, f in zip(gradient, pull, strict=True)]

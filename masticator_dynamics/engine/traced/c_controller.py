@@ -53,9 +53,9 @@ class Controller:
         ]  # fmt: skip
 
     def _run(self, y: Vector, y_dot: Vector, y_ddot: Vector) -> TracedEquationsOfMotion:
-        motion, given = (y, y_dot, y_ddot), [*y, *y_dot, *y_ddot]
+        motion, inputs = (y, y_dot, y_ddot), [*y, *y_dot, *y_ddot]
         run = TracedEquationsOfMotion(
-            self._description, self._structure, given, motion, [0.0] * 6, (), False
+            self._description, self._structure, inputs, motion, [0.0] * 6, (), False
         )
         for closing in run.closings:
             closing.require(PRECISE_IN_C)
@@ -74,10 +74,10 @@ class Controller:
     def _approach(self) -> CFunction:
         """A step towards measured actuated positions."""
         n, graph = self._freedoms, Graph(MOST_OPERATIONS)
-        given = graph.inputs(n + self._motors)
+        inputs = graph.inputs(n + self._motors)
         still = [0.0] * n
-        run = self._run(given[:n], still, still)
-        off = vec.subtract(given[n:], run.of_actuated(run.positions()))
+        run = self._run(inputs[:n], still, still)
+        off = vec.subtract(inputs[n:], run.of_actuated(run.positions()))
         change, step = fitted_step(run, off)
         guard = lesser(run.valid(), change + 0.5)
         return self._function(
@@ -88,8 +88,8 @@ class Controller:
     def _rates(self) -> CFunction:
         """Independent velocities and accelerations of measured ones."""
         n, motors, graph = self._freedoms, self._motors, Graph(MOST_OPERATIONS)
-        given = graph.inputs(n + 2 * motors)
-        y, q_dot, q_ddot = given[:n], given[n : n + motors], given[n + motors :]
+        inputs = graph.inputs(n + 2 * motors)
+        y, q_dot, q_ddot = inputs[:n], inputs[n : n + motors], inputs[n + motors :]
         still = [0.0] * n
         run = self._run(y, still, still)
         change, y_dot = fitted_step(run, q_dot)
@@ -105,8 +105,8 @@ class Controller:
     def _actuated(self) -> CFunction:
         """Actuated positions, their Jacobian and how its change accelerates them."""
         n, graph = self._freedoms, Graph(MOST_OPERATIONS)
-        given = graph.inputs(2 * n)
-        run = self._run(given[:n], given[n:], [0.0] * n)
+        inputs = graph.inputs(2 * n)
+        run = self._run(inputs[:n], inputs[n:], [0.0] * n)
         results = {
             'q': run.of_actuated(run.positions()),
             'jacobian': run.of_actuated(run.tangent()),
@@ -120,8 +120,8 @@ class Controller:
     def _equations(self) -> CFunction:
         """Mass matrix and bias of the independent coordinates."""
         n, graph = self._freedoms, Graph(MOST_OPERATIONS)
-        given = graph.inputs(2 * n)
-        run = self._run(given[:n], given[n:], [0.0] * n)
+        inputs = graph.inputs(2 * n)
+        run = self._run(inputs[:n], inputs[n:], [0.0] * n)
         results = {'mass': vec.flat(run.mass), 'bias': run.bias()}
         return self._function(
             f'{self._name}_equations', {'y': n, 'y_dot': n}, (graph, run), results, run.valid(),
@@ -131,9 +131,9 @@ class Controller:
     def _platform(self) -> CFunction:
         """Pose of the platform's frame."""
         n, graph = self._freedoms, Graph(MOST_OPERATIONS)
-        given = graph.inputs(n)
+        inputs = graph.inputs(n)
         still = [0.0] * n
-        run = self._run(given, still, still)
+        run = self._run(inputs, still, still)
         frame = self._structure.tree.frames[self._description.platform]
         body = run.plan.body(frame.body)
         rotation = vec.product(body.rotation, frame.rotation.tolist())

@@ -17,6 +17,7 @@ from typing import Any
 
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Solved, TracedJoint
+from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.differentiation import (
     Rules,
     Slopes,
@@ -25,7 +26,6 @@ from masticator_dynamics.engine.traced.differentiation import (
     reverse,
 )
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
-from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
     friction_of_actuators,
@@ -160,8 +160,8 @@ def motion_rules(run: Evaluation, inputs: int) -> Rules:
         for x in range(3)
     ]
     across = [[0.0] * freedoms for _ in moving] + across
-    found = zip([*moving, *turning], bends, across, strict=True)
-    for (velocity, acceleration, twist), bend, cross in found:
+    triples = zip([*moving, *turning], bends, across, strict=True)
+    for (velocity, acceleration, twist), bend, cross in triples:
         by_rate = {freedoms + k: 2.0 * bend[k] + cross[k] for k in range(freedoms)}
         add = {2 * freedoms + k: x for k, x in enumerate(twist)} | by_rate
         _of_result(rules, velocity, {freedoms + k: x for k, x in enumerate(twist)})
@@ -178,8 +178,8 @@ def _of_result(rules: Rules, x: Scalar, slopes: dict[int, Any]) -> None:
 def with_derivatives(run: InverseDynamics, wanted: Sequence[Scalar], inputs: int) -> list[Scalar]:
     """Whether a row is valid, numbers, and their derivatives by all inputs, row by row."""
     rows = forward(wanted, range(inputs), motion_rules(run, inputs))
-    found = [*wanted, *vec.flat(rows)]
-    return [_bounded(run.valid(), found), *found]
+    outputs = [*wanted, *vec.flat(rows)]
+    return [_bounded(run.valid(), outputs), *outputs]
 
 
 def _bounded(valid: Any, numbers: Sequence[Any]) -> Any:
@@ -194,11 +194,11 @@ def efforts(run: InverseDynamics, inputs: int) -> list[Scalar]:
 
 def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Scalar]:
     """The multipliers of some rows with these efforts, and their derivatives."""
-    found = LeastNorm(run).multipliers()
-    return with_derivatives(run, [found[row] for row in rows], inputs)
+    multipliers = LeastNorm(run).multipliers()
+    return with_derivatives(run, [multipliers[row] for row in rows], inputs)
 
 
-def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Scalar]:
+def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list[Scalar]:
     """Whether it is valid, whether friction is smooth, and derivatives of what is left open.
 
     That is what efforts leave unbalanced in the independent coordinates and, with friction, by how
@@ -207,33 +207,35 @@ def imbalance(run: InverseDynamics, given: Sequence[Any], first: int) -> list[Sc
     Parameters
     ----------
     run : InverseDynamics
-    given : sequence of number
+    unknowns : sequence of number
         The last inputs, from number ``first`` on: efforts of the actuators; with friction, its
         amounts, as :meth:`ForwardDynamics.friction` has them.
     """
     count, motors = len(run.plan.actuated), run.forces.motors
-    amounts, pressed = given[count : 2 * count], given[2 * count :]
+    amounts, pressed = unknowns[count : 2 * count], unknowns[2 * count :]
     rubs = bool(amounts)
     contacts = [TracedContact(run, contact, rubs) for contact in run.plan.description.contacts]
     drag, per_newton = friction_of_actuators(run, rubs)
     run.forces.inertial()
     for contact, amount in zip(contacts, pressed, strict=False):
         contact.resist(vec.add(vec.scale(contact.coulomb, amount), contact.viscous))
-    own = [m.joint.actuator[0] for m in motors]
-    supplied = [given[j] - amounts[j] if rubs else given[j] for j in own]
+    actuators = [m.joint.actuator[0] for m in motors]
+    supplied = [unknowns[j] - amounts[j] if rubs else unknowns[j] for j in actuators]
     balance = run.forces.balance(run.forces.on_joints(supplied, losses(run) if rubs else {}))
-    left, smooth = [*balance.freedoms], []
+    open_loads, smooth = [*balance.freedoms], []
     if rubs:
-        found = balance.multipliers
-        bearing = bearing_forces(run, found)
+        multipliers = balance.multipliers
+        bearing = bearing_forces(run, multipliers)
         across = [direction(*force[:2])[0] for force in bearing]
-        left += [amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(own)]
-        loads = [lane_pick(found[c.stage][c.row], c.lane) for c in contacts]
-        left += [x - absolute(load) for x, load in zip(pressed, loads, strict=True)]
+        open_loads += [
+            amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(actuators)
+        ]
+        loads = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in contacts]
+        open_loads += [x - absolute(load) for x, load in zip(pressed, loads, strict=True)]
         smooth = smoothness(run, contacts, per_newton, across)
     inputs = 3 * len(run.plan.independent) + 6
-    wanted = [*range(inputs), *range(first, first + len(given))]
-    return [run.valid(), *smooth, *vec.flat(forward(left, wanted, motion_rules(run, inputs)))]
+    wanted = [*range(inputs), *range(first, first + len(unknowns))]
+    return [run.valid(), *smooth, *vec.flat(forward(open_loads, wanted, motion_rules(run, inputs)))]
 
 
 def _closed_by_parameters(
@@ -266,12 +268,12 @@ def positions_by_parameters(run: Evaluation, inputs: Sequence[int]) -> list[Scal
     """
     _, slopes = _closed_by_parameters(run, inputs)
     none = dict.fromkeys(inputs, 0.0)
-    found = run.per_joint(lambda joint: list(slopes.get(joint, none).values()))
+    rates = run.per_joint(lambda joint: list(slopes.get(joint, none).values()))
     return [
         run.valid(),
         *run.of_actuated(run.positions()),
         *run.of_actuated(run.tangent()),
-        *run.of_actuated(found),
+        *run.of_actuated(rates),
     ]
 
 
@@ -350,10 +352,10 @@ class BestEfforts:
 
     def values(self, inputs: int, rows: Sequence[int]) -> list[Scalar]:
         """Efforts and their derivatives, then those of some constraints' multipliers."""
-        found, outputs = self._found.multipliers(), []
+        multipliers, outputs = self._found.multipliers(), []
         rules = motion_rules(self._run, inputs)
         for x in (*self._held, *self._signs):
             _of_result(rules, x, dict.fromkeys(range(inputs), 0.0))
-        for wanted in (self._found.efforts(), [found[row] for row in rows]):
+        for wanted in (self._found.efforts(), [multipliers[row] for row in rows]):
             outputs += [*wanted, *vec.flat(forward(wanted, range(inputs), rules))]
         return outputs

@@ -10,7 +10,7 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.best_pattern import best_of
-from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE
+from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE
 from masticator_dynamics.engine.traced.friction import friction_of_actuators, smoothness
 from masticator_dynamics.engine.traced.goals import force_weights, motor_weights
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics

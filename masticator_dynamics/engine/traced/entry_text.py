@@ -45,8 +45,8 @@ def entry_function(freedoms: int, outputs: int, at: int, constants: int) -> str:
     writer.label('unnamed')
     writer.require(writer.new('icmp slt i64 %count, 5'), 'other')
     lengths = [freedoms, freedoms, freedoms, 6]
-    given = [writer.argument(i, length) for i, length in enumerate(lengths)]
-    numbers, out = _evaluate(writer, given, lengths, outputs, constants)
+    addresses = [writer.argument(i, length) for i, length in enumerate(lengths)]
+    numbers, out = _evaluate(writer, addresses, lengths, outputs, constants)
     efforts = _make_result(writer, numbers, out, at)
     _choose(writer)
     _give_up(writer, numbers, efforts)
@@ -57,7 +57,7 @@ def entry_function(freedoms: int, outputs: int, at: int, constants: int) -> str:
 
 
 def _evaluate(
-    writer: _Writer, given: Sequence[str], lengths: Sequence[int], outputs: int, constants: int
+    writer: _Writer, addresses: Sequence[str], lengths: Sequence[int], outputs: int, constants: int
 ) -> tuple[str, str]:
     """Call the function of a row with the arguments; go on if its outputs are valid."""
     double, inputs = pointer('double'), sum(lengths)
@@ -69,7 +69,7 @@ def _evaluate(
     if constants:
         whole = writer.new(f'alloca double, i64 {inputs + constants}')
         read = writer.new(f'ptrtoint {double} {whole} to i64')
-    parts = [*zip(given, lengths, strict=True), (writer.known['constants'], constants)]
+    parts = [*zip(addresses, lengths, strict=True), (writer.known['constants'], constants)]
     start = 0
     for data, length in parts:
         for i in range(length):
@@ -86,22 +86,22 @@ def _evaluate(
 
 def _make_result(writer: _Writer, numbers: str, out: str, at: int) -> str:
     """Return a result whose slots are filled in; its efforts are an array in the bytes' memory."""
-    known = writer.known
+    context = writer.known
     kinds = 'i64, i32, i64, i32, i64, i64, i32, i32, i64'
-    new = writer.new(f'inttoptr i64 {known["new_array"]} to {pointer(f"i64 ({kinds})")}')
+    new = writer.new(f'inttoptr i64 {context["new_array"]} to {pointer(f"i64 ({kinds})")}')
     first = writer.new(f'add i64 {out}, {8 * at}')
     efforts = writer.new(
-        f'call i64 {new}(i64 {known["array"]}, i32 1, i64 {known["length"]}, i32 {DOUBLE}, '
+        f'call i64 {new}(i64 {context["array"]}, i32 1, i64 {context["length"]}, i32 {DOUBLE}, '
         f'i64 0, i64 {first}, i32 0, i32 {_CONTIGUOUS_ALIGNED}, i64 0)'
     )
     writer.require(writer.new(f'icmp ne i64 {efforts}, 0'), 'no_array')
     writer.call('Py_IncRef', numbers)
     writer.store(numbers, efforts, ARRAY_BASE)
-    answer = writer.call('PyType_GenericAlloc', known['result'], '0')
+    answer = writer.call('PyType_GenericAlloc', context['result'], '0')
     writer.require(writer.new(f'icmp ne i64 {answer}, 0'), 'no_answer')
-    writer.call('Py_IncRef', known['mechanism'])
-    for slot, value in zip(SLOTS, (known['mechanism'], numbers, efforts), strict=True):
-        writer.store(value, answer, known[f'slot_{slot}'])
+    writer.call('Py_IncRef', context['mechanism'])
+    for slot, value in zip(SLOTS, (context['mechanism'], numbers, efforts), strict=True):
+        writer.store(value, answer, context[f'slot_{slot}'])
     writer.say(f'ret i64 {answer}')
     return efforts
 
@@ -112,18 +112,18 @@ def _choose(writer: _Writer) -> None:
     Keywords are a tuple of names; their values follow the other arguments. Names are compared by
     address: Python keeps only one of each.
     """
-    known = writer.known
+    context = writer.known
     writer.label('named')
     last = writer.new(f'sub i64 {writer.load("%keywords", TUPLE_ITEMS - 8)}, 1')
     writer.require(writer.new(f'icmp ult i64 {last}, {len(KEYWORDS)}'), 'other')
-    asked = {word: known['no'] for word in KEYWORDS} | {'goal': known['word_torque']}
+    asked = {word: context['no'] for word in KEYWORDS} | {'goal': context['word_torque']}
     for i in range(len(KEYWORDS)):
         place = writer.either(writer.new(f'icmp ult i64 {i}, {last}'), str(i), last)
         name = writer.load(writer.element('%keywords', place), TUPLE_ITEMS)
         value = writer.load(writer.element(writer.element('%arguments', '%count'), place))
         is_any = '0'
         for word, before in asked.items():
-            is_it = writer.equal(name, known[f'word_{word}'])
+            is_it = writer.equal(name, context[f'word_{word}'])
             is_any = writer.new(f'or i1 {is_any}, {is_it}')
             asked[word] = writer.either(is_it, value, before)
         writer.require(is_any, 'other')
@@ -132,9 +132,9 @@ def _choose(writer: _Writer) -> None:
         first = (1 + len(KEYWORDS)) * i
         same = '1'
         for k, value in enumerate(asked.values()):
-            equal = writer.equal(value, writer.load(known['others'], 8 * (first + k)))
+            equal = writer.equal(value, writer.load(context['others'], 8 * (first + k)))
             same = writer.new(f'and i1 {same}, {equal}')
-        function = writer.load(known['others'], 8 * (first + len(KEYWORDS)))
+        function = writer.load(context['others'], 8 * (first + len(KEYWORDS)))
         chosen = writer.either(same, function, chosen)
     writer.require(writer.new(f'icmp ne i64 {chosen}, 0'), 'other')
     best = writer.call('PyObject_Vectorcall', chosen, '%arguments', '%count', '0')
@@ -231,11 +231,11 @@ class _Writer:
 
     def array(self, argument: str, length: int) -> str:
         """Address of the data of an argument, which must be an array of doubles."""
-        for found, wanted in (
+        for value, wanted in (
             (self.load(argument, OBJECT_TYPE), self.known['array']),
             (self.load(argument, ARRAY_TYPE), self.known['double']),
         ):
-            self.require(self.equal(found, wanted), 'other')
+            self.require(self.equal(value, wanted), 'other')
         count = self.load(argument, ARRAY_DIMENSIONS_COUNT, 'i32')
         self.require(self.equal(count, '1', 'i32'), 'other')
         size = self.load(self.load(argument, ARRAY_DIMENSIONS))

@@ -19,7 +19,7 @@ from typing import Any
 from masticator_dynamics.engine.parameters import Moments
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Stage, TracedJoint
-from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.motion import Rates, Twists
 from masticator_dynamics.engine.traced.numbers import lane_sum, per_lane, stacked

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from masticator_dynamics.engine.constraint import Constraint
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Stage, chain, is_base
-from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.numbers import (
     Scalar,

@@ -25,6 +25,7 @@ from masticator_dynamics.engine.status import (
 )
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.bodies import Plan, TracedJoint
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.closing import (
     FAR_FROM_HOME,
     SMALLEST_SINE,
@@ -33,7 +34,6 @@ from masticator_dynamics.engine.traced.closing import (
     largest_step,
 )
 from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
-from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.numbers import (
     Number,
     absolute,

@@ -10,8 +10,8 @@ from typing import Any
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.bodies import Stage
+from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
-from masticator_dynamics.engine.traced.evaluation import LARGEST_SQUARE
 from masticator_dynamics.engine.traced.numbers import lane_sum, largest, total
 from masticator_dynamics.engine.traced.vectors import Vector
 

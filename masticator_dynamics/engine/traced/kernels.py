@@ -15,7 +15,7 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import python_entry
-from masticator_dynamics.engine.traced.numbers import Number
+from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
 from masticator_dynamics.files import kept
 
@@ -127,11 +127,11 @@ class Kernels:
         Loops are closed in as many steps as it takes; the wrench does not matter.
         """
 
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
+        def function(inputs: Sequence[Any], share: bool) -> list[Any]:
             from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 
-            of = self.recorded(given[self.inputs :])
-            return _outputs().closed(ClosedFromHome(*of, given[: self.inputs]))
+            of = self.recorded(inputs[self.inputs :])
+            return _outputs().closed(ClosedFromHome(*of, inputs[: self.inputs]))
 
         return RowCode(
             'closed from home', self.inputs, 1 + self.width, function,
@@ -203,7 +203,7 @@ class Kernels:
         more = finite.count('1') + 1
         return Code(
             self, f'row within, {sorted(goals.items())}, friction {friction}, {finite}',
-            lambda run, rest, _: _outputs().efforts_within(
+            lambda run, rest, *_: _outputs().efforts_within(
                 goals, friction, self._bounds(finite, rest), run
             ),
             self.outputs, further=lambda: self._entry_text(more), more=more,
@@ -226,10 +226,10 @@ class Kernels:
         """
         keywords = {how: True} if how in ('thorough', 'excess') else {}
 
-        def function(run: Any, rest: Sequence[Any], moved: Any) -> list[Any]:
+        def function(run: Any, rest: Sequence[Any], moved: Any, y_ddot: Row) -> list[Any]:
             bounds, given_up = self._bounds(finite, rest), None
             if how == 'nearest':
-                run, given_up = self._nearest(run, moved, bounds, friction)
+                run, given_up = self._nearest(run, (moved, y_ddot), bounds, friction)
             choice = _limited().LimitedChoice(run, bounds, **keywords)
             return list(_outputs().limited(goals, friction, whole, run, choice, given_up))
 
@@ -241,11 +241,18 @@ class Kernels:
             further=str if whole else lambda: self._entry_text(more), more=more,
         )  # fmt: skip
 
-    def _nearest(self, run: Any, moved: Any, bounds: Any, friction: bool) -> tuple[Any, Row]:
+    def _nearest(
+        self, run: Any, others: tuple[Any, Row], bounds: Any, friction: bool
+    ) -> tuple[Any, Row]:
         """The evaluation of the nearest motion that is possible, and what it gives up."""
-        limited, units = _limited(), np.eye(self.freedoms).tolist()
+        limited, (moved, y_ddot) = _limited(), others
+        steps = [greater(absolute(x), 1.0) for x in y_ddot]  # rounding is that of the motion
         inside = dataclasses.replace(bounds, slack=bounds.slack + limited.INSIDE)
-        given_up = limited.shortfall(run, [moved(unit) for unit in units], inside, friction)
+        further = [
+            (moved([step if f == g else 0.0 for g in range(self.freedoms)]), step)
+            for f, step in enumerate(steps)
+        ]
+        given_up = limited.shortfall(run, further, inside, friction)
         near = moved([-x for x in given_up])
         near.forces.conditions += run.forces.conditions
         return near, given_up
@@ -304,9 +311,9 @@ class Kernels:
         last = first + self.actuators
         end = last + len(rows)
 
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], share, True, given[end:])
-            chosen = goals, friction, given[first:last], given[last:end]
+        def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(inputs[:first], share, True, inputs[end:])
+            chosen = goals, friction, inputs[first:last], inputs[last:end]
             best = _derivatives().BestEfforts(run, *chosen)
             return list(best.outputs(self.inputs, rows))
 
@@ -328,9 +335,9 @@ class Kernels:
         last = first + self.actuators + amounts
         smooth = (contacts + self.tree) * friction
 
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], False, True, given[last:])
-            return list(_derivatives().imbalance(run, given[first:last], first))
+        def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(inputs[:first], False, True, inputs[last:])
+            return list(_derivatives().imbalance(run, inputs[first:last], first))
 
         rows, columns = self.freedoms + amounts, self.inputs + self.actuators + amounts
         return RowCode(
@@ -377,15 +384,15 @@ class Kernels:
 
     def _by_parameters(
         self, kind: str, places: tuple[int, ...], at_positions: bool, count: int,
-        found: Callable[[Any, Sequence[Any], list[int]], Sequence[Any]], weights: int = 0,
+        derivatives: Callable[[Any, Sequence[Any], list[int]], Sequence[Any]], weights: int = 0,
     ) -> RowCode:  # fmt: skip
         first = self.inputs + self.tree * at_positions
         last = first + weights
         inputs = [last + place for place in places]
 
-        def function(given: Sequence[Any], share: bool) -> list[Any]:
-            run = self.run(given[:first], False, at_positions, given[last:])
-            return list(found(run, given[first:last], inputs))
+        def function(numbers: Sequence[Any], share: bool) -> list[Any]:
+            run = self.run(numbers[:first], False, at_positions, numbers[last:])
+            return list(derivatives(run, numbers[first:last], inputs))
 
         return RowCode(
             f'{kind} by parameters', last, 1 + count, function,
@@ -414,13 +421,13 @@ class Kernels:
         return self.description, self.structure
 
     def run(
-        self, given: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
+        self, numbers: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
     ) -> Any:
         """An evaluation of inputs.
 
         Parameters
         ----------
-        given : sequence
+        numbers : sequence
             As for :class:`Code`.
         share : bool
             Limbs of the same kind in lanes, where possible.
@@ -431,11 +438,11 @@ class Kernels:
         """
         from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 
-        end = len(given) - self.tree * at_positions
+        end = len(numbers) - self.tree * at_positions
         return InverseDynamics(
-            *self.recorded(constants), given[:end], self.driving,
+            *self.recorded(constants), numbers[:end], self.driving,
             share and end == self.inputs and not self.variable,
-            given[end:] if at_positions else None,
+            numbers[end:] if at_positions else None,
         )  # fmt: skip
 
 
@@ -459,8 +466,8 @@ class Code(RowCode):
     loads, at_positions : bool
         What follows the inputs.
     more : int
-        How many numbers follow all these. The function then takes them, too, and a function that
-        gives the evaluation with other accelerations, from what to add.
+        How many numbers follow all these. The function then takes them, too, a function that
+        gives the evaluation with other accelerations, from what to add, and the accelerations.
     further, streamed
         As for :class:`RowCode`.
     """
@@ -484,16 +491,18 @@ class Code(RowCode):
         last = kernels.inputs + kernels.tree * (6 * loads + at_positions)
         inputs = last + more
 
-        def recorded(given: Sequence[Any], share: bool) -> list[Any]:
+        def recorded(numbers: Sequence[Any], share: bool) -> list[Any]:
             def run(accelerations: Sequence[Any] = ()) -> Any:
-                row, first = list(given[:last]), 2 * kernels.freedoms
+                row, first = list(numbers[:last]), 2 * kernels.freedoms
                 for f, x in enumerate(accelerations, first):
                     row[f] = row[f] + x
                 # What is handed over is iterated to its end, and such loops have no lanes.
                 lanes = share and not at_positions
-                return kernels.run(row, lanes, at_positions, given[inputs:])
+                return kernels.run(row, lanes, at_positions, numbers[inputs:])
 
-            return function(run(), *([given[last:inputs], run] if more else []))
+            first = 2 * kernels.freedoms
+            y_ddot = list(numbers[first : first + kernels.freedoms])
+            return function(run(), *([numbers[last:inputs], run, y_ddot] if more else []))
 
         super().__init__(
             kind, inputs, outputs,
@@ -503,8 +512,8 @@ class Code(RowCode):
             impossible='' if movable else 'it has no freedoms, or no actuators',
         )  # fmt: skip
 
-    def _for(self, given: FloatArray) -> RowCode:
-        return self if given.shape[-1] <= self.inputs else self._with_loads
+    def _for(self, inputs: FloatArray) -> RowCode:
+        return self if inputs.shape[-1] <= self.inputs else self._with_loads
 
     @functools.cached_property
     def _with_loads(self) -> Code:

@@ -62,26 +62,18 @@ _UNSET = 1e300
 
 @dataclasses.dataclass
 class LoadBounds:
-    """Limits of the loads, infinite where there are none; per actuator, and per contact.
-
-    Attributes
-    ----------
-    per_effort, per_contact : list
-        One over what an excess is a part of: half the width of a range.
-    slack : number
-        Part by which all may be exceeded.
-    """
+    """Limits of the loads, infinite where there are none; per actuator, and per contact."""
 
     effort_low: list[Any]
     effort: list[Any]
-    per_effort: list[Any]
+    per_effort: list[Any]  # one over what an excess is a part of: half the width of a range
     power: list[Any]
     axial_force: list[Any]
     radial_force: list[Any]
     contact_low: list[Any]
     contact_high: list[Any]
-    per_contact: list[Any]
-    slack: Any
+    per_contact: list[Any]  # one over what an excess is a part of: half the width of a range
+    slack: Any  # number: part by which all may be exceeded
 
     @classmethod
     def of(cls, finite: str, numbers: Sequence[Any], actuators: int, contacts: int) -> LoadBounds:
@@ -126,23 +118,23 @@ class LoadBounds:
         """
         ends = [(efforts, self.effort, self.effort_low, self.per_effort),
                 (contacts, self.contact_high, self.contact_low, self.per_contact)]  # fmt: skip
-        found = []
+        excesses = []
         for loads, high, low, parts in ends:
             for x, most, least, part in zip(loads, high, low, parts, strict=True):
                 if not (_infinite(most) or _infinite(least)):
                     middle = 0.5 * (most + least)
-                    found.append((absolute(x - middle) - (most - middle)) * part)
+                    excesses.append((absolute(x - middle) - (most - middle)) * part)
                 elif not _infinite(most):
-                    found.append((x - most) * part)
+                    excesses.append((x - most) * part)
                 elif not _infinite(least):
-                    found.append((least - x) * part)
+                    excesses.append((least - x) * part)
         powers = [e * rate for e, rate in zip(efforts, rates, strict=True)]
         for sizes, limits in (
             (powers, self.power), (axial, self.axial_force), (radial, self.radial_force),
         ):  # fmt: skip
             for x, most in zip(sizes, limits, strict=False):
-                found += [absolute(x) / most - 1.0] if not _infinite(most) else []
-        return found
+                excesses += [absolute(x) / most - 1.0] if not _infinite(most) else []
+        return excesses
 
 
 def _infinite(x: Any) -> bool:
@@ -151,28 +143,18 @@ def _infinite(x: Any) -> bool:
 
 @dataclasses.dataclass
 class _Loads:
-    """What is limited, and how far, limb by limb.
+    """What is limited, and how far, limb by limb."""
 
-    Attributes
-    ----------
-    axial : list of row
-        Force along the axis of each actuated joint, by load cases.
-    highest, lowest : list
-        Of the efforts; infinite where there is no limit.
-    per_effort, axial_force, radial_force, contact_high, contact_low, per_contact : list
-    slack : number
-    """
-
-    axial: list[Row]
-    highest: list[Any]
-    lowest: list[Any]
+    axial: list[Row]  # force along the axis of each actuated joint, by load cases
+    highest: list[Any]  # of the efforts; infinite where there is no limit
+    lowest: list[Any]  # of the efforts; infinite where there is no limit
     per_effort: list[Any]
     axial_force: list[Any]
     radial_force: list[Any]
     contact_high: list[Any]
     contact_low: list[Any]
     per_contact: list[Any]
-    slack: Any
+    slack: Any  # number
 
     @classmethod
     def of(cls, run: InverseDynamics, cases: LoadCases, bounds: LoadBounds) -> _Loads:
@@ -291,10 +273,10 @@ def over_patterns(
     mapped(nested, lambda x: numbers.append(x) if isinstance(x, Number) else None)
     contacts = len(terms.contacts)
 
-    def of_pattern(given: Row) -> Row:
-        rest = iter(given[contacts:])
+    def of_pattern(inputs: Row) -> Row:
+        rest = iter(inputs[contacts:])
         inner = mapped(nested, lambda x: next(rest) if isinstance(x, Number) else x)
-        pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), given[:contacts])
+        pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), inputs[:contacts])
         status, value, results = solve(pattern, *inner[2])
         return [select(pattern.possible(), status, -1.0), value, *results]
 
@@ -346,7 +328,7 @@ class _Pattern:
         return Bound(row, bound.bend, [[*part, *none] for part in bound.across])
 
     def _of_actuators(self) -> list[Bound]:
-        goal, loads, found = self._terms.goal, self._loads, []
+        goal, loads, bounds = self._terms.goal, self._loads, []
         for i, across in enumerate(self._terms.across):
             effort = self.pattern.combined(self._terms.efforts[i])
             axial = self.pattern.combined(loads.axial[i])
@@ -364,11 +346,11 @@ class _Pattern:
                     part = reciprocal(most) if per_unit is None else per_unit
                     slopes = [sign * part * x for x in row[1:]]
                     start = part * (sign * row[0] + constant - most) - loads.slack
-                    found.append(Bound([start, *slopes], part * bend, along))
-        return found
+                    bounds.append(Bound([start, *slopes], part * bend, along))
+        return bounds
 
     def _of_contacts(self) -> list[Bound]:
-        loads, found = self._loads, []
+        loads, bounds = self._loads, []
         for row, high, low, part in zip(
             self.pattern.multipliers, loads.contact_high, loads.contact_low, loads.per_contact,
             strict=True,
@@ -376,19 +358,19 @@ class _Pattern:
             for sign, most in ((1.0, high), (-1.0, -low)):
                 if not _infinite(most):
                     start = part * (sign * row[0] - most) - loads.slack
-                    found.append(Bound([start, *(sign * part * x for x in row[1:])], 0.0, []))
-        return found
+                    bounds.append(Bound([start, *(sign * part * x for x in row[1:])], 0.0, []))
+        return bounds
 
     def _of_signs(self) -> list[Bound]:
-        found = []
+        bounds = []
         for row, sign, sliding, per_unit in zip(
             self.pattern.multipliers, self._signs, self._terms.sliding, self._loads.per_contact,
             strict=True,
         ):  # fmt: skip
             if not is_known(sliding, 0.0):
                 part = select(sliding, sign * per_unit, 0.0)
-                found.append(Bound([-(part * x) for x in row], 0.0, []))
-        return found
+                bounds.append(Bound([-(part * x) for x in row], 0.0, []))
+        return bounds
 
     # Problems
 
@@ -403,11 +385,11 @@ class _Pattern:
         floor = 2.0 * self._terms.typical
         return minimum(start, bounds, lambda x: self.pattern.derivatives(x, True), floor)
 
-    def _of(self, found: Minimum) -> tuple[Any, Any, Row]:
-        value = self.pattern.value(found.x)
-        slope = square_root(found.square * reciprocal(2.0 * value))
+    def _of(self, solution: Minimum) -> tuple[Any, Any, Row]:
+        value = self.pattern.value(solution.x)
+        slope = square_root(solution.square * reciprocal(2.0 * value))
         slope = select(value - NOTHING * self._terms.typical, slope, 0.0)
-        return found.status, value, [*found.x, *self.pattern.contacts(found.x), slope]
+        return solution.status, value, [*solution.x, *self.pattern.contacts(solution.x), slope]
 
     def least_excess(self) -> tuple[Any, Any, Row]:
         """The least part by which all limits are exceeded; with the slope in its place."""
@@ -423,22 +405,22 @@ class _Pattern:
                        for m, x in enumerate(diagonal)]  # fmt: skip
             return [0.0] * free + [z[-1]], hessian
 
-        found = minimum([0.0] * (free + 1), bounds, derivatives, 1e-8, **LOOSE)
-        *x, excess = found.x
-        return found.status, excess, [*x, *self.pattern.contacts(x), excess]
+        solution = minimum([0.0] * (free + 1), bounds, derivatives, 1e-8, **LOOSE)
+        *x, excess = solution.x
+        return solution.status, excess, [*x, *self.pattern.contacts(x), excess]
 
     def thorough(self) -> tuple[Any, Any, Row]:
         """:meth:`best`, from where limits are exceeded least if necessary."""
-        found = self._minimum([0.0] * self._terms.free)
-        if found.status != 1.0:
+        solution = self._minimum([0.0] * self._terms.free)
+        if solution.status != 1.0:
             status, excess, least = self.least_excess()
             x = least[: self._terms.free]
             if status != 1.0 or excess > SLACK:
                 return -1.0, _UNSET, [*x, *self.pattern.contacts(x), 0.0]
             again = self._minimum(x, SLACK)
             # Else only this one point keeps the limits.
-            found = again if again.status == 1.0 else Minimum(1.0, x, 0.0)
-        return self._of(found)
+            solution = again if again.status == 1.0 else Minimum(1.0, x, 0.0)
+        return self._of(solution)
 
     def nearest(self, inertia: list[Row]) -> tuple[Any, Any, Row]:
         """The least distance of accelerations, which are the last unknowns.
@@ -464,16 +446,17 @@ class _Pattern:
         def derivatives(z: Row) -> tuple[Row, list[Row]]:
             return [0.0] * free + vec.apply(inertia, z[free:]), hessian
 
-        found = minimum(
+        solution = minimum(
             [0.0] * size, self.bounds(), derivatives, weight * self._terms.size, **LOOSE
         )
-        away = found.x[free:]
-        return found.status, vec.dot(away, vec.apply(inertia, away)), away
+        away = solution.x[free:]
+        return solution.status, vec.dot(away, vec.apply(inertia, away)), away
 
 
 def shortfall(
-    run: InverseDynamics, others: Sequence[InverseDynamics], bounds: LoadBounds, friction: bool
-) -> Row:
+    run: InverseDynamics, others: Sequence[tuple[InverseDynamics, Any]], bounds: LoadBounds,
+    friction: bool,
+) -> Row:  # fmt: skip
     """By what the desired accelerations (n_y,) differ from the nearest that are possible.
 
     Nearest in the measure of Gauss's principle of least constraint, the kinetic energy of the
@@ -483,14 +466,17 @@ def shortfall(
     ----------
     run : InverseDynamics
         The evaluation; its conditions are appended to.
-    others : sequence of InverseDynamics
-        With each acceleration of an independent joint greater by one.
+    others : sequence of (InverseDynamics, number)
+        With each acceleration of an independent joint greater by a number.
     bounds : LoadBounds
         The limits.
     friction : bool
         Whether joints and contacts have friction.
     """
-    evaluations = [(each, LoadCases(each, friction, ())) for each in (run, *others)]
+    parts = [reciprocal(step) for _, step in others]
+    evaluations = [
+        (each, LoadCases(each, friction, ())) for each in (run, *(other for other, _ in others))
+    ]
     tables = [
         (Terms.of(cases, goal_of(each, {}, friction)), _Loads.of(each, cases, bounds))
         for each, cases in evaluations
@@ -500,7 +486,11 @@ def shortfall(
 
     def joined(of: Callable[[Any], list[Row]], base: list[Row], sources: list[Any]) -> list[Row]:
         return [
-            [*row[: 1 + free], *(other[0] - row[0] for other in rows), *row[1 + free :]]
+            [
+                *row[: 1 + free],
+                *(part * (other[0] - row[0]) for other, part in zip(rows, parts, strict=True)),
+                *row[1 + free :],
+            ]
             for row, *rows in zip(base, *map(of, sources), strict=True)
         ]
 
@@ -516,7 +506,7 @@ def shortfall(
         contacts=joined(lambda t: t.contacts, first.contacts, with_them),
     )
     loads.axial = joined(lambda x: x.axial, loads.axial, [x for _, x in more])
-    inertia = _inertia(run, [cases.load.efforts for _, cases in evaluations])
+    inertia = _inertia(run, [cases.load.efforts for _, cases in evaluations], parts)
     away, contradicted = over_patterns(
         terms, loads, _Pattern.nearest, run.forces.conditions, inertia
     )
@@ -524,10 +514,13 @@ def shortfall(
     return [-x for x in away]
 
 
-def _inertia(run: InverseDynamics, efforts: Sequence[Row]) -> list[Row]:
-    """Generalised forces per acceleration, from the efforts without and with each."""
+def _inertia(run: InverseDynamics, efforts: Sequence[Row], parts: Row) -> list[Row]:
+    """Generalised forces per acceleration, from the efforts without and with some of each."""
     load, *others = efforts
-    gained = [vec.subtract(other, load) for other in others]
+    gained = [
+        vec.scale(vec.subtract(other, load), part)
+        for other, part in zip(others, parts, strict=True)
+    ]
     rates = [[m.rates[f] for m in run.forces.motors] for f in range(len(others))]
     forces = [[run.forces.inner(rate, g) for g in gained] for rate in rates]
     count = range(len(others))

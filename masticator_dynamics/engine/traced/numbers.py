@@ -291,11 +291,11 @@ def select(condition: Scalar, positive: Scalar, other: Scalar) -> Any:
     """
     if not isinstance(condition, Number | Lanes):
         return positive if condition > 0.0 else other
-    given = condition, positive, other
-    for x in given:
+    arguments = condition, positive, other
+    for x in arguments:
         if isinstance(x, Number):
-            return x.graph.record('select', *map(x.graph.lift, given))
-    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in given]
+            return x.graph.record('select', *map(x.graph.lift, arguments))
+    plain: list[Any] = [x.values if isinstance(x, Lanes) else x for x in arguments]
     return lanes(np.where(plain[0] > 0.0, *plain[1:]))
 
 
@@ -358,10 +358,10 @@ def largest(numbers: Iterable[Scalar]) -> Any:
         count = len(x.values) if isinstance(x, Lanes) else 0
         count = x.graph.lanes[x.index] if isinstance(x, Number) else count
         wide[count] = greater(absolute(x), wide.get(count, 0.0))
-    found: Any = 0.0
+    largest_so_far: Any = 0.0
     for x in wide.values():
-        found = greater(-lane_least(-x), found)
-    return found
+        largest_so_far = greater(-lane_least(-x), largest_so_far)
+    return largest_so_far
 
 
 def lane_pick(x: Scalar, lane: int) -> Any:

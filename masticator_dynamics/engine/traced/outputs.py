@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
-from masticator_dynamics.engine.traced.evaluation import Evaluation
 from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.limited_efforts import LimitedChoice, LoadBounds

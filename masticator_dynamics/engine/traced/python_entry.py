@@ -93,13 +93,13 @@ def supported() -> bool:
 def slot_offsets(result: type) -> list[int]:
     """Where the slots of a class lie in its objects, found by looking."""
     probe: object = object.__new__(result)
-    found = []
+    offsets = []
     for slot in SLOTS:
         mark = object()
         setattr(probe, slot, mark)
         words = (ctypes.c_int64 * (result.__basicsize__ // 8)).from_address(id(probe))
-        found.append(8 * list(words).index(id(mark)))
-    return found
+        offsets.append(8 * list(words).index(id(mark)))
+    return offsets
 
 
 class Entry:
@@ -136,7 +136,7 @@ class Entry:
         length = np.array([sizes[1]], dtype=np.int64)
         # Values of the keywords and the function of each, addresses.
         self._others = np.zeros((MOST_OTHERS, 1 + len(KEYWORDS)), dtype=np.int64)
-        known = {
+        context = {
             'none': id(None),
             'array': id(np.ndarray),
             'double': id(np.dtype(np.float64)),
@@ -155,7 +155,7 @@ class Entry:
                 for name in FUNCTIONS
             },
         }
-        words = [known[name] for name in CONTEXT] + slot_offsets(result)
+        words = [context[name] for name in CONTEXT] + slot_offsets(result)
         self._context = np.array(words, dtype=np.int64).tobytes()
         definition = _MethodDefinition(
             b'feedforward', code.address('entry'), _FASTCALL_KEYWORDS, None

@@ -32,7 +32,9 @@ class Reference:
         self._code, self._inputs = code, inputs
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Output rows without the first number; all of the input rows must be finite."""
+        """Output rows, or row, without the first number; all of the input must be finite."""
+        if rows.ndim == 1:
+            return self(rows[None])[0]
         inputs, finite = rows[:, : self._inputs], np.isfinite(rows)
         if self._code.covers(inputs):
             outputs = self._code.one_by_one(inputs)

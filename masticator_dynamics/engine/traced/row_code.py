@@ -135,12 +135,12 @@ class RowCode:
         # Many rows may take more: limbs have no lanes, and parts are compiled by themselves.
         most = self._largest and self._largest * (2 if width and not table else 1)
         graph = Graph(most) if most else Graph()
-        found = self._recorded(list(graph.inputs(self._all_inputs)), not width)
+        outputs = self._recorded(list(graph.inputs(self._all_inputs)), not width)
         # The code writes as many numbers into memory for ``outputs``.
-        assert len(found) == self.outputs, (self.kind, len(found), self.outputs)
+        assert len(outputs) == self.outputs, (self.kind, len(outputs), self.outputs)
         if not width:
-            return row_function(graph, found, 'row')
-        filled = [*found, *[0.0] * (self._length - self.outputs)]
+            return row_function(graph, outputs, 'row')
+        filled = [*outputs, *[0.0] * (self._length - self.outputs)]
         if table:
             constants = len(self._constants)
             return table_function(graph, filled, 'table', width, self.inputs, constants)
@@ -150,31 +150,31 @@ class RowCode:
     def _all_inputs(self) -> int:
         return self.inputs + len(self._constants)
 
-    def _complete(self, given: FloatArray) -> FloatArray:
+    def _complete(self, inputs: FloatArray) -> FloatArray:
         """Rows with the constants that follow them."""
         if not len(self._constants):
-            return given
-        constants = np.broadcast_to(self._constants, (*given.shape[:-1], len(self._constants)))
-        return np.concatenate([given, constants], axis=-1)
+            return inputs
+        constants = np.broadcast_to(self._constants, (*inputs.shape[:-1], len(self._constants)))
+        return np.concatenate([inputs, constants], axis=-1)
 
-    def _for(self, given: FloatArray) -> RowCode:
+    def _for(self, inputs: FloatArray) -> RowCode:
         """The code for rows of this length."""
         return self
 
-    def covers(self, given: FloatArray) -> bool:
+    def covers(self, inputs: FloatArray) -> bool:
         """Whether there is machine code for such rows."""
-        return self._for(given).available
+        return self._for(inputs).available
 
-    def where_covered(self, given: FloatArray) -> FloatArray:
+    def where_covered(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) of many rows, or of one (inputs,), if there is machine code.
 
         Zeros where there is none; for functions whose first output is whether the row counts.
         """
-        if given.size and self.covers(given):
-            return np.atleast_2d(self(given))
-        return np.zeros((len(given) if given.ndim > 1 else 1, self.outputs))
+        if inputs.size and self.covers(inputs):
+            return np.atleast_2d(self(inputs))
+        return np.zeros((len(inputs) if inputs.ndim > 1 else 1, self.outputs))
 
-    def on_floats(self, given: FloatArray) -> FloatArray:
+    def on_floats(self, inputs: FloatArray) -> FloatArray:
         """Outputs of one row, computed on floats, limb by limb.
 
         Raises
@@ -182,8 +182,8 @@ class RowCode:
         RefusedError
             If there is no answer.
         """
-        code = self._for(given)
-        return np.array(code._recorded(code._complete(given).tolist(), False), dtype=float)
+        code = self._for(inputs)
+        return np.array(code._recorded(code._complete(inputs).tolist(), False), dtype=float)
 
     @functools.cached_property
     def _recording(self) -> tuple[Graph, list[Any]]:
@@ -191,15 +191,15 @@ class RowCode:
         graph = Graph()
         return graph, self._recorded(list(graph.inputs(self._all_inputs)), False)
 
-    def in_numpy(self, given: FloatArray) -> FloatArray:
+    def in_numpy(self, inputs: FloatArray) -> FloatArray:
         """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
         from masticator_dynamics.engine.traced.differentiation import evaluated
 
-        rows = np.atleast_2d(self._complete(given))
-        found: FloatArray = evaluated(*self._recording, rows)
-        return found.reshape(*given.shape[:-1], self.outputs)
+        rows = np.atleast_2d(self._complete(inputs))
+        outputs: FloatArray = evaluated(*self._recording, rows)
+        return outputs.reshape(*inputs.shape[:-1], self.outputs)
 
-    def certain(self, given: FloatArray) -> FloatArray | None:
+    def certain(self, inputs: FloatArray) -> FloatArray | None:
         """Output of one row of inputs, contiguous doubles; None if its first number is not 1.
 
         The shortest way: nothing is checked but whether there is machine code.
@@ -207,71 +207,78 @@ class RowCode:
         if self.reason:
             return None
         if len(self._constants):
-            given = np.concatenate([given, self._constants])
+            inputs = np.concatenate([inputs, self._constants])
         out = np.empty(self.outputs)
-        self.row.row(address(given), address(out))
+        self.row.row(address(inputs), address(out))
         return out if out.item(0) == 1.0 else None
 
-    def one_by_one(self, given: FloatArray) -> FloatArray:
+    def one_by_one(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
-        code = self._for(given)
-        return code.complete_one_by_one(code._complete(given))
+        code = self._for(inputs)
+        return code.complete_one_by_one(code._complete(inputs))
 
-    def complete_one_by_one(self, given: FloatArray) -> FloatArray:
+    def complete_one_by_one(self, inputs: FloatArray) -> FloatArray:
         """The same for rows that constants follow already."""
-        given = np.ascontiguousarray(given)
-        out = np.empty((len(given), self.outputs))
-        row, source, target = self.row.row, address(given), address(out)
-        for i in range(len(given)):
-            row(source + i * given.strides[0], target + i * out.strides[0])
+        inputs = np.ascontiguousarray(inputs)
+        out = np.empty((len(inputs), self.outputs))
+        row, source, target = self.row.row, address(inputs), address(out)
+        for i in range(len(inputs)):
+            row(source + i * inputs.strides[0], target + i * out.strides[0])
         return out
 
-    def __call__(self, given: FloatArray) -> FloatArray:
+    def __call__(self, inputs: FloatArray) -> FloatArray:
         """One row by itself; many side by side, the last group padded with its last row."""
-        code = self._for(given)
-        return code.of_complete(code._complete(given))
+        code = self._for(inputs)
+        return code.of_complete(code._complete(inputs))
 
-    def of_complete(self, given: FloatArray) -> FloatArray:
+    def of_complete(self, inputs: FloatArray) -> FloatArray:
         """The same for rows that constants follow already, their own for each row."""
-        given, code = np.ascontiguousarray(given), self
-        if given.ndim == 1:
+        inputs, code = np.ascontiguousarray(inputs), self
+        if inputs.ndim == 1:
             out = np.empty(self.outputs)
-            code.row.row(address(given), address(out))
+            code.row.row(address(inputs), address(out))
             return out
         if code.rows is None:
-            return code.complete_one_by_one(given)
+            return code.complete_one_by_one(inputs)
         width = this_processor().rows
-        out = _aligned(len(given), self._length)
-        function, rest = code.rows.rows, len(given) % width
-        function(len(given) - rest, address(given), address(out))
+        out = _aligned(len(inputs), self._length)
+        function, rest = code.rows.rows, len(inputs) % width
+        function(len(inputs) - rest, address(inputs), address(out))
         if rest:
-            group = np.repeat(given[-1:], width, axis=0)
-            group[:rest] = given[-rest:]
+            group = np.repeat(inputs[-1:], width, axis=0)
+            group[:rest] = inputs[-rest:]
             last = _aligned(width, self._length)
             function(width, address(group), address(last))
             out[-rest:] = last[:rest]
         return out[:, : self.outputs]
 
-    def of_tables(self, given: FloatArray, constants: FloatArray) -> FloatArray:
+    def of_tables(self, inputs: FloatArray, constants: FloatArray) -> FloatArray:
         """Outputs (G, N, outputs) for rows (G, N, inputs) and constants (G, n) of all in a table.
 
         Rows (N, inputs) are taken for all tables.
         """
-        count, width = given.shape[-2], this_processor().rows
+        count, width = inputs.shape[-2], this_processor().rows
         if self.table is None or 2 * count < width:
-            given = np.broadcast_to(given, (len(constants), *given.shape[-2:]))
-            own = np.broadcast_to(constants[:, None], (*given.shape[:-1], constants.shape[-1]))
-            rows = np.concatenate([given, own], axis=-1)
-            found = self.of_complete(rows.reshape(-1, rows.shape[-1]))
-            return found.reshape(*rows.shape[:2], self.outputs)
+            inputs = np.broadcast_to(inputs, (len(constants), *inputs.shape[-2:]))
+            repeated = np.broadcast_to(
+                constants[:, None], (*inputs.shape[:-1], constants.shape[-1])
+            )
+            rows = np.concatenate([inputs, repeated], axis=-1)
+            outputs = self.of_complete(rows.reshape(-1, rows.shape[-1]))
+            return outputs.reshape(*rows.shape[:2], self.outputs)
         missing = -count % width
         if missing:
-            given = np.concatenate([given, np.repeat(given[..., -1:, :], missing, -2)], axis=-2)
-        given, constants = np.ascontiguousarray(given), np.ascontiguousarray(constants)
+            inputs = np.concatenate([inputs, np.repeat(inputs[..., -1:, :], missing, -2)], axis=-2)
+        inputs, constants = np.ascontiguousarray(inputs), np.ascontiguousarray(constants)
         out = _aligned(len(constants) * (count + missing), self._length)
-        apart = given[0].size if given.ndim > 2 else 0
+        apart = inputs[0].size if inputs.ndim > 2 else 0
         self.table.table(
-            len(constants), count + missing, address(given), apart, address(constants), address(out)
+            len(constants),
+            count + missing,
+            address(inputs),
+            apart,
+            address(constants),
+            address(out),
         )
         return out.reshape(len(constants), -1, self._length)[:, :count, : self.outputs]
 

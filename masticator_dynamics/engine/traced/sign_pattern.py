@@ -71,29 +71,15 @@ class PatternGoal:
 
 @dataclasses.dataclass
 class Terms:
-    """What the objective and the signs depend on; rows by load cases: load, free efforts, contacts.
-
-    Attributes
-    ----------
-    free : int
-        How many free efforts there are.
-    efforts : list of row
-        Per entry of ``Forces.motors``.
-    across : list of two rows
-        Force across the axis of each actuated joint.
-    observed, contacts : list of row
-        Components of the goal's forces; multipliers of the contacts.
-    sliding : list
-        Positive for each contact with Coulomb friction.
-    """
+    """What objective and signs depend on; rows by load cases: load, free efforts, contacts."""
 
     goal: PatternGoal
-    free: int
-    efforts: list[Row]
-    across: list[list[Row]]
-    observed: list[Row]
-    contacts: list[Row]
-    sliding: list[Any]
+    free: int  # how many free efforts there are
+    efforts: list[Row]  # per entry of ``Forces.motors``
+    across: list[list[Row]]  # force across the axis of each actuated joint
+    observed: list[Row]  # components of the goal's forces
+    contacts: list[Row]  # multipliers of the contacts
+    sliding: list[Any]  # positive for each contact with Coulomb friction
 
     @classmethod
     def of(cls, cases: LoadCases, goal: PatternGoal) -> Terms:
@@ -168,9 +154,9 @@ class Terms:
 
     def numbers(self) -> list[Number]:
         """All recorded numbers, in the order in which :meth:`with_numbers` takes them."""
-        found: list[Number] = []
-        mapped(self.parts(), lambda x: found.append(x) if isinstance(x, Number) else None)
-        return found
+        numbers: list[Number] = []
+        mapped(self.parts(), lambda x: numbers.append(x) if isinstance(x, Number) else None)
+        return numbers
 
     def with_numbers(self, numbers: Sequence[Any]) -> Terms:
         """The same with other numbers in place of the recorded ones."""
@@ -321,15 +307,15 @@ class SignPattern:
     def _plain(self) -> list[tuple[Any, Row, int]]:
         """Weights, rows and lanes of the terms of the objective that friction does not bend."""
         goal = self._goal
-        found: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
+        terms: list[tuple[Any, Row, int]] = [(goal.forces, row, 1) for row in self._observed]
         if goal.contacts:
-            found += [(goal.contacts, row, 1) for row in self.multipliers]
+            terms += [(goal.contacts, row, 1) for row in self.multipliers]
         for weight, row, drag, per_newton, lanes in zip(
             goal.efforts, self._efforts, goal.drag, goal.per_newton, goal.lanes, strict=False
         ):
             if is_known(per_newton, 0.0):
-                found.append((weight, [row[0] + drag, *row[1:]], lanes))
-        return found
+                terms.append((weight, [row[0] + drag, *row[1:]], lanes))
+        return terms
 
     @functools.cached_property
     def _bent(self) -> list[int]:

@@ -66,12 +66,12 @@ def frame_of_row(
     count = len(tree.joints)
     freedoms = (slices['tangent'].stop - slices['tangent'].start) // count
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
+    def function(inputs: Sequence[Any], share: bool) -> list[Any]:
         from masticator_dynamics.engine.traced import vectors as vec
         from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
         from masticator_dynamics.engine.traced.numbers import absolute, greatest, select
 
-        q, v, tangent = (given[slices[name]] for name in ('q', 'v', 'tangent'))
+        q, v, tangent = (inputs[slices[name]] for name in ('q', 'v', 'tangent'))
         bodies = _placed(tree, q, joints)
         body = bodies[end.body]
         position = vec.add(body.position, vec.apply(body.rotation, end.position.tolist()))
@@ -106,8 +106,8 @@ def least_squares(rows: int, columns: int) -> RowCode:
     """
     parts = consecutive({'matrix': rows * columns, 'error': rows, 'scale': rows, 'usual': columns})
 
-    def function(given: Sequence[Any], share: bool) -> list[Any]:
-        return fitted(**{name: given[where] for name, where in parts.items()})
+    def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+        return fitted(**{name: inputs[where] for name, where in parts.items()})
 
     return RowCode(
         'least squares', parts['usual'].stop, 1 + columns, function,

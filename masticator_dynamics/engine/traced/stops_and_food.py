@@ -13,7 +13,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, TracedJoint
-from masticator_dynamics.engine.traced.evaluation import Evaluation
+from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.forces import Efforts
 from masticator_dynamics.engine.traced.numbers import (
     greater,
@@ -120,8 +120,8 @@ class Bolus:
         breaks = select(self.thickness - gap - self.break_depth, 1.0, self.broken)
         elastic = lesser(stiffness * depth, most)
         force = push(elastic, depth, rate, [0.0, self.weaker * self.damping, self.ramp])
-        left = select(select(settle, breaks, self.broken), self.rest, 1.0)
-        force = select(depth, force * left, 0.0)
+        strength = select(select(settle, breaks, self.broken), self.rest, 1.0)
+        force = select(depth, force * strength, 0.0)
         # A bite that was neither flattened nor broken is not used up.
         renewed = select(gap - self.wide, greater(flattened, breaks), 0.0)
         last = self.bite + 1.5 - self.bites
@@ -215,12 +215,12 @@ class Surroundings:
 
         The first ``keys`` columns are joints. Lanes without a row get the numbers ``idle``.
         """
-        found: dict[tuple[TracedJoint, ...], FloatArray] = {}
+        by_joints: dict[tuple[TracedJoint, ...], FloatArray] = {}
         for row in table:
             joints, lanes = zip(*(self._run.plan.joint(int(j)) for j in row[:keys]), strict=True)
-            numbers = found.setdefault(joints, np.tile(idle, (joints[0].stage.lanes, 1)))
+            numbers = by_joints.setdefault(joints, np.tile(idle, (joints[0].stage.lanes, 1)))
             numbers[lanes[0]] = row[keys:]
-        return [(joints, stacked(list(numbers))) for joints, numbers in found.items()]
+        return [(joints, stacked(list(numbers))) for joints, numbers in by_joints.items()]
 
     def _stop_joints(self, table: FloatArray) -> None:
         idle = np.array([-np.inf, np.inf, 0.0, 0.0, 1.0])

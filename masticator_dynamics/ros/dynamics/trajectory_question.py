@@ -109,7 +109,7 @@ def answer(
     announce(expected)
     now = question.time()
     if points is not None:
-        check_start(stamp, now, settings.start_horizon)
+        check_start(stamp, question.now, settings.start_horizon)  # a simulated clock may stand
     start = max(stamp, now + round(max(expected, question.ahead) * 1e9) + MARGIN)
     waiting = sum(now < piece.start < start for piece in schedule)
     if waiting >= _MOST_ACCEPTED:
