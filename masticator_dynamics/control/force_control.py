@@ -115,7 +115,8 @@ class ForceControl:
         self.stiffness = Stiffness(most, softest, self._sensor.noise, _TRAVEL_NOISE)
         self._velocity_bound = min(self._bounds.velocity, way.velocity)
         self._slowing = 0.5 * min(self._bounds.acceleration, way.least_acceleration)
-        self.state, self.release = State.APPROACH, None
+        self.state = State.APPROACH
+        self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
         self.wanted = self._wanted_rate = 0.0  # N, N/s
         self.travelled = self.peak = 0.0

@@ -21,6 +21,7 @@ from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.motion.path import MotionPath
 
 if TYPE_CHECKING:
+    from masticator_dynamics.engine.evaluation.results import Motion
     from masticator_dynamics.mechanism import Mechanism
 
 _STEP, _MOST_ROWS, _LEAST_ROWS = 1e-4, 400, 20  # m between rows of the table
@@ -200,7 +201,7 @@ class PressingPath:
     def _straight(self, y: FloatArray, travels: FloatArray) -> tuple[FloatArray, ...]:
         mechanism = self._mechanism
 
-        def way(motion: object) -> FloatArray:
+        def way(motion: Motion) -> FloatArray:
             mass = mechanism.mass_matrix(motion)
             place = mechanism.frame_jacobian(motion, self.frame)[:3]
             weighted = np.linalg.solve(mass, place.T)

@@ -28,7 +28,7 @@ from nodes.harness import Client, NodeProcess, nanoseconds, to_time
 
 pytestmark = pytest.mark.clock  # its robot answers in each cycle
 
-pytestmark = pytest.mark.waiting
+pytestmark = pytest.mark.clock
 
 STIFFNESS = 2e4
 OPEN = [0.0, 0.0, 0.0, 0.08]

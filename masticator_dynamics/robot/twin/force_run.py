@@ -343,7 +343,10 @@ def press(
         left -= law.state is State.DONE
     table, fine = np.array(rows), np.array(robot.fine)
     contacts = 7 + len(robot.plant.contact)
+    time, wanted, felt, stiffness, travel, measured, speed = table[:, :7].T
+    fine_time, force, gap = fine.T
     return ForceRecord(
-        *table[:, :7].T, tuple(states), table[:, 7:contacts], table[:, contacts:], *fine.T,
-        law.release, robot.clipped,
+        time, wanted, felt, stiffness, travel, measured, speed, tuple(states),
+        table[:, 7:contacts], table[:, contacts:], fine_time, force, gap, law.release,
+        robot.clipped,
     )  # fmt: skip
