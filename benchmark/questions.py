@@ -159,7 +159,7 @@ class _Alone:
     """Machine code of a row by itself."""
 
     def __init__(self, code: RowCode, given: np.ndarray, out: np.ndarray):
-        self._held, self._row = (given, out), code.row.row
+        self._held, self._row = (given, out, code.row), code.row.row
         self._addresses = address(given), address(out)
 
     def __call__(self) -> None:

@@ -33,6 +33,7 @@ from masticator_dynamics.engine.evaluation.results import (
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.interchange.bridged import Bridged
 
@@ -78,7 +79,7 @@ class QuickKind(NamedTuple):
 
     code: kernels.Code
     result: type[QuickEffort]
-    numbers: FloatArray = kernels.NONE
+    numbers: FloatArray = NONE
 
     def inputs(self, row: FloatArray) -> FloatArray:
         """Input rows of the code for those of the mechanism."""
@@ -385,7 +386,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         key = name, friction, id(within), options.nearest
         if key not in self._quick_kinds:
             kind = self.solver.distribution(goal, friction)  # raises for an unknown goal
-            codes = [(self.kernels.best(weights, friction), kernels.NONE)]
+            codes = [(self.kernels.best(weights, friction), NONE)]
             if within:
                 codes = within.codes[: 3 if options.nearest else 2]
             parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
@@ -393,7 +394,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             self._quick_kinds[key] = QuickKind(codes[0][0], result, codes[0][1])
             if isinstance(goal, str) and codes[0][0].available and self._entry is not None:
                 # Each calls the next for rows that it does not serve, the last this class.
-                chosen = functools.partial(
+                chosen: Callable[..., Any] = functools.partial(
                     self._feedforward, goal=goal, friction=friction, limits=limits,
                     nearest=options.nearest,
                 )  # fmt: skip
@@ -530,13 +531,14 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
         as_flag(friction, 'friction')
-        first, key = self._derivatives_entry, (goal, bool(friction))
-        if first is not None and isinstance(goal, str) and key not in self._derivative_entries:
+        first = self._derivatives_entry
+        key = goal if isinstance(goal, str) else '', bool(friction)
+        if first is not None and key[0] and key not in self._derivative_entries:
             self.solver.distribution(goal, friction)  # raises for an unknown goal
             entry = first if key == ('torque', False) else self._entry_of_derivatives(*key)
             self._derivative_entries.add(key)
             if entry is not None:
-                first.add((goal, bool(friction), False, False), entry.call)
+                first.add((*key, False, False), entry.call)
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, inputs, goal, friction)
 

@@ -83,7 +83,7 @@ class Node:
             self.rotation: Any = np.eye(3).tolist()
             return
         turned = vec.product(parent.rotation, m.rotation[k].tolist())
-        arm = vec.apply(parent.rotation, m.position[k].tolist())
+        arm: Any = vec.apply(parent.rotation, m.position[k].tolist())
         amount = total(factor * q[c] for c, factor in self.terms)
         axis = vec.apply(turned, m.axis[k].tolist())
         turns, slides = m.kind[k] == 1, m.kind[k] == 2
@@ -240,7 +240,7 @@ def close(m: Arrays, q: Sequence[Any], typical: FloatArray) -> tuple[Any, Row]:
     return select(0.5 - absolute(status), 0.0, 1.0), closed
 
 
-def tangent(m: Arrays, jacobian: list[Row], typical: FloatArray) -> tuple[list[Row], list[Row]]:
+def tangent(m: Arrays, jacobian: list[Row], typical: FloatArray) -> tuple[list[Row], Any]:
     """Null space of the loops, and the inverse of their Jacobian over dependent coordinates.
 
     The former (n, f) are rates of all coordinates per rate of the free ones (S3 Eqs. 35-36).
@@ -271,7 +271,7 @@ class Equations:
     def __init__(self, arrays: Arrays, home: FloatArray):
         self.arrays = arrays
         _, jacobian = loops(arrays, nodes_at(arrays, home.tolist()))
-        matrix = np.array(jacobian).reshape(-1, len(home))[:, arrays.dependent]
+        matrix: FloatArray = np.array(jacobian).reshape(-1, len(home))[:, arrays.dependent]
         self._typical: FloatArray = matrix
         n, f, rows, nodes = len(home), len(arrays.free), len(arrays.offset), len(arrays.parent)
         d = len(arrays.dependent)

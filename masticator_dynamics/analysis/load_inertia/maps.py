@@ -128,9 +128,10 @@ class GridMap:
         counts = np.array(self.nodes.shape[:-1])
         strides = np.append(np.cumprod(counts[:0:-1])[::-1], 1.0)
         flat = np.ascontiguousarray(self.nodes).reshape(-1, self.nodes.shape[-1])
-        finite, size = np.isfinite(flat).all(axis=1), len(counts)
+        finite = np.asarray(np.isfinite(flat).all(axis=1), dtype=np.float64)
+        size = len(counts)
         lookup = _Lookup(_grid, 2 * 2**size, size, (counts - 1.0, strides))
-        return lookup, np.where(finite[:, None], flat, 0.0), finite + 0.0
+        return lookup, np.where(finite[:, None] > 0.0, flat, 0.0), finite
 
 
 Map = EllipseMap | CircleMap | GridMap

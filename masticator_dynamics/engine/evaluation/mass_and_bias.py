@@ -112,7 +112,7 @@ class EquationsOfMotion:
         check_motion(self._mechanism, motion)
         row = motion.rows
         if row.ndim == 1:
-            outputs = self._equations.certain(row.take(self._places))
+            outputs = self._equations.certain(row[self._places])
             if outputs is not None:
                 return outputs[4:][self._parts[name]]
         inputs = np.concatenate([motion.y_dot, motion.q], axis=-1)

@@ -89,7 +89,7 @@ class Kernels:
         return self.evaluate.reason
 
     def entry(
-        self, code: Code, result: type, mechanism: object, fallback: Callable[..., Any],
+        self, code: RowCode, result: type, mechanism: object, fallback: Callable[..., Any],
         more: FloatArray = NONE,
     ) -> python_entry.Entry | None:  # fmt: skip
         """The generated function for Python; see ``python_entry.py``.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -92,10 +93,8 @@ class LoadBounds:
         every = [infinite[mark] if mark in infinite else next(rest) for mark in finite]
         lengths = [contacts if name.startswith('contact') else actuators for name in FIELDS]
         ends = list(itertools.accumulate(lengths))
-        return cls(
-            *(every[end - length : end] for end, length in zip(ends, lengths, strict=True)),
-            next(rest),
-        )
+        parts = [every[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+        return cls(**dict(zip(FIELDS, parts, strict=True)), slack=next(rest))
 
     @property
     def on_bearings(self) -> bool:
@@ -160,7 +159,12 @@ class _Loads:
     def of(cls, run: InverseDynamics, cases: LoadCases, bounds: LoadBounds) -> _Loads:
         """Of an evaluation."""
         columns, motors = [cases.load, *cases.free, *cases.coulomb], run.forces.motors
-        axial, high, low, parts, along, across = [], [], [], [], [], []
+        axial: list[Any] = []
+        high: list[Any] = []
+        low: list[Any] = []
+        parts: list[Any] = []
+        along: list[Any] = []
+        across: list[Any] = []
         for i, m in enumerate(motors):
             for lane, actuator in enumerate(m.joint.actuator):
                 axial.append([lane_pick(c.bearing[i][2], lane) for c in columns])
@@ -500,7 +504,7 @@ def shortfall(
         free=free + len(others),
         efforts=joined(lambda t: t.efforts, first.efforts, with_them),
         across=[
-            joined(lambda t, i=i: t.across[i], rows, with_them)
+            joined(operator.itemgetter(i), rows, [terms.across for terms in with_them])
             for i, rows in enumerate(first.across)
         ],
         contacts=joined(lambda t: t.contacts, first.contacts, with_them),
