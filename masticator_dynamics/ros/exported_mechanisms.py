@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.traced.c_files import c_files
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -34,7 +33,7 @@ def exported_as(
     sources: Mapping[str, pathlib.Path],
     *,
     drives: str = '',
-    goal: Goal = 'torque',
+    goal: str = 'torque',
     friction: bool = False,
 ) -> str:
     """Name under which exactly this mechanism has been exported.
