@@ -49,7 +49,12 @@ def wait_for(node: Node, curves: Sequence[str]) -> None:
 
 def main() -> None:
     """Wait for the topics among the arguments, which are those of rqt_plot; then be rqt_plot."""
-    from rqt_plot.main import main as rqt_plot
+    try:
+        from rqt_plot.main import main as rqt_plot
+    except ModuleNotFoundError as error:
+        if error.name != 'rqt_plot':
+            raise
+        sys.exit('rqt_plot is not installed: it is a package of ROS 2')
 
     # With rclpy's own handlers, SIGTERM would end its context, and the window would stay.
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)

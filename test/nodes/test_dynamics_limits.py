@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `dynamics` with parameter `limits`, as a process, and joint forces as topics."""
 
+import dataclasses
+import functools
 import types
 
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.limits import within_limits
+from masticator_dynamics.engine.traced import row_code
+from masticator_dynamics.errors import LimitError
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -141,33 +144,25 @@ def ros_node(ros_domain):
 
 @pytest.mark.parametrize('limits', [False, True])
 def test_what_limits_need_has_run_before_the_node_works(ros_node, monkeypatch, limits):
-    """Compiled and loaded code for efforts, for nearest motions, and for reasons of refusal."""
-    called = []
-
-    def record(owner, name):
-        original = getattr(owner, name)
-
-        def recorded(*arguments, **options):
-            answer = original(*arguments, **options)
-            called.append((name, bool(answer)))
-            return answer
-
-        monkeypatch.setattr(owner, name, recorded)
-
-    record(within_limits._OneRow, 'keep')
-    record(within_limits._OneRow, 'approach')
-    record(within_limits._OneRow, 'obstacle')
+    """Code for efforts, for nearest motions, and for reasons of refusal has been loaded."""
     declare(ros_node, DynamicsSettings)
     runtime = DynamicsRuntime(ros_node, DynamicsSettings(limits=limits))
     try:
-        done = set(called)
-        assert done == (
-            {('keep', False), ('keep', True), ('approach', True), ('obstacle', True)}
-            if limits
-            else set()
-        )
         assert runtime.watch is None or runtime.watch.bound == 0
         assert not runtime.clamp.counts.any()
+        monkeypatch.setattr(row_code, 'library', None)  # what loads code, or compiles it
+        mechanism = runtime.mechanism
+        ask = functools.partial(mechanism.feedforward, mechanism.home.y, wrench=np.ones(6))
+        wide = mechanism.load_limits.scaled(1.0)
+        few = dataclasses.replace(wide, effort=np.full(6, 1e-3), effort_low=None)
+        if not limits:
+            with pytest.raises(TypeError, match='not callable'):
+                ask(limits=wide)
+            return
+        assert np.abs(ask(limits=wide).actuated).max() > 1e-3
+        assert np.abs(ask(limits=few, nearest=True).actuated).max() < 1.001e-3
+        with pytest.raises(LimitError, match='no efforts keep the limits'):
+            ask(limits=few)
     finally:
         runtime.destroy()
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint state nodes as processes: life cycle, unusable parameters, Ctrl-C at any moment."""
 
+import importlib.util
 import pathlib
 import re
 import signal
@@ -110,6 +111,8 @@ def holds_back_interrupts(process: Process) -> bool:
 def test_ctrl_c_while_python_starts_is_no_stack_trace(ros_domain):
     """All executables at the same time, at different moments of the first second."""
     scripts = sorted((ROOT / 'scripts').iterdir())
+    if importlib.util.find_spec('rqt_plot') is None:  # it ends by itself, early or late
+        scripts = [script for script in scripts if script.name != 'plot_topics']
     delays = np.linspace(0.05, 0.6, len(scripts))
     command = ['-p', 'autostart:=false', '-r', '__ns:=/hasty']
     folder = ROOT / '.venv/lib/masticator_dynamics'
