@@ -19,6 +19,7 @@ from masticator_dynamics.ros.common import markers
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp
 from masticator_dynamics.ros.dynamics.force_scale import (
+    LONGEST,
     ForceScale,
     Reference,
     drawn_length,
@@ -30,7 +31,6 @@ TOPIC = '~/markers'
 PERIOD = 50_000_000  # ns between drawings: twenty a second look smooth enough
 
 # Relative to the size of the mechanism.
-_LONGEST = 1.0  # arrow, of a force at its reference
 _RADIUS, _LINE = 0.15, 0.025  # of an arc, and how thick it is
 _SHAFT = 0.03  # of an arrow
 _TEXT = 0.05
@@ -201,7 +201,7 @@ class _Pen:
 
     def length(self, share: float) -> float:
         """Of the arrow for a share of the reference, m."""
-        return _LONGEST * self._size * drawn_length(share)
+        return LONGEST * self._size * drawn_length(share)
 
     def arrow(
         self,

@@ -17,6 +17,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import MasticatorError
 
+LONGEST = 1.0  # arrow, of a force at its reference, in sizes of the mechanism
+
 
 @dataclasses.dataclass
 class Reference:
