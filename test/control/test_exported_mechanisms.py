@@ -10,7 +10,7 @@ import pytest
 import samples
 from click.testing import CliRunner
 
-from masticator_dynamics.cli import main
+from masticator_dynamics.cli import commands
 from masticator_dynamics.description import load_description
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.exported_mechanisms import exported_as
@@ -21,7 +21,7 @@ FILE = samples.file_of('five_bar')
 def exported(folder: pathlib.Path, name: str, *options: str) -> pathlib.Path:
     """C as ``masticator_add_mechanism`` makes it."""
     command = ['export-c', str(FILE), '--controller', '--name', name, *options]
-    answer = CliRunner().invoke(main, [*command, '--output', str(folder)])
+    answer = CliRunner().invoke(commands, [*command, '--output', str(folder)])
     assert answer.exit_code == 0, answer.output
     return folder / f'{name}.c'
 
@@ -63,7 +63,7 @@ def test_rotors_of_a_drives_file_are_exported(tmp_path) -> None:
     texts = []
     for options in ([], ['--drives', 'drives.yaml']):
         folder = tmp_path / str(len(texts))
-        answer = CliRunner().invoke(main, [*command, str(folder), *options])
+        answer = CliRunner().invoke(commands, [*command, str(folder), *options])
         assert answer.exit_code == 0, answer.output
         texts.append((folder / 'masticator.c').read_text(encoding='utf-8'))
     assert texts[0] != texts[1]

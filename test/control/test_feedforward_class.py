@@ -8,6 +8,7 @@ exported C of each mechanism. ``CONTROLLER_STATES`` sets how many states of each
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pathlib
 import shutil
@@ -121,10 +122,20 @@ def players(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.parametrize('name', NAMES)
 def test_efforts_are_those_of_python(name: str, players) -> None:
-    """Each state from the last one, far away; with the wrench of a frame of the mechanism."""
+    """Each state from the last one, far away; with the wrench of a frame of the mechanism.
+
+    rrr4 is followed along a path: from far away, its loops may close on another branch.
+    """
     player = players(name)
     mechanism = player.mechanism
     states = samples.states(name, STATES, seed=5101)
+    if name == 'rrr4':
+        home, way = mechanism.home.y, states[0].y - mechanism.home.y
+        turns = np.sin(np.linspace(0.0, 2.0 * np.pi, STATES))
+        states = [
+            dataclasses.replace(state, y=home + turn * way)
+            for state, turn in zip(states, turns, strict=True)
+        ]
     stacked = [np.array([getattr(s, part) for s in states]) for part in ('y', 'y_dot', 'y_ddot')]
     motion = mechanism.solve_batch(*stacked)
     frames = [mechanism.description.platform, mechanism.frames[0], mechanism.frames[-1]]
@@ -142,7 +153,9 @@ def test_efforts_are_those_of_python(name: str, players) -> None:
     expected = mechanism.feedforward_batch(*stacked, np.array(wrenches)).actuated
     expected = np.clip(expected, *mechanism.effort_range)
     error = np.abs(player.efforts(rows) - expected).max(axis=1) / np.abs(expected).max(axis=1)
-    assert good.mean() > 0.98
+    inside = motion.in_ranges
+    assert good[inside].mean() > 0.98
+    assert set(rows[~good & ~inside, 1]) <= {OUT_OF_RANGE}
     assert error[good].max() < 1e-9
 
 
@@ -333,7 +346,8 @@ def test_positions_alone_are_differentiated(player) -> None:
     for values, expected in ((rows[:, 11:17], v), (rows[:, 17:23], a)):
         # Behind by 2 / cutoff, and weakened by (omega / cutoff)^2.
         delayed = np.abs(values[settled] - expected[settled]).max()
-        assert delayed < 1.5 * omega * 2.0 / 300.0 * np.abs(expected).max()
+        fastest = np.abs(np.gradient(expected, 1e-3, axis=0)).max()
+        assert delayed < 1.1 * 2.0 / 300.0 * fastest
         late = int(round(1000 * 2.0 / 300.0))
         shifted = np.abs(values[settled] - expected[1000 - late : -late]).max()
         assert shifted < 0.01 * np.abs(expected).max()
