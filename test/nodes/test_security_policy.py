@@ -72,6 +72,8 @@ def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
         'reply': node.get_service_names_and_types_by_node(name, '/'),
     }
     goals = importlib.util.find_spec('control_msgs') is not None
+    follow, press = access(name).execute
+    assert press == '~/apply_force'  # there with drives only, as is its force_reference
     parts = {'publish': ('feedback', 'status'), 'subscribe': (),
              'reply': ('send_goal', 'cancel_goal', 'get_result')}  # fmt: skip
     for right, pairs in found.items():
@@ -80,9 +82,9 @@ def test_what_node_dynamics_uses_is_allowed_and_nothing_else(client):
             entry.replace('~', f'/{name}') if entry[0] in '~/' else f'/{entry}'
             for entry in getattr(access(name), right)
         }
+        allowed -= {'/force_reference'}
         if goals:
-            (action,) = access(name).execute
-            allowed |= {f'/{action}/_action/{part}' for part in parts[right]}
+            allowed |= {f'/{follow}/_action/{part}' for part in parts[right]}
         else:
             allowed -= {'/joint_states'} if right == 'subscribe' else set()
         for topic in used:
