@@ -12,9 +12,11 @@ import timeit
 import hypothesis
 import pytest
 
-# A shell that runs tests in the background has them ignore Ctrl-C, and their processes with them.
+# A shell that runs tests in the background has them ignore these, and their processes with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 PHASES = 'computing', 'waiting', 'clock'
 MARK = r'pytest\.mark\.(waiting|clock)\b'
