@@ -10,6 +10,7 @@ law and the cycle need of it is in a table by travel: a cycle interpolates a row
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -216,7 +217,9 @@ class PressingPath:
 
         return self._integrated(y, travels, way)
 
-    def _integrated(self, y: FloatArray, travels: FloatArray, way) -> tuple[FloatArray, ...]:  # type: ignore[no-untyped-def]
+    def _integrated(
+        self, y: FloatArray, travels: FloatArray, way: Callable[[Motion], FloatArray]
+    ) -> tuple[FloatArray, ...]:
         """Follow ways (n_y,) of any length by fourth-order Runge-Kutta steps of the travel."""
         step, positions, rates = travels[1] - travels[0], [y], []
 

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from masticator_dynamics.robot.twin.force_run import (
     press,
 )
 from masticator_dynamics.workers import results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Progress = Callable[[float], None]
 
@@ -432,6 +435,13 @@ def plot_force_study(picture: IO[bytes], study: ForceStudy) -> None:
         axes[0, 1].set_ylim(0.0, 80.0)
 
 
-def _curve(axes: object, time: FloatArray, force: FloatArray, label: str, span, unit: str) -> None:  # type: ignore[no-untyped-def]
-    axes.plot(time, force, label=label)  # type: ignore[attr-defined]
-    axes.set(xlim=span, xlabel=f'time ({unit})', ylabel='force (N)')  # type: ignore[attr-defined]
+def _curve(
+    axes: Axes,
+    time: FloatArray,
+    force: FloatArray,
+    label: str,
+    span: tuple[float, float],
+    unit: str,
+) -> None:
+    axes.plot(time, force, label=label)
+    axes.set(xlim=span, xlabel=f'time ({unit})', ylabel='force (N)')
