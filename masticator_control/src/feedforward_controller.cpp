@@ -20,7 +20,6 @@ namespace {
 using controller_interface::InterfaceConfiguration;
 using Names = std::vector<std::string>;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLargest = 1e6;  // N and N m; more is not a measurement
 
 InterfaceConfiguration interfaces(const Names & joints, const Names & kinds) {
   InterfaceConfiguration configuration{controller_interface::interface_configuration_type::INDIVIDUAL, {}};
@@ -45,11 +44,11 @@ public:
   CallbackReturn on_init() override {
     try {
       parameter_listener_ = std::make_shared<::feedforward_controller::ParamListener>(get_node());
+      return CallbackReturn::SUCCESS;
     } catch (const std::exception & error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
     }
-    return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State &) override {
@@ -89,11 +88,9 @@ public:
       }
     }
     const std::string problem = feedforward_->start(measured_.data(), commanded_.data());
-    if (!problem.empty()) {
-      RCLCPP_ERROR(get_node()->get_logger(), "not activated, measured positions: %s", problem.c_str());
-      return CallbackReturn::ERROR;
-    }
-    return CallbackReturn::SUCCESS;
+    if (problem.empty()) {return CallbackReturn::SUCCESS;}
+    RCLCPP_ERROR(get_node()->get_logger(), "not activated, measured positions: %s", problem.c_str());
+    return CallbackReturn::ERROR;
   }
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override {
@@ -247,7 +244,7 @@ private:
     wrench.value = {force.x, force.y, force.z, torque.x, torque.y, torque.z};
     try {
       for (const double x : wrench.value) {
-        if (!(std::abs(x) <= kLargest)) {throw std::invalid_argument("is not finite or above 1e6 N or N m");}
+        if (!(std::abs(x) <= 1e6)) {throw std::invalid_argument("is not finite or above 1e6 N or N m");}
       }
       const std::string & point = parameters_.bite_force.point_frame;
       wrench.axes = frame_of(message.header.frame_id);

@@ -1,6 +1,10 @@
 // Copyright 2026 The masticator_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
+#if __has_include("inverse_dynamics_solver/inverse_dynamics_solver.hpp")
 #include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
+#else
+#include "inverse_dynamics_solver/inverse_dynamics_solver.h"  // before 2.0
+#endif
 
 #include <Eigen/LU>
 #include <stdexcept>
@@ -30,9 +34,8 @@ public:
     if (parameters->get_parameter(prefix + "closure_tolerance", value)) {tolerance_ = value.as_double();}
     RCLCPP_WARN(
       rclcpp::get_logger("masticator_control"),
-      "%s: no wrench is passed here; friction, which needs pose and load, is in the torques alone; the "
-      "inertia matrix of %d motors has rank %d",
-      mechanism_->name, mechanism_->actuators, mechanism_->freedoms);
+      "%s: no wrench is passed here, friction is in the torques alone, the inertia matrix has rank %d",
+      mechanism_->name, mechanism_->freedoms);
   }
 
   Eigen::MatrixXd getInertiaMatrix(const Vector & q) const override {

@@ -109,9 +109,7 @@ public:
 
 private:
   static constexpr char kNotFinite[] = "not finite";
-  static constexpr char kFar[] = "too far from the last pose";
   static constexpr char kOutOfReach[] = "out of reach or near a singularity";
-  static constexpr char kOutOfRange[] = "outside the ranges of joints";
   static constexpr char kOpen[] = "the loops do not close";
 
   struct Row { Motion motion; std::vector<double> position, velocity, acceleration, smooth; };
@@ -131,7 +129,7 @@ private:
     const char * problem = fit(next_);
     void * motion = next_.motion.get();
     if (*problem != '\0') {return problem;}
-    if (!(mechanism_.change(motion) <= settings_.largest_step)) {return kFar;}
+    if (!(mechanism_.change(motion) <= settings_.largest_step)) {return "too far from the last pose";}
     if (add_wrenches() != 0 || mechanism_.efforts(motion, wrench_.data(), computed_.data()) != 0) {
       return kOutOfReach;
     }
@@ -143,7 +141,7 @@ private:
     void * motion = row.motion.get();
     const int status = mechanism_.fit(
       row.position.data(), row.velocity.data(), row.acceleration.data(), motion);
-    if (status == 2) {return kOutOfRange;}
+    if (status == 2) {return "outside the ranges of joints";}
     if (status == 1 || !(mechanism_.conditioning(motion) >= settings_.least_conditioning)) {return kOutOfReach;}
     return mechanism_.residual(motion) <= settings_.closure_tolerance ? "" : kOpen;
   }
