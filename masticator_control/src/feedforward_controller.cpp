@@ -103,6 +103,12 @@ public:
     return CallbackReturn::SUCCESS;
   }
 
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override {
+    reference_subscription_.reset();
+    wrench_subscriptions_.clear();
+    return CallbackReturn::SUCCESS;
+  }
+
   InterfaceConfiguration command_interface_configuration() const override {
     return interfaces(joints_, parameters_.command_interfaces);
   }
@@ -188,7 +194,6 @@ private:
     received_.initRT(written_);
     reference_subscription_ = get_node()->create_subscription<Point>(
       "~/reference", rclcpp::SystemDefaultsQoS(), [this](const Point & point) {take_reference(point);});
-    wrench_subscriptions_.clear();
     for (const bool bite : {true, false}) {
       wrench_subscriptions_.push_back(
         get_node()->create_subscription<WrenchStamped>(
