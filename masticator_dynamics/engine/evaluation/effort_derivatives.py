@@ -59,6 +59,7 @@ class EffortDerivatives:
 
     __slots__ = ('_numbers', 'actuated', 'mechanism')
 
+    VIEW: ClassVar[str] = 'actuated'
     before: ClassVar[int] = 1  # outputs before the efforts
     with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
 

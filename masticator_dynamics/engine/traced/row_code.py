@@ -57,8 +57,6 @@ class RowCode:
         kind may go into lanes.
     depends_on : callable
         Gives what determines the code, besides the kind.
-    further : callable
-        Gives further functions to go with that of one row, in LLVM's language.
     streamed : bool
         Write many rows past the caches: more of them than the caches hold are read later.
     largest : int, optional
@@ -77,7 +75,6 @@ class RowCode:
         function: Callable[[list[Any], bool], list[Any]],
         depends_on: Callable[[], list[Any]],
         *,
-        further: Callable[[], str] = str,
         streamed: bool = False,
         largest: int | None = None,
         impossible: str = '',
@@ -85,7 +82,7 @@ class RowCode:
     ):
         self.kind, self.inputs, self.outputs = kind, inputs, outputs
         self._recorded, self._depends_on = function, depends_on
-        self._further, self._streamed = further, streamed
+        self._streamed = streamed
         self._largest, self._impossible = largest, impossible
         self._constants = constants
 
@@ -111,7 +108,7 @@ class RowCode:
 
     def text(self) -> str:
         """The code for one row in LLVM's language."""
-        return self._text(0) + self._further()
+        return self._text(0)
 
     @functools.cached_property
     def rows(self) -> Library | None:
@@ -157,6 +154,10 @@ class RowCode:
         constants = np.broadcast_to(self._constants, (*inputs.shape[:-1], len(self._constants)))
         return np.concatenate([inputs, constants], axis=-1)
 
+    def followed_by(self, numbers: FloatArray) -> FloatArray:
+        """What follows the inputs that differ from row to row, the last of which are the same."""
+        return np.concatenate([numbers, self._constants])
+
     def _for(self, inputs: FloatArray) -> RowCode:
         """The code for rows of this length."""
         return self
@@ -198,19 +199,6 @@ class RowCode:
         rows = np.atleast_2d(self._complete(inputs))
         outputs: FloatArray = evaluated(*self._recording, rows)
         return outputs.reshape(*inputs.shape[:-1], self.outputs)
-
-    def certain(self, inputs: FloatArray) -> FloatArray | None:
-        """Output of one row of inputs, contiguous doubles; None if its first number is not 1.
-
-        The shortest way: nothing is checked but whether there is machine code.
-        """
-        if self.reason:
-            return None
-        if len(self._constants):
-            inputs = np.concatenate([inputs, self._constants])
-        out = np.empty(self.outputs)
-        self.row.row(address(inputs), address(out))
-        return out if out.item(0) == 1.0 else None
 
     def one_by_one(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
