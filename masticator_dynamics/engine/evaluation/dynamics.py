@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,23 @@ from masticator_dynamics.engine.traced.python_entry import Answer
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import AccelerationDerivatives
-    from masticator_dynamics.engine.evaluation.mass_and_bias import Energy, Space
+    from masticator_dynamics.engine.evaluation.mass_and_bias import Space
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
+
+
+class Energy(NamedTuple):
+    """Energies of a mechanism, J: numbers, or arrays (N,) for a batch.
+
+    Attributes
+    ----------
+    kinetic
+        Of links and rotors.
+    potential
+        Of gravity, zero where all masses are at the base's origin, and of the joints' springs.
+    """
+
+    kinetic: FloatArray
+    potential: FloatArray
 
 
 def _equations(part: str) -> Callable[..., list[Answer]]:
@@ -37,6 +52,12 @@ def _accelerations(mechanism: Evaluator, friction: bool | Regularisation) -> lis
     from masticator_dynamics.engine.evaluation import accelerations
 
     return accelerations.answers(mechanism, friction)
+
+
+def _acceleration_derivatives(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import effort_derivatives
+
+    return effort_derivatives.answers_for_accelerations(mechanism, friction)
 
 
 def _inertia(part: str) -> Callable[..., list[Answer]]:
@@ -104,10 +125,7 @@ class Dynamics(Evaluator):
 
         Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
         """
-        from masticator_dynamics.engine.evaluation.mass_and_bias import Energy
-
-        energies = self._energies(motion)
-        return Energy(energies[..., 0], energies[..., 1])
+        return Energy(*self._energies(motion).T)
 
     @answered(_equations('energy'))
     def _energies(self, motion: Motion | Effort) -> FloatArray:
@@ -169,6 +187,7 @@ class Dynamics(Evaluator):
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)[0]
 
+    @answered(_acceleration_derivatives)
     def forward_dynamics_derivatives(
         self,
         y: npt.ArrayLike,

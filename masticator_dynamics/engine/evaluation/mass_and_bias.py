@@ -8,7 +8,7 @@ By machine code of the equations of motion at given tree positions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -81,21 +81,6 @@ def _code(
 
 
 Space = Literal['independent', 'actuated']
-
-
-class Energy(NamedTuple):
-    """Energies of a mechanism, J: numbers, or arrays (N,) for a batch.
-
-    Attributes
-    ----------
-    kinetic
-        Of links and rotors.
-    potential
-        Of gravity, zero where all masses are at the base's origin, and of the joints' springs.
-    """
-
-    kinetic: FloatArray
-    potential: FloatArray
 
 
 class EquationsOfMotion:

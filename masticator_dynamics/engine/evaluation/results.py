@@ -97,7 +97,7 @@ class Evaluator(Model):
 class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
 
-    __slots__ = ('_given', '_rows', '_slices', 'mechanism')
+    __slots__ = ('_given', '_rows', '_slices', '_solved', 'mechanism')
 
     def __init__(
         self,
@@ -282,11 +282,18 @@ def as_solved(mechanism: Evaluator, motion: Any) -> Any:
     It is taken for positions and rates only: it need not be on the branch of home.
     """
     other = isinstance(motion, _Answer) and not isinstance(motion, SolvedMotion)
-    if not (other and motion.mechanism is mechanism and motion.y.ndim == 1):
+    if not (other and motion.mechanism is mechanism):
         return motion
-    count = mechanism.kernels.inputs
+    try:
+        return motion._solved
+    except AttributeError:
+        inputs = motion._given
+    if inputs.ndim > 1:
+        return motion
     row = motion.rows[: mechanism.slices['tangent'].stop]
-    return SolvedMotion.of(mechanism, motion.given()[:count], row)
+    solved = SolvedMotion.of(mechanism, inputs[: mechanism.kernels.inputs], row)
+    motion._solved = solved
+    return solved
 
 
 class Attempts:

@@ -288,10 +288,9 @@ class Kernels:
 
     @_once
     def imbalance_derivatives(self, friction: bool) -> RowCode:
-        """Whether it is valid, and derivatives of what efforts leave unbalanced (m, k).
+        """Whether it is valid, and derivatives of accelerations; see `derivatives.imbalance`.
 
-        By y, y_dot, y_ddot, wrench, efforts and amounts of friction. Inputs are followed by
-        positions of all joints, efforts and these amounts; see `derivatives.imbalance`.
+        Inputs are followed by positions of all joints, efforts and amounts of friction.
         """
         first, contacts = self.inputs + self.tree, len(self.description.contacts)
         amounts = (self.actuators + contacts) * friction
@@ -302,10 +301,10 @@ class Kernels:
             run = self.run(inputs[:first], False, True, inputs[last:])
             return list(_derivatives().imbalance(run, inputs[first:last], first))
 
-        rows, columns = self.freedoms + amounts, self.inputs + self.actuators + amounts
+        columns = 2 * self.freedoms + self.actuators + 6
         return RowCode(
             f'derivatives of the imbalance, friction {friction}', last,
-            1 + smooth + rows * columns, function, lambda: self.identity,
+            1 + smooth + self.freedoms * columns, function, lambda: self.identity,
             largest=MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 

@@ -81,7 +81,7 @@ class RowCode:
         constants: FloatArray = NONE,
     ):
         self.kind, self.inputs, self.outputs = kind, inputs, outputs
-        self._recorded, self._depends_on = function, depends_on
+        self.function, self._depends_on = function, depends_on
         self._streamed = streamed
         self._largest, self._impossible = largest, impossible
         self._constants = constants
@@ -132,7 +132,7 @@ class RowCode:
         # Many rows may take more: limbs have no lanes, and parts are compiled by themselves.
         most = self._largest and self._largest * (2 if width and not table else 1)
         graph = Graph(most) if most else Graph()
-        outputs = self._recorded(list(graph.inputs(self._all_inputs)), not width)
+        outputs = self.function(list(graph.inputs(self._all_inputs)), not width)
         # The code writes as many numbers into memory for ``outputs``.
         assert len(outputs) == self.outputs, (self.kind, len(outputs), self.outputs)
         if not width:
@@ -184,13 +184,13 @@ class RowCode:
             If there is no answer.
         """
         code = self._for(inputs)
-        return np.array(code._recorded(code._complete(inputs).tolist(), False), dtype=float)
+        return np.array(code.function(code._complete(inputs).tolist(), False), dtype=float)
 
     @functools.cached_property
     def _recording(self) -> tuple[Graph, list[Any]]:
         """Graph and outputs, limb by limb, however large."""
         graph = Graph()
-        return graph, self._recorded(list(graph.inputs(self._all_inputs)), False)
+        return graph, self.function(list(graph.inputs(self._all_inputs)), False)
 
     def in_numpy(self, inputs: FloatArray) -> FloatArray:
         """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
