@@ -116,17 +116,15 @@ def forward_kinematics_batch(
         raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
     y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
     largest = as_number(tolerance, 'tolerance', finite=False)
-    code = mechanism.made(_fit_code)
-    fits = rows.shape[1] == len(mechanism.actuated)
-    outputs = code.where_covered(followed(rows, np.array([largest]))) if fits else [[0.0]] * len(y)
-    for row, (u, (certain, *fitted)) in enumerate(zip(rows, outputs, strict=True)):
-        if certain == 1.0:
-            residual[row], *y[row] = fitted
-            continue
+    code, outputs = mechanism.made(_fit_code), np.zeros((len(rows), 1))
+    if rows.shape[1] == len(mechanism.actuated) and code.available:
+        outputs = code.one_by_one(followed(rows, np.array([largest])))
+        residual[:], y[:] = outputs[:, 1], outputs[:, 2:]
+    for row in np.flatnonzero(outputs[:, 0] != 1.0):
         try:
-            motion, residual[row] = closest_motion(mechanism, u, tolerance)
+            motion, residual[row] = closest_motion(mechanism, rows[row], tolerance)
         except MasticatorError as error:
-            raise in_row(error, row, many=True) from None
+            raise in_row(error, int(row), many=True) from None
         y[row] = motion.y
     return ForwardKinematics(y, residual)
 
