@@ -18,7 +18,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import as_floats
 from masticator_dynamics.engine.evaluation.results import Evaluator, SolvedMotion, as_solved
 from masticator_dynamics.engine.traced import python_entry
-from masticator_dynamics.engine.traced.python_entry import MOTION, Answer, Entry
+from masticator_dynamics.engine.traced.entry_layout import MOTION
+from masticator_dynamics.engine.traced.python_entry import Answer, Entry
 
 _Method = Callable[..., Any]
 
