@@ -16,7 +16,6 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
@@ -33,6 +32,7 @@ from masticator_dynamics.engine.evaluation.results import (
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.interchange.bridged import Bridged
@@ -40,7 +40,7 @@ from masticator_dynamics.interchange.bridged import Bridged
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.engine.traced.python_entry import Entry
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation

@@ -22,8 +22,8 @@ from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
     from masticator_dynamics.engine.evaluation.loop_forces import LoopForces
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 
 

@@ -19,9 +19,9 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_goal import Reason
 from masticator_dynamics.control.force_goal import State as ForceState
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
