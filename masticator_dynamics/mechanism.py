@@ -19,7 +19,7 @@ from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
-from masticator_dynamics.engine.evaluation.parametric import Parametric
+from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.results import (
     Attempts,
     Effort,
@@ -89,7 +89,7 @@ class QuickKind(NamedTuple):
 MOST_LIMITS = 8  # limits and goals of a mechanism whose code is kept at hand
 
 
-class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
+class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of

@@ -13,9 +13,9 @@ from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.other_parameters import values_of
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
+from masticator_dynamics.engine.evaluation.with_parameters import values_of
 from masticator_dynamics.engine.traced.regressor import regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError

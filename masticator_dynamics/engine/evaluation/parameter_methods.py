@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 
 
-class Parametric(Evaluator):
+class ParameterMethods(Evaluator):
     """The part of :class:`Mechanism` that is about its parameters."""
 
     def parameters(self, *, friction: bool = False, geometry: bool = False) -> dict[str, float]:
@@ -44,7 +44,7 @@ class Parametric(Evaluator):
             ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
             ``JOINT.reference``.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import values_of
+        from masticator_dynamics.engine.evaluation.with_parameters import values_of
 
         return values_of(self, friction, geometry)
 
@@ -69,7 +69,7 @@ class Parametric(Evaluator):
         ReachError
             When a loop cannot close with these numbers.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import with_parameters
+        from masticator_dynamics.engine.evaluation.with_parameters import with_parameters
 
         return with_parameters(self, values)
 
