@@ -140,8 +140,8 @@ def test_a_full_disk_is_told(cache: pathlib.Path, monkeypatch: pytest.MonkeyPatc
 
 
 _PROGRAM = """
-from masticator_dynamics.files.kept import kept
-print(kept('kernels', 'key', lambda: b'code'))
+from masticator_dynamics.files.file_cache import cached
+print(cached('kernels', 'key', lambda: b'code'))
 """
 
 
@@ -167,7 +167,7 @@ def test_code_in_a_folder_that_others_can_write_does_not_run(tmp_path: pathlib.P
 WAITS = 'another process compiles what this one needs, too: waiting for it'
 _TOGETHER = """
 import logging, pathlib, sys, time
-from masticator_dynamics.files.kept import kept
+from masticator_dynamics.files.file_cache import cached
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')
 made = []
 def make():
@@ -178,7 +178,7 @@ start = pathlib.Path(sys.argv[1])
 pathlib.Path(f'{start}{sys.argv[2]}').touch()
 while not start.exists():
     time.sleep(0.001)
-kept('kernels', 'key', make)
+cached('kernels', 'key', make)
 print('compiled', len(made))
 """
 
