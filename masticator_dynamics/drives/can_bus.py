@@ -17,7 +17,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import can
 from can.interfaces.udp_multicast.utils import is_msgpack_installed
