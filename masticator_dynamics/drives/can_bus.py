@@ -118,7 +118,8 @@ class GroupBus(can.BusABC):
         if identifier is not None:
             return can.Message(time, identifier, False, data=packet[at:end])
         message = _read(packet, time)
-        if message is not None and _is_plain(message) and message.data == packet[at:end]:
+        usual = packet.startswith(_HEAD) and message is not None and _is_plain(message)
+        if usual and message.data == packet[at:end]:
             if len(self._frames) > _KEPT:
                 self._frames.clear()
             self._frames[around] = message.arbitration_id
@@ -156,9 +157,10 @@ class GroupBus(can.BusABC):
 
 _NOW = socket.MSG_DONTWAIT
 _KEPT = 1024  # kinds of frames that a bus remembers
-# Of a packet: where the double of its timestamp begins and ends; what comes before the length of
-# its data and these.
-_TIME, _AFTER_TIME = 12, 20
+# Of a packet: what comes before its timestamp, where this begins and ends, what comes before the
+# length of its data and these.
+_HEAD = b'\x8b\xa9timestamp\xcb'
+_TIME, _AFTER_TIME = len(_HEAD), len(_HEAD) + 8
 _DATA = b'\xa4data\xc4'
 
 
