@@ -18,7 +18,7 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
-from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
+from masticator_dynamics.description.checks import Bound, Finite, Refusal, Vector3, require_known
 from masticator_dynamics.description.closures import COUPLING, KINDS, Names
 from masticator_dynamics.description.contacts import NEEDED, Contact, check_contacts
 from masticator_dynamics.description.data import (
@@ -26,7 +26,6 @@ from masticator_dynamics.description.data import (
     Closure,
     FlexibleLink,
     JointPhysics,
-    Vector3,
 )
 from masticator_dynamics.description.joints import SCREW
 from masticator_dynamics.errors import DescriptionError
