@@ -15,6 +15,7 @@ from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.written import check_loads, description_files
 
 SECONDS, SEED, NOISE = 24.0, 5, 0.01
+STEP = 1.5  # half a step between velocities that are tried, each twice the one before, is 1.41
 
 
 @pytest.fixture(scope='module')
@@ -58,18 +59,18 @@ def test_constant_and_viscous_friction_is_enough_where_there_is_no_other(robot) 
 
 @pytest.mark.parametrize('motor', [0, 1])
 def test_stiction_of_a_motor(robot, motor) -> None:
-    """Friction that is half as large again near rest, as Stribeck found."""
+    """Friction that is two and a half times as large at rest, as Stribeck found."""
     of_robot, rows, effort = robot
     speed, name = rows[1][:, motor], f'joint_{motor}'
     near = 0.2 * np.sqrt((speed**2).mean())
     true, extra = of_robot.truth[f'{name}.friction'], np.zeros_like(effort)
-    extra[:, motor] = 0.8 * true * np.sign(speed) / (1.0 + (speed / near) ** 2)
+    extra[:, motor] = 1.5 * true * np.sign(speed) / (1.0 + (speed / near) ** 2)
     found = _identified(of_robot, extra)
     (told,) = found.friction
     assert told.startswith(f'{name}: friction that is larger near rest leaves ')
-    assert found.values[f'{name}.stiction'] == pytest.approx(0.8 * true, rel=0.15)
+    assert found.values[f'{name}.stiction'] == pytest.approx(1.5 * true, rel=0.25)
     law = found.mechanism.description.joints[name]
-    assert law.stiction_velocity == pytest.approx(near, rel=0.05)
+    assert near / STEP < law.stiction_velocity < near * STEP
     _nearly_the_noise(found, motor)
     _reaches_efforts(found, rows, effort + extra)
 
@@ -99,7 +100,7 @@ def test_friction_that_grows_from_rest(robot, motor) -> None:
     (told,) = found.friction
     assert told.startswith(f'{name}: friction that grows from rest ')
     law = found.mechanism.description.joints[name]
-    assert law.transition_velocity == pytest.approx(over, rel=0.05)
+    assert over / STEP < law.transition_velocity < over * STEP
     assert found.values[f'{name}.friction'] == pytest.approx(true, rel=0.1)
     _nearly_the_noise(found, motor)
     _reaches_efforts(found, rows, effort + extra)
@@ -108,7 +109,7 @@ def test_friction_that_grows_from_rest(robot, motor) -> None:
 def test_two_kinds_at_one_motor(robot) -> None:
     of_robot, rows, effort = robot
     speed = rows[1][:, 1]
-    over = 0.1 * np.sqrt((speed**2).mean())
+    over = 0.4 * np.sqrt((speed**2).mean())
     sense = speed / np.sqrt(speed**2 + over**2)
     true, extra = of_robot.truth['joint_1.friction'], np.zeros_like(effort)
     extra[:, 1] = true * (sense - np.sign(speed))
