@@ -7,7 +7,13 @@ import math
 import pathlib
 from typing import Annotated, Any, Literal
 
-from masticator_dynamics.description.checks import Finite, NotNegative, OpenInterval, Positive
+from masticator_dynamics.description.checks import (
+    Finite,
+    NotNegative,
+    OpenInterval,
+    PartOfOne,
+    Positive,
+)
 from masticator_dynamics.description.closures import Closure as Closure
 from masticator_dynamics.description.contacts import Contact as Contact
 from masticator_dynamics.description.urdf import Tree
@@ -15,13 +21,18 @@ from masticator_dynamics.description.urdf import Tree
 
 @dataclasses.dataclass(frozen=True)
 class JointFriction:
-    """Effort that an actuated joint's bearing takes."""
+    """Effort that an actuated joint's bearing and the gear of its motor take."""
 
     coulomb: Annotated[NotNegative, 'per newton across the axis'] = 0.0
     radius: Annotated[NotNegative, 'm, of the bearing of a turning joint'] = 0.0
     viscous: Annotated[NotNegative, 'N m s (N s/m when sliding)'] = 0.0
+    gear_loss: Annotated[
+        PartOfOne | None,
+        'effort that the gear takes per effort that the motor passes on; null: it takes none, and '
+        'it is no parameter',
+    ] = None
     transition_velocity: Annotated[
-        NotNegative, 'rad/s or m/s over which Coulomb friction grows; 0: at once'
+        NotNegative, 'rad/s or m/s over which Coulomb friction and gear loss grow; 0: at once'
     ] = 0.0
 
 
@@ -97,6 +108,12 @@ class JointPhysics:
     transition_velocity: Annotated[
         NotNegative, 'rad/s or m/s over which dry friction grows; 0: at once'
     ] = 0.0
+    stiction: Annotated[
+        NotNegative | None,
+        'N m or N, by which dry friction is larger near rest; null: by nothing, and it is no '
+        'parameter',
+    ] = None
+    stiction_velocity: Annotated[NotNegative, 'rad/s or m/s, at which half of this is left'] = 0.0
     armature: Annotated[
         NotNegative,
         'inertia of what turns with the joint besides links, as it feels it, and besides '

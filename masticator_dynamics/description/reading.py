@@ -268,7 +268,7 @@ def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, dat
             'damping': joint.damping if physics.damping is None else physics.damping,
             'friction': joint.friction if physics.friction is None else physics.friction,
         }
-        counts = physics.stiffness, physics.armature, *losses.values()
+        counts = physics.stiffness, physics.armature, physics.stiction, *losses.values()
         if joint.moves and any(counts):
             yield joint.name, dataclasses.replace(physics, **losses)
 
@@ -314,8 +314,10 @@ def _check_names(
             refuse(key, 'at least one joint is needed')
     for name in content.home:
         require_known(name, moving, f'home.{name}', 'moving joint', refuse)
-    for name in content.joints:
+    for name, physics in content.joints.items():
         require_known(name, moving, f'joints.{name}', 'moving joint', refuse)
+        if physics.stiction and not physics.stiction_velocity:
+            refuse(f'joints.{name}.stiction_velocity', 'stiction needs one, above 0')
     for name in content.actuators:
         require_known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     for name, actuator in content.actuators.items():

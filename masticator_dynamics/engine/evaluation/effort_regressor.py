@@ -16,7 +16,7 @@ from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
 from masticator_dynamics.engine.evaluation.with_parameters import values_of
-from masticator_dynamics.engine.traced.regressor import regressor_code
+from masticator_dynamics.engine.traced.regressor import has_gear_losses, regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
@@ -137,7 +137,7 @@ def regressor(
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        parts += _loads(mechanism, motion, effort, wrench)
+        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
@@ -158,7 +158,7 @@ def _loads(
     effort: FloatArray | None,
     wrench: FloatArray | None,
 ) -> list[FloatArray]:
-    """Forces across the axes of actuated joints, and multipliers of the contacts.
+    """Forces across the axes of actuated joints, multipliers of the contacts, efforts passed on.
 
     Given efforts act on the links from outside; what motors then add is what their own friction
     takes from these before the links, and what the present numbers lack, which is little.
@@ -173,7 +173,8 @@ def _loads(
     loaded = Effort(mechanism, inputs, mechanism.solver.rows(kind, inputs), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
-    return [bearing[..., :2].reshape(*rows, -1), loaded.contact]
+    passed_on = loaded.actuated - loaded.friction + (0.0 if effort is None else effort)
+    return [bearing[..., :2].reshape(*rows, -1), loaded.contact, passed_on]
 
 
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:

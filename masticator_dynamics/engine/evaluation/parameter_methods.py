@@ -37,8 +37,9 @@ class ParameterMethods(Evaluator):
             link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
             and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
             kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as described: of motors
-            ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
-            ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
+            ``JOINT.viscous``, ``coulomb`` and, where it is given, ``gear_loss``; of joints
+            ``damping``, ``friction`` and, likewise, ``stiction``; of contacts ``CONTACT.viscous``
+            and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length``,
             ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
