@@ -8,12 +8,21 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_regressor import Regressor
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
+
+
+def _columns(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import effort_regressor
+
+    return effort_regressor.answers(mechanism, friction)
 
 
 class ParameterMethods(Evaluator):
@@ -128,6 +137,12 @@ class ParameterMethods(Evaluator):
         SingularityError
             Too near a singularity.
         """
-        from masticator_dynamics.engine.evaluation.effort_regressor import regressor
+        from masticator_dynamics.engine.evaluation.effort_regressor import as_regressor
 
-        return regressor(self, motion, friction)
+        return as_regressor(self, self._regressed(motion, friction), friction)
+
+    @answered(_columns)
+    def _regressed(self, motion: Motion | Effort, friction: bool) -> FloatArray:
+        from masticator_dynamics.engine.evaluation.effort_regressor import columns
+
+        return columns(self, motion, friction)
