@@ -28,7 +28,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode, library
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 WORD = 8  # bytes of an address, and of a number
 BYTES_DATA, TUPLE_ITEMS = 32, 24  # bytes before the contents of such objects
@@ -283,7 +283,7 @@ def _code() -> Library:
 
         return entry_function()
 
-    return library('entry', text, [kept.sources('engine/traced')])
+    return library('entry', text, [file_cache.sources('engine/traced')])
 
 
 def _numpy_functions() -> Any:

@@ -283,7 +283,7 @@ class FeedforwardCycle:
             effort = self._effort_of(state, wrench)
         except MasticatorError as error:
             self.failure = str(error)
-            job.law.end(Reason.TOO_LONG, f'it cannot go on: {error}', math.nan)
+            job.law.end(Reason.NO_WAY, str(error), math.nan)
             self._motion.hold(time, self._last_position)
             self._turn.end(job)
             return None
