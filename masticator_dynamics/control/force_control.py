@@ -8,8 +8,8 @@
 smoothed and bounded; the *wanted* force is fed forward through the inverse dynamics, so that the
 drives' position loops carry only what the model does not know. The travel is the integral of the
 velocity: an elastic food needs no other. What creeps or relaxes goes on giving way; the velocity
-that keeps the force is learnt while the wanted force stands still. With the stiffness in the law the loop is an integrator with
-the same bandwidth on soft and stiff foods, and a dead time.
+that keeps the force is learnt while the wanted force stands still. With the stiffness in the law
+the loop is an integrator with the same bandwidth on soft and stiff foods, and a dead time.
 
 `ForceControl.step` is a function of what was measured, what is wanted, and the steps before; times
 are those of the measurements, so tests step through it without a clock.

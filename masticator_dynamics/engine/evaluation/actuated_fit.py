@@ -97,6 +97,19 @@ def _fit_code(mechanism: Evaluator) -> RowCode:
     return fit_code(mechanism.kernels)
 
 
+def closest_pose(
+    mechanism: Evaluator, u: FloatArray, tolerance: float
+) -> tuple[FloatArray, float]:
+    """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
+    (certain, residual, *y), *_ = mechanism.made(_fit_code).where_covered(
+        followed(u[None], np.array([tolerance]))
+    )
+    if certain == 1.0:
+        return np.array(y), float(residual)
+    motion, residual = closest_motion(mechanism, u, tolerance)
+    return motion.y.copy(), residual
+
+
 def forward_kinematics_batch(
     mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
 ) -> ForwardKinematics:

@@ -63,7 +63,7 @@ class DirectSubscription:
         largest: int | None = None,
         *fields: str,
     ):
-        self._read = NumbersReader(kind, *fields)
+        self._reader = NumbersReader(kind, *fields)
         self._node, self._kind, self._depth, self._largest = node, kind, qos.depth, largest
         self._guard = guard_of(node)
         self._subscription = node.create_subscription(
@@ -94,7 +94,7 @@ class DirectSubscription:
 
     def take_numbers(self) -> Iterator[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
-        return self._taken(self._read)
+        return self._taken(self._reader)
 
     def _taken(self, read: Callable[[bytes], Any]) -> Iterator[tuple[Any, int]]:
         for data, info in self.take_serialized():
