@@ -101,11 +101,11 @@ def closest_pose(
     mechanism: Evaluator, u: FloatArray, tolerance: float
 ) -> tuple[FloatArray, float]:
     """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
-    (certain, residual, *y), *_ = mechanism.made(_fit_code).where_covered(
-        followed(u[None], np.array([tolerance]))
-    )
-    if certain == 1.0:
-        return np.array(y), float(residual)
+    code = mechanism.made(_fit_code)
+    if code.available:
+        certain, residual, *y = code(followed(u, np.array([tolerance])))
+        if certain == 1.0:
+            return np.array(y), float(residual)
     motion, residual = closest_motion(mechanism, u, tolerance)
     return motion.y.copy(), residual
 
