@@ -17,11 +17,10 @@ from masticator_dynamics.description import MechanismDescription, load_descripti
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
 from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
-from masticator_dynamics.engine.evaluation.parametric import Parametric
+from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.results import (
     Attempts,
     Effort,
@@ -31,9 +30,11 @@ from masticator_dynamics.engine.evaluation.results import (
     check_effort,
     check_motion,
 )
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import DescriptionError, InputError
@@ -42,7 +43,7 @@ from masticator_dynamics.interchange.bridged import Bridged
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.limits.within_limits import WithinLimits
@@ -111,7 +112,7 @@ def _answers_with_derivatives(mechanism: Mechanism, goal: Goal, friction: bool) 
     return [Answer(code, result.before, shape, result=result, kept=mechanism.kernels.inputs)]
 
 
-class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
+class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of

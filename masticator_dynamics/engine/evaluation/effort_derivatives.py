@@ -15,11 +15,12 @@ import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, consecutive
 from masticator_dynamics.engine.evaluation.accelerations import JUMP
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode

@@ -13,7 +13,6 @@ from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.other_parameters import values_of
 from masticator_dynamics.engine.evaluation.results import (
     Effort,
     Evaluator,
@@ -22,8 +21,9 @@ from masticator_dynamics.engine.evaluation.results import (
     numbers_of,
 )
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
+from masticator_dynamics.engine.evaluation.with_parameters import values_of
 from masticator_dynamics.engine.traced.python_entry import Answer
-from masticator_dynamics.engine.traced.regressor import regressor_code
+from masticator_dynamics.engine.traced.regressor import has_gear_losses, regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
@@ -161,11 +161,11 @@ def columns(
         On the platform, likewise.
     """
     check_motion(mechanism, motion)
-    _, code = mechanism.made(_codes)[as_flag(friction, 'friction')]
+    names, code = mechanism.made(_codes)[as_flag(friction, 'friction')]
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        parts += _loads(mechanism, motion, effort, wrench)
+        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
@@ -187,7 +187,7 @@ def _loads(
     effort: FloatArray | None,
     wrench: FloatArray | None,
 ) -> list[FloatArray]:
-    """Forces across the axes of actuated joints, and multipliers of the contacts.
+    """Forces across the axes of actuated joints, multipliers of the contacts, efforts passed on.
 
     Given efforts act on the links from outside; what motors then add is what their own friction
     takes from these before the links, and what the present numbers lack, which is little.
@@ -202,7 +202,8 @@ def _loads(
     loaded = Effort(mechanism, inputs, mechanism.solver.rows(kind, inputs), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
-    return [bearing[..., :2].reshape(*rows, -1), loaded.contact]
+    passed_on = loaded.actuated - loaded.friction + (0.0 if effort is None else effort)
+    return [bearing[..., :2].reshape(*rows, -1), loaded.contact, passed_on]
 
 
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:

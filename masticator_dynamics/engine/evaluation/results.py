@@ -22,8 +22,8 @@ from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
     from masticator_dynamics.engine.evaluation.loop_forces import LoopForces
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 
 
@@ -54,8 +54,8 @@ class Evaluator(Model):
     def largest_gap(self, q: npt.ArrayLike) -> Any:
         """Largest gap of a loop or contact, m or rad, at any tree positions (n_q,) or (N, n_q).
 
-        Of a closure, that of its equations, see ``engine/constraint.py``: metres between points,
-        sines between axes. A number, or (N,).
+        Of a closure, that of its equations, see ``engine/closure_equations.py``: metres between
+        points, sines between axes. A number, or (N,).
         """
         return self.solver.largest_gap(q)
 

@@ -4,7 +4,7 @@
 
 Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
 bodies follow (``packing.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
-goal, more numbers follow (``effort_goals.py``).
+goal, more numbers follow (``row_kinds.py``).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_finite_vector, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind, goal_weights
 from masticator_dynamics.engine.evaluation.model import Model
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.reference import Reference
 
 # Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. One at

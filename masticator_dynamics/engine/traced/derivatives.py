@@ -28,7 +28,9 @@ from masticator_dynamics.engine.traced.differentiation import (
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
+    effort_lost,
     friction_of_actuators,
+    gear_losses,
     losses,
     smoothness,
 )
@@ -231,12 +233,14 @@ def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list
         multipliers = balance.multipliers
         bearing = bearing_forces(run, multipliers)
         across = [direction(*force[:2])[0] for force in bearing]
+        gears = gear_losses(run, True)
         open_loads += [
-            amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(actuators)
+            amounts[j] - (drag[i] + per_newton[i] * across[i] + effort_lost(gears[i], supplied[i]))
+            for i, j in enumerate(actuators)
         ]
         loads = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in contacts]
         open_loads += [x - absolute(load) for x, load in zip(pressed, loads, strict=True)]
-        smooth = smoothness(run, contacts, per_newton, across)
+        smooth = smoothness(run, contacts, per_newton, across, gears, supplied)
     n, inputs = len(run.plan.independent), 3 * len(run.plan.independent) + 6
     wanted = [*range(inputs), *range(first, first + len(unknowns))]
     columns = [*zip(*forward(open_loads, wanted, motion_rules(run, inputs)), strict=True)]

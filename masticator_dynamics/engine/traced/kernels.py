@@ -14,7 +14,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.variable import Variable
@@ -502,7 +502,7 @@ def identity(description: MechanismDescription, structure: Structure) -> list[An
     """Everything in a mechanism that machine code depends on."""
     d, s = description, structure
     return [
-        kept.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages, s.home,
-        d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
+        file_cache.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages,
+        s.home, d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
         d.force_joints, d.joints,
     ]  # fmt: skip

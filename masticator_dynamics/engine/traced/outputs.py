@@ -91,7 +91,7 @@ def _rates(run: Evaluation) -> list[Scalar]:
 def distributed(
     goals: Mapping[str, float], friction: bool, exhaustive: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """Outputs of :meth:`Kernels.distribution`, see ``effort_goals.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``row_kinds.py``.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ from masticator_dynamics.engine.traced.entry_layout import (
 from masticator_dynamics.engine.traced.entry_text import entry_function
 from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode, library
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 _FASTCALL_KEYWORDS = 0x82
 
@@ -260,7 +260,7 @@ class Entry:
 @functools.cache
 def _code() -> Library:
     """The machine code, with a function ``entry``."""
-    return library('entry', entry_function, [kept.sources('engine/traced')])
+    return library('entry', entry_function, [file_cache.sources('engine/traced')])
 
 
 def _numpy_functions() -> Any:

@@ -21,7 +21,7 @@ from masticator_dynamics.engine.traced.machine_code import (
 )
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.engine.traced.rows_ir import LINE, rows_function, table_function
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 NONE: FloatArray = np.empty(0)
 
@@ -39,8 +39,9 @@ def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Librar
         What determines the text; the other part of the key.
     """
     processor = this_processor()
-    key = kept.key_of(kind, generator_version(), processor, depends_on)
-    return Library(kept.kept('machine_code', f'{key}.o', lambda: object_code(text(), processor)))
+    key = file_cache.key_of(kind, generator_version(), processor, depends_on)
+    name = f'{key}.o'
+    return Library(file_cache.cached('machine_code', name, lambda: object_code(text(), processor)))
 
 
 class RowCode:

@@ -25,7 +25,7 @@ def _columns(mechanism: Evaluator, friction: bool) -> list[Answer]:
     return effort_regressor.answers(mechanism, friction)
 
 
-class Parametric(Evaluator):
+class ParameterMethods(Evaluator):
     """The part of :class:`Mechanism` that is about its parameters."""
 
     def parameters(self, *, friction: bool = False, geometry: bool = False) -> dict[str, float]:
@@ -46,14 +46,15 @@ class Parametric(Evaluator):
             link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
             and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
             kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as described: of motors
-            ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
-            ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
+            ``JOINT.viscous``, ``coulomb`` and, where it is given, ``gear_loss``; of joints
+            ``damping``, ``friction`` and, likewise, ``stiction``; of contacts ``CONTACT.viscous``
+            and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length``,
             ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
             ``JOINT.reference``.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import values_of
+        from masticator_dynamics.engine.evaluation.with_parameters import values_of
 
         return values_of(self, friction, geometry)
 
@@ -78,7 +79,7 @@ class Parametric(Evaluator):
         ReachError
             When a loop cannot close with these numbers.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import with_parameters
+        from masticator_dynamics.engine.evaluation.with_parameters import with_parameters
 
         return with_parameters(self, values)
 
