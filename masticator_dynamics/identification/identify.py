@@ -329,6 +329,7 @@ def identify(
     )
     gain = gain_of(mistakes)
     if gain is not None:
+        grave = tuple(f'{told}; all that follows is for efforts divided by this' for told in grave)
         measured, judged = (
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
         )
