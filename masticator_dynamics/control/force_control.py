@@ -6,9 +6,10 @@
              + rate of the wanted force / stiffness
 
 smoothed and bounded; the *wanted* force is fed forward through the inverse dynamics, so that the
-drives' position loops carry only what the model does not know. No integral term is needed: the
-travel is the integral of the velocity. With the stiffness in the law the loop is an integrator with
-the same bandwidth on soft and stiff foods, and a dead time.
+drives' position loops carry only what the model does not know. The travel is the integral of the
+velocity: an elastic food needs no other. What creeps or relaxes goes on giving way; the velocity
+that keeps the force is learnt while the wanted force stands still. With the stiffness in the law
+the loop is an integrator with the same bandwidth on soft and stiff foods, and a dead time.
 
 `ForceControl.step` is a function of what was measured, what is wanted, and the steps before; times
 are those of the measurements, so tests step through it without a clock.
@@ -44,8 +45,13 @@ _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 _OLD_JOINTS = 0.05  # s
+_CREEP = 0.1  # of the loop's speed
+_STANDS_STILL, _SMALL = 0.05, 0.03  # of a wanted force: rate, 1/s, and error
+_HELD = 0.02  # s, in which the force that is fed forward follows what relaxes
 _YIELD_WINDOW = 100  # cycles within which it is seen that a force does not rise
 _YIELD, _YIELD_SHARE = 4.0, 0.25  # N that should have been added, and what part of it was
+
+_PRESSING = (State.FORCE, State.HOLD)
 
 
 class Way(Protocol):
@@ -119,6 +125,7 @@ class ForceControl:
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
         self.wanted = self._wanted_rate = 0.0  # N, N/s
+        self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
         self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)  # time, travel
@@ -149,7 +156,7 @@ class ForceControl:
     # What is known
 
     def _learn(self, now: Measured) -> None:
-        if not self.watch.fresh or self.state not in (State.CONTACT, State.FORCE):
+        if not self.watch.fresh or self.state not in (State.CONTACT, *_PRESSING):
             return
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
@@ -208,7 +215,7 @@ class ForceControl:
         if now.torque > bounds.torque:
             return Reason.TORQUE, f'{now.torque:.3g} N m, more than {bounds.torque:g} N m'
         wanted = self.goal.most
-        if self.state is State.FORCE:
+        if self.state in _PRESSING:
             # Whatever was wanted within the dead time may be what is felt now.
             wanted = max(self.wanted, self._expected(self._felt_delay))
         limit = wanted * (1.0 + bounds.beyond_share) + bounds.beyond
@@ -220,11 +227,11 @@ class ForceControl:
     def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         goal, bounds = self.goal, self._bounds
         elapsed = now.time - (now.time if self._start is None else self._start)
-        if self.state is State.FORCE:
+        if self.state in _PRESSING:
             since = now.time - self._began
-            if since >= goal.duration:
-                return Reason.DONE, f'force was controlled for {since:.3g} s'
-            if math.isnan(reference(since)):
+            if since >= goal.duration + goal.relaxation:
+                return Reason.DONE, f'it was pressed for {since:.3g} s'
+            if self.state is State.FORCE and math.isnan(reference(since)):
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
@@ -239,7 +246,7 @@ class ForceControl:
 
     def _broken(self) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end it."""
-        if self.state is not State.FORCE or not self.watch.fresh or self._near_hard:
+        if self.state not in _PRESSING or not self.watch.fresh or self._near_hard:
             return None  # hard things that meet bounce
         recent, bounds = list(self.watch.recent), self._bounds
         if len(recent) == WINDOW:
@@ -281,7 +288,9 @@ class ForceControl:
                     self.state = State.DONE
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
-        if self.state is State.DONE or self.watch.holds(now.time):
+        if self.state is State.FORCE and now.time - self._began >= goal.duration:
+            self.state, self._wanted_rate = State.HOLD, 0.0
+        if self.state in (State.HOLD, State.DONE) or self.watch.holds(now.time):
             return 0.0
         if self.state is State.FORCE:
             return self._controlled(now.time, reference)
@@ -306,7 +315,20 @@ class ForceControl:
         likely = upper if near_hard else self.stiffness.likely
         self._shape(time, reference, likely)
         error = self._expected(self._felt_delay) - self.watch.force
-        return self._bandwidth(error, upper) * error / upper + self._wanted_rate / likely
+        bandwidth = self._bandwidth(error, upper)
+        correction = bandwidth * error / upper
+        self._learn_creep(error, correction, bandwidth)
+        # What is hard does not give way: the force that is fed forward rises alone.
+        planned = 0.0 if near_hard else self._wanted_rate / likely
+        return correction + self._creep + planned
+
+    def _learn_creep(self, error: float, correction: float, bandwidth: float) -> None:
+        """Integrate a tenth as fast as the loop is, which costs its phase 6 degrees."""
+        small = max(_CLEAR * self._sensor.noise, _SMALL * self.wanted)
+        if not self.watch.fresh or abs(error) > small:
+            return
+        if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0) and not self._near_hard:
+            self._creep += _CREEP * bandwidth * correction * self._timing.period
 
     def _bandwidth(self, error: float, upper: float) -> float:
         """Of the loop, 1/s: less for errors that may be noise, which would shake the mechanism."""
@@ -397,6 +419,11 @@ class ForceControl:
             return min(self._expected(self._timing.smoothing), self.goal.most)
         if self.state is State.CONTACT:
             return min(max(self.watch.force, 0.0), self.goal.most)
+        if self.state is State.HOLD:
+            # As measured: then the drives' position loops carry nothing, and it does not move.
+            before, period = self.commanded.force, self._timing.period
+            felt = min(max(self.watch.force, 0.0), self.goal.most)
+            return before + (felt - before) * period / (period + _HELD)
         return 0.0
 
 

@@ -26,6 +26,7 @@ class State(enum.Enum):
     APPROACH = 'approach'  # at a given velocity, until something is felt
     CONTACT = 'contact'  # the same velocity, until the stiffness is known or the force near
     FORCE = 'force'
+    HOLD = 'hold'  # where it is, while what is pressed relaxes
     RELEASE = 'release'  # back, whatever the force
     DONE = 'done'
 
@@ -50,6 +51,7 @@ class Reason(enum.Enum):
     DISAGREES = 'sensor and observer disagree'
     NO_REFERENCE = 'no wanted force'
     NO_JOINTS = 'joints not measured'
+    NO_WAY = 'cannot go on'
 
     @property
     def wanted(self) -> bool:
@@ -78,6 +80,8 @@ class ForceGoal:
         Largest wanted force, N; more is cut.
     duration : float
         Of force control, s, after which it releases; inf: until something else ends it.
+    relaxation : float
+        Time for which it then first stays where it is, whatever the force, s.
     travel : float
         Largest travel from contact on, m: reaching it ends force control.
     approach : float
@@ -93,6 +97,7 @@ class ForceGoal:
 
     most: float
     duration: float = math.inf
+    relaxation: float = 0.0
     travel: float = math.inf
     approach: float = 0.010
     release_velocity: float = 0.080
@@ -104,7 +109,12 @@ class ForceGoal:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('most', 'approach', 'release_velocity'), 'a positive number')
         _need(self, ('duration', 'travel'), 'a positive number', endless=True)
-        _need(self, ('release_to',), '0 or more', least=True)
+        _need(self, ('relaxation', 'release_to'), '0 or more', least=True)
+        if self.relaxation and math.isinf(self.duration):
+            raise InputError(
+                f'relaxation of force control is {self.relaxation:g} s; a duration is needed, '
+                'after which it begins'
+            )
 
 
 @dataclasses.dataclass(frozen=True)

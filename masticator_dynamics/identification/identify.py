@@ -20,7 +20,7 @@ import numpy.typing as npt
 from masticator_dynamics.description.data import JointPhysics, MechanismDescription
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
+from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.engine.parameters import consistent as moments_can_be
 from masticator_dynamics.errors import InputError

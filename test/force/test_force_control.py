@@ -196,6 +196,44 @@ def test_drives_at_their_limit_press_no_further() -> None:
     assert max(limited) - limited[0] < 1e-6
 
 
+class Relaxing:
+    """A standard linear solid: of 20 N/mm half relaxes in 0.2 s."""
+
+    def __init__(self) -> None:
+        self.inner = 0.0
+
+    def __call__(self, travel: float) -> float:
+        depth = max(travel - 0.001, 0.0)
+        self.inner += (depth - self.inner) * (1.0 - math.exp(-PERIOD / 0.2))
+        return 2e4 * (depth - 0.5 * self.inner)
+
+
+def test_after_its_time_it_stays_where_it_is_while_what_is_pressed_relaxes() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.3, relaxation=0.5))
+    rows = pressed(law, Relaxing(), constant(40.0), seconds=2.0)
+    assert law.release.reason is Reason.DONE
+    order = [state for state, _ in itertools.groupby(row.state for row in rows)]
+    assert order[2:] == [State.FORCE, State.HOLD, State.RELEASE, State.DONE]
+    held = [row for row in rows if row.state is State.HOLD]
+    assert len(held) * PERIOD == pytest.approx(0.5, abs=0.004)
+    still = held[25:]  # it stops within its acceleration and smoothing
+    assert max(abs(row.commanded.travel - still[0].commanded.travel) for row in still) < 1e-6
+    # Both ends of the law of relaxation, from the food alone: half of what had not relaxed is lost.
+    inner = 2.0 * (still[0].commanded.travel - 0.001 - still[0].true / 2e4)
+    depth = still[0].commanded.travel - 0.001
+    end = 2e4 * (depth - 0.5 * (depth + (inner - depth) * math.exp(-len(still) * PERIOD / 0.2)))
+    assert still[-1].true == pytest.approx(end, abs=0.2) and still[0].true - end > 3.0
+    assert still[-1].commanded.force == pytest.approx(still[-1].true, abs=0.5)
+
+
+def test_faults_are_told_while_it_holds() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.2, relaxation=5.0))
+    silent = from_time(1.0, lambda m: m._replace(stamp=0.9))
+    rows = pressed(law, Relaxing(), constant(40.0), seconds=2.0, change=silent)
+    assert next(row.state for row in rows if row.now.time > 0.98) is State.HOLD
+    assert law.release.reason is Reason.SILENT and law.release.time < 1.035
+
+
 def test_the_force_in_the_command_is_the_wanted_one_and_begins_without_a_bump() -> None:
     law = ForceControl(Straight(), ForceGoal(most=80.0))
     rows = pressed(law, spring(2e4), constant(40.0), seconds=0.6)
@@ -271,6 +309,7 @@ def test_no_sequence_of_measurements_and_references_exceeds_a_bound(seed) -> Non
         (lambda: ForceGoal(most=-5.0), 'most of force control is -5'),
         (lambda: ForceGoal(most=5.0, approach=0.0), 'approach of force control is 0'),
         (lambda: ForceGoal(most=5.0, release_to=-1e-3), 'release_to'),
+        (lambda: ForceGoal(most=5.0, relaxation=1.0), 'a duration is needed'),
         (lambda: ForceGoal(most=INF), 'most of force control is inf'),
         (lambda: ForceBounds(velocity=INF), 'velocity of force control is inf'),
         (lambda: ForceBounds(leash=-1.0), 'leash'),

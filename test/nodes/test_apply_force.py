@@ -28,8 +28,6 @@ from nodes.harness import Client, NodeProcess, nanoseconds, to_time
 
 pytestmark = pytest.mark.clock  # its robot answers in each cycle
 
-pytestmark = pytest.mark.clock
-
 STIFFNESS = 2e4
 OPEN = [0.0, 0.0, 0.0, 0.08]
 
@@ -197,11 +195,33 @@ def test_a_streamed_force_is_followed_and_its_silence_lets_go(robot):
         ({'longest_approach': 0.0, 'largest_travel': 0.0}, 'a travel of 0.0 m'),
         ({'duration': math.inf}, 'duration is inf'),
         ({'stiffness': -1.0}, 'stiffness is -1.0'),
+        ({'relaxation': math.nan}, 'relaxation is nan'),
+        ({'relaxation': 1.0, 'duration': 0.0}, 'a duration is needed'),
+        ({'tolerance': -1.0}, 'tolerance is -1.0'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(robot, changes, message):
     result = robot.result_of(robot.request(robot.goal(**changes)))
     assert result.reason == 'refused' and message in result.message
+
+
+def test_a_force_beyond_the_motors_is_refused(robot):
+    robot.set_parameter('force.most', 900.0)
+    result = robot.result_of(robot.request(robot.goal(forces=[850.0])))
+    robot.set_parameter('force.most', 120.0)
+    assert result.reason == 'refused'
+    assert '850 N at molar_left are beyond the motors: crank_' in result.message
+
+
+def test_an_observer_is_refused_where_it_does_not_tell_the_force(robot):
+    robot.open()
+    robot.set_parameter('force.source', 'observer')
+    result = robot.result_of(robot.request(robot.goal()))
+    wide = robot.result_of(robot.request(robot.goal(tolerance=40.0)))
+    robot.set_parameter('force.source', 'sensor')
+    assert result.reason == wide.reason == 'refused'
+    assert 'with 40 N to 4 N; at rest the motors tell its force only to ' in result.message
+    assert 'a force was measured never: no bite_force_estimate' in wide.message
 
 
 def test_a_direction_that_leads_away_is_refused(robot):

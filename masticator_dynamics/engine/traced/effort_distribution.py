@@ -11,13 +11,13 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.best_pattern import best_of
 from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE
+from masticator_dynamics.engine.traced.effort_goals import force_weights, motor_weights
 from masticator_dynamics.engine.traced.friction import (
     effort_lost,
     friction_of_actuators,
     gear_losses,
     smoothness,
 )
-from masticator_dynamics.engine.traced.goals import force_weights, motor_weights
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.load_cases import LoadCases
 from masticator_dynamics.engine.traced.numbers import absolute, largest, select, sign_of
