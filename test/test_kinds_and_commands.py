@@ -209,7 +209,7 @@ def excitation(name: str):  # type: ignore[no-untyped-def]
 def excite(name: str) -> None:
     """The motion keeps all ranges and limits, and its columns are derivatives of one another."""
     mechanism, motion = robot(name), excitation(name)
-    y, y_dot, y_ddot = np.moveaxis(motion.rows, 1, 0)
+    y, y_dot, y_ddot = motion.rows
     assert np.ptp(y, axis=0).min() > 0.0
     step = motion.time[1] - motion.time[0]
     for value, rate in ((y, y_dot), (y_dot, y_ddot)):
@@ -222,7 +222,7 @@ def excite(name: str) -> None:
 def identify_(name: str) -> None:
     """Masses that are 15 % other are explained: what is left is a part of what was."""
     mechanism, motion = robot(name), excitation(name)
-    rows, rng = np.moveaxis(motion.rows, 1, 0), np.random.default_rng(6)
+    rows, rng = motion.rows, np.random.default_rng(6)
     known = mechanism.parameters()
     owners = {n: n.rpartition('.')[0] for n in known}
     masses = [n.removesuffix('.mass') for n in known if n.endswith('.mass')]

@@ -24,6 +24,7 @@ SENSOR = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 _THIN = 1e-3  # part of a body's largest extent
 _LEAST_FRICTION = 0.03  # of the motor's usual effort, where the file has friction
 _NEW_FRICTION = 0.5  # likewise, where it has none: that is unknown, not small
+_NEW_LOSS = 0.1  # of what a gear passes on, where it loses something
 _LEAST_ROTOR, _NEW_ROTOR = 0.02, 0.5  # of what the motor moves, likewise
 _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
@@ -147,11 +148,13 @@ def _singles(
         k = motors.get(owner, -1)
         ratio = abs(float(mechanism.transmission_ratios[k]))
         effort, velocity = float(usual.effort[k]), max(float(usual.velocity[k]), 1e-12)
-        if kind in ('friction', 'damping') and k >= 0:
+        if kind in ('friction', 'damping', 'stiction') and k >= 0:
             size = effort * ratio / (velocity if kind == 'damping' else 1.0)
             least = (_LEAST_FRICTION if value else _NEW_FRICTION) * size
             sizes[name] = max(beliefs.friction * value, least)
-        elif kind in ('friction', 'damping', 'viscous', 'coulomb'):
+        elif kind == 'gear_loss':
+            sizes[name] = max(beliefs.friction * value, _NEW_LOSS)
+        elif kind in ('friction', 'damping', 'stiction', 'viscous', 'coulomb'):
             sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
             least = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k]) / ratio**2
@@ -166,4 +169,6 @@ def _singles(
             sizes[name] = beliefs.sensor
         elif owner == 'sensor':
             sizes[name] = beliefs.sensor * float(wrench[SENSOR.index(kind)])
+        elif kind not in INERTIAL:  # those of bodies are causes of their own
+            raise KeyError(f'nothing is known of how far {name} may err')
     return sizes

@@ -4,24 +4,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import AccelerationDerivatives
-    from masticator_dynamics.engine.evaluation.mass_and_bias import Energy, Space
+    from masticator_dynamics.engine.evaluation.mass_and_bias import Space
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
+
+
+class Energy(NamedTuple):
+    """Energies of a mechanism, J: numbers, or arrays (N,) for a batch.
+
+    Attributes
+    ----------
+    kinetic
+        Of links and rotors.
+    potential
+        Of gravity, zero where all masses are at the base's origin, and of the joints' springs.
+    """
+
+    kinetic: FloatArray
+    potential: FloatArray
+
+
+def _equations(part: str) -> Callable[..., list[Answer]]:
+    """Answers with a part of the equations of motion, in independent coordinates."""
+
+    def answers(mechanism: Evaluator, space: Space = 'independent') -> list[Answer]:
+        from masticator_dynamics.engine.evaluation import mass_and_bias
+
+        return mass_and_bias.answers(mechanism, part) if space == 'independent' else []
+
+    return answers
+
+
+def _accelerations(mechanism: Evaluator, friction: bool | Regularisation) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import accelerations
+
+    return accelerations.answers(mechanism, friction)
+
+
+def _acceleration_derivatives(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import effort_derivatives
+
+    return effort_derivatives.answers_for_accelerations(mechanism, friction)
+
+
+def _inertia(part: str) -> Callable[..., list[Answer]]:
+    def answers(mechanism: Evaluator) -> list[Answer]:
+        from masticator_dynamics.engine.evaluation import inertia_coupling
+
+        return inertia_coupling.answers(mechanism, part)
+
+    return answers
 
 
 class Dynamics(Evaluator):
     """The part of :class:`Mechanism` that is about its equations of motion."""
 
+    @answered(_equations('mass'))
     def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
 
@@ -48,6 +99,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.mass_matrix(self, motion, space)
 
+    @answered(_equations('bias'))
     def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
 
@@ -58,6 +110,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.bias(self, motion, space, 'bias')
 
+    @answered(_equations('gravity'))
     def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
 
@@ -72,10 +125,15 @@ class Dynamics(Evaluator):
 
         Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
         """
+        return Energy(*self._energies(motion).T)
+
+    @answered(_equations('energy'))
+    def _energies(self, motion: Motion | Effort) -> FloatArray:
         from masticator_dynamics.engine.evaluation import mass_and_bias
 
-        return mass_and_bias.energy(self, motion)
+        return mass_and_bias.equations_part(self, motion, 'energy')
 
+    @answered(_accelerations)
     def forward_dynamics(
         self,
         y: npt.ArrayLike,
@@ -129,6 +187,7 @@ class Dynamics(Evaluator):
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)[0]
 
+    @answered(_acceleration_derivatives)
     def forward_dynamics_derivatives(
         self,
         y: npt.ArrayLike,
@@ -166,6 +225,7 @@ class Dynamics(Evaluator):
         efforts = none if effort is None else np.asarray(effort, dtype=float)
         return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
 
+    @answered(_inertia('matrix'))
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
@@ -188,6 +248,10 @@ class Dynamics(Evaluator):
 
         Raises as :meth:`actuated_inertia`.
         """
-        from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
+        return np.asarray(np.log1p(self._coupling(motion)))
 
-        return inertia_coupling(self.actuated_inertia(motion))
+    @answered(_inertia('coupling'))
+    def _coupling(self, motion: Motion | Effort) -> FloatArray:
+        from masticator_dynamics.engine.evaluation.inertia_coupling import coupling
+
+        return coupling(self.actuated_inertia(motion))

@@ -7,21 +7,25 @@ First order and exact: the recorded arithmetic is differentiated (``traced/deriv
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind
+from masticator_dynamics.engine.arrays import FloatArray, as_flag, consecutive
+from masticator_dynamics.engine.evaluation.accelerations import JUMP
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
-from masticator_dynamics.engine.evaluation.shown import ShownArrays
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.numbers import TooLargeError
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.simulation import derivatives_code
+from masticator_dynamics.engine.traced.simulation_data import Setting
 from masticator_dynamics.errors import InputError, SingularityError
 
 
@@ -59,6 +63,7 @@ class EffortDerivatives:
 
     __slots__ = ('_numbers', 'actuated', 'mechanism')
 
+    VIEW: ClassVar[str] = 'actuated'
     before: ClassVar[int] = 1  # outputs before the efforts
     with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
 
@@ -68,8 +73,7 @@ class EffortDerivatives:
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
-        names = ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench')
-        return 'EffortDerivatives: ' + ', '.join(f'{n} {getattr(self, n).shape}' for n in names)
+        return _shapes(self, ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench'))
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         """Input and output of the machine code."""
@@ -137,9 +141,14 @@ def effort_derivatives(
     return result(mechanism, inputs, outputs)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class AccelerationDerivatives(ShownArrays):
-    """Accelerations at one state, or at many (a leading axis N).
+class AccelerationDerivatives:
+    """Accelerations at one state, or at many (a leading axis N), with their derivatives.
+
+    These are along the closed loops. Generated code makes those at one state.
+
+    Parameters
+    ----------
+    outputs : array, shape (..., n_y + n_y * (2 * n_y + n_u + 6))
 
     Attributes
     ----------
@@ -148,14 +157,45 @@ class AccelerationDerivatives(ShownArrays):
     by_y, by_y_dot : array, shape (..., n_y, n_y)
     by_effort : array, shape (..., n_y, n_u)
     by_wrench : array, shape (..., n_y, 6)
-        Their derivatives along the closed loops.
+        Their derivatives.
     """
 
-    y_ddot: FloatArray
-    by_y: FloatArray
-    by_y_dot: FloatArray
-    by_effort: FloatArray
-    by_wrench: FloatArray
+    __slots__ = ('_numbers', 'mechanism', 'y_ddot')
+    VIEW: ClassVar[str] = 'y_ddot'
+
+    def __init__(self, mechanism: Evaluator, outputs: FloatArray):
+        self.mechanism, self._numbers = mechanism, outputs
+        self.y_ddot = outputs[..., : len(mechanism.independent)]
+
+    def __repr__(self) -> str:
+        """Names and shapes."""
+        return _shapes(self, ('y_ddot', 'by_y', 'by_y_dot', 'by_effort', 'by_wrench'))
+
+    def _by(self, name: str) -> FloatArray:
+        outputs = self._numbers
+        if isinstance(outputs, bytes):
+            outputs = np.frombuffer(outputs)[1:]
+        n = len(self.mechanism.independent)
+        widths = {'y': n, 'y_dot': n, 'effort': len(self.mechanism.actuated), 'wrench': 6}
+        places = consecutive({part: n * width for part, width in widths.items()}, n)
+        return outputs[..., places[name]].reshape(*outputs.shape[:-1], n, widths[name])
+
+    by_y, by_y_dot, by_effort, by_wrench = (
+        property(functools.partial(lambda name, self: self._by(name), name))
+        for name in ('y', 'y_dot', 'effort', 'wrench')
+    )
+
+
+def _shapes(derivatives: object, names: Sequence[str]) -> str:
+    shapes = ', '.join(f'{name} {getattr(derivatives, name).shape}' for name in names)
+    return f'{type(derivatives).__name__}: {shapes}'
+
+
+def answers_for_accelerations(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    """Machine code for one state; see :meth:`Mechanism.forward_dynamics_derivatives`."""
+    law = JUMP.transitions if as_flag(friction, 'friction') else None
+    code = derivatives_code(mechanism.kernels, Setting(True, law) if law else Setting())
+    return [Answer(code, 1, (len(mechanism.independent),), result=AccelerationDerivatives)]
 
 
 def acceleration_derivatives(
@@ -163,8 +203,7 @@ def acceleration_derivatives(
 ) -> AccelerationDerivatives:
     """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
 
-    Where the imbalance of forces is zero, accelerations follow other inputs as it demands (implicit
-    functions); so do amounts of friction (..., 0 or n_u + n_contacts).
+    Friction: amounts (..., 0 or n_u + n_contacts).
 
     Raises
     ------
@@ -180,15 +219,9 @@ def acceleration_derivatives(
     first = 1 + len(names)
     _check_smooth(mechanism, state, outputs[:, 1:first], names)
     _check_valid(mechanism, state, outputs)
-    last = state.shape[-1] + efforts.shape[-1]
-    rows = n + friction.shape[-1]
-    slopes = outputs[:, first:].reshape(*state.shape[:-1], rows, (outputs.shape[1] - first) // rows)
-    follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
-    solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
-    return AccelerationDerivatives(
-        state[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
-        solved[..., 3 * n + 6 : last], solved[..., 3 * n : 3 * n + 6],
-    )  # fmt: skip
+    slopes = outputs[:, first:].reshape(*state.shape[:-1], -1)
+    parts = state[..., 2 * n : 3 * n], slopes
+    return AccelerationDerivatives(mechanism, np.concatenate(parts, axis=-1))
 
 
 def _derived(mechanism: Evaluator, code: kernels.Code, inputs: FloatArray) -> FloatArray:

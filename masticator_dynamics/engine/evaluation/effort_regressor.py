@@ -13,10 +13,17 @@ from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.other_parameters import values_of
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.evaluation.results import (
+    Effort,
+    Evaluator,
+    Motion,
+    check_motion,
+    numbers_of,
+)
 from masticator_dynamics.engine.evaluation.shown import ShownArrays
-from masticator_dynamics.engine.traced.regressor import regressor_code
+from masticator_dynamics.engine.evaluation.with_parameters import values_of
+from masticator_dynamics.engine.traced.python_entry import Answer
+from masticator_dynamics.engine.traced.regressor import has_gear_losses, regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
@@ -115,14 +122,35 @@ def _codes(mechanism: Evaluator) -> OnDemand[bool, tuple[tuple[str, ...], RowCod
     return OnDemand(made)
 
 
-def regressor(
+def answers(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    """Machine code for one motion; :func:`as_regressor` reads what it gives."""
+    if as_flag(friction, 'friction'):
+        return []
+    _, code = mechanism.made(_codes)[False]
+    n = len(mechanism.independent)
+    parts = {'motion': [(n, 2 * n), numbers_of(mechanism)['q']]}
+    return [Answer(code, 1, (code.outputs - 1,), parts)]
+
+
+def as_regressor(mechanism: Evaluator, numbers: FloatArray, friction: bool) -> Regressor:
+    """From what :func:`columns` gives."""
+    names, _ = mechanism.made(_codes)[bool(friction)]
+    n, motors, shape = len(mechanism.independent), len(mechanism.actuated), numbers.shape[:-1]
+    return Regressor(
+        names,
+        numbers[..., motors * n :].reshape(*shape, n, len(names)),
+        numbers[..., : motors * n].reshape(*shape, motors, n),
+    )
+
+
+def columns(
     mechanism: Evaluator,
     motion: Motion | Effort,
     friction: bool,
     effort: FloatArray | None = None,
     wrench: FloatArray | None = None,
-) -> Regressor:
-    """See :meth:`Mechanism.regressor`.
+) -> FloatArray:
+    """Efforts of least norm per generalised force, and columns, one after the other (..., n).
 
     Parameters
     ----------
@@ -137,19 +165,20 @@ def regressor(
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        parts += _loads(mechanism, motion, effort, wrench)
+        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
         error = SingularityError('too near a singularity for a regressor')
         raise in_row(error, int(wrong[0]), many)
-    n, motors = len(mechanism.independent), len(mechanism.actuated)
-    least_norm, generalized = np.split(outputs[:, 1:], [motors * n], axis=-1)
-    return Regressor(
-        names,
-        generalized.reshape(*shape, n, len(names)),
-        least_norm.reshape(*shape, motors, n),
-    )
+    return outputs[:, 1:].reshape(*shape, -1)
+
+
+def regressor(
+    mechanism: Evaluator, motion: Motion | Effort, friction: bool, *loads: FloatArray | None
+) -> Regressor:
+    """See :meth:`Mechanism.regressor`; of :func:`columns`, which takes the loads, too."""
+    return as_regressor(mechanism, columns(mechanism, motion, friction, *loads), friction)
 
 
 def _loads(
@@ -158,7 +187,7 @@ def _loads(
     effort: FloatArray | None,
     wrench: FloatArray | None,
 ) -> list[FloatArray]:
-    """Forces across the axes of actuated joints, and multipliers of the contacts.
+    """Forces across the axes of actuated joints, multipliers of the contacts, efforts passed on.
 
     Given efforts act on the links from outside; what motors then add is what their own friction
     takes from these before the links, and what the present numbers lack, which is little.
@@ -173,7 +202,8 @@ def _loads(
     loaded = Effort(mechanism, inputs, mechanism.solver.rows(kind, inputs), kind.slices)
     bearing = loaded.bearing_force
     assert bearing is not None
-    return [bearing[..., :2].reshape(*rows, -1), loaded.contact]
+    passed_on = loaded.actuated - loaded.friction + (0.0 if effort is None else effort)
+    return [bearing[..., :2].reshape(*rows, -1), loaded.contact, passed_on]
 
 
 def _on_links(mechanism: Evaluator, q: FloatArray, effort: FloatArray) -> dict[str, FloatArray]:

@@ -69,20 +69,9 @@ class FrameChain:
         """
         return self.at(self.bodies(q))
 
-    def of_row(self, row: FloatArray) -> FloatArray | None:
-        """Output of :func:`frame_of_row` for one row of the engine's output.
-
-        None where other methods are needed: in a batch, for angles of many turns, and where the
-        geometry is an input of machine code.
-        """
-        code = self.code
-        if row.ndim != 1 or code is None:
-            return None
-        return code.certain(row)
-
     @functools.cached_property
     def code(self) -> RowCode | None:
-        """See :func:`frame_of_row`."""
+        """See :func:`frame_of_row`; None where geometry is an input of machine code."""
         if self._mechanism.variable is not None:
             return None
         slices = self._mechanism.slices

@@ -8,15 +8,16 @@ Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 
 from __future__ import annotations
 
 import dataclasses
-import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
-from masticator_dynamics.engine.evaluation.model import OnDemand
+from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
@@ -35,9 +36,31 @@ class FramePose:
     rotation: FloatArray
 
 
+def _of_frame(part: slice) -> Callable[..., list[Answer]]:
+    """Answers with a part of the output of `frame_of_row`."""
+
+    def answers(mechanism: Kinematics, frame: str) -> list[Answer]:
+        code, freedoms = mechanism.frame_chain(frame).code, len(mechanism.independent)
+        if code is None:
+            return []
+        length = (part.stop or code.outputs) - part.start
+        shape = (6, freedoms) if part == JACOBIAN else (length,)
+        row = [(mechanism.kernels.inputs + 1, code.inputs)]
+        return [Answer(code, part.start, shape, {'motion': row})]
+
+    return answers
+
+
+def _fit(mechanism: Evaluator, tolerance: float) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import actuated_fit
+
+    return actuated_fit.answers(mechanism, tolerance)
+
+
 class Kinematics(Evaluator):
     """The part of :class:`Mechanism` that is about positions and rates of joints and frames."""
 
+    @answered(_fit)
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from those of the actuated joints.
 
@@ -57,9 +80,9 @@ class Kinematics(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose
+        from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion
 
-        return closest_pose(self, u, tolerance)[0]
+        return closest_motion(self, u, tolerance)[0].y.copy()
 
     def forward_kinematics_batch(
         self, U: npt.ArrayLike, tolerance: float = 1e-4
@@ -117,6 +140,14 @@ class Kinematics(Evaluator):
 
         return reach_rows(self, frame, positions, rotations, starts)
 
+    @answered(_of_frame(slice(0, 13)))
+    def _placed(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Outputs of `frame_of_row` up to the rotation."""
+        position, rotation = self._chain_for(motion, frame).poses(motion.q)
+        rows = position.shape[:-1]
+        parts = np.ones((*rows, 1)), position, rotation.reshape(*rows, 9)
+        return np.concatenate(parts, axis=-1)
+
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base; leading axes as the motion's.
 
@@ -126,10 +157,9 @@ class Kinematics(Evaluator):
             For an unknown frame, naming the known ones, and for a motion of another mechanism;
             likewise all that follow.
         """
-        chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return FramePose(of_frame[POSITION], of_frame[ROTATION].reshape(3, 3))
-        return FramePose(*chain.poses(motion.q))
+        placed = self._placed(motion, frame)
+        turned = placed[..., ROTATION]
+        return FramePose(placed[..., POSITION], turned.reshape(*turned.shape[:-1], 3, 3))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -137,6 +167,7 @@ class Kinematics(Evaluator):
 
         return frame_chain(self, frame)
 
+    @answered(_of_frame(JACOBIAN))
     def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
@@ -146,8 +177,6 @@ class Kinematics(Evaluator):
             J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
         chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return of_frame[JACOBIAN].reshape(6, -1)
         return chain.summed(chain.screws(motion.q)[1], motion.tangent)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -159,14 +188,13 @@ class Kinematics(Evaluator):
         turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
         return turned + chain.summed(chain.screws(motion.q)[1], self.tangent_rate(motion))
 
+    @answered(_of_frame(TWIST))
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
 
         In base axes.
         """
         chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return of_frame[TWIST]
         return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -187,11 +215,7 @@ class Kinematics(Evaluator):
     def _chain_for(self, motion: Motion | Effort, frame: str) -> FrameChain:
         """Chain of a frame, for a motion of this mechanism."""
         check_motion(self, motion)
-        return self._chains[frame] if type(frame) is str else self.frame_chain(frame)
-
-    @functools.cached_property
-    def _chains(self) -> OnDemand[str, FrameChain]:
-        return OnDemand(self.frame_chain)
+        return self.frame_chain(frame)
 
     def wrench_on_platform(
         self,

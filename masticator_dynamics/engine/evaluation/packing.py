@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,14 +53,6 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
             packed[start : start + length] = as_vector(part, name, length)
         start += length
     return packed
-
-
-def joined(lengths: Sequence[int], parts: Sequence[Any]) -> FloatArray | None:
-    """One row of arrays of doubles of these lengths; None where there is anything else."""
-    for part, length in zip(parts, lengths, strict=True):
-        if type(part) is not np.ndarray or part.shape != (length,) or part.dtype is not _FLOAT:
-            return None
-    return np.concatenate(parts)
 
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:

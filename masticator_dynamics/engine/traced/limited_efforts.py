@@ -35,6 +35,7 @@ from masticator_dynamics.engine.traced.numbers import (
     lesser,
     reciprocal,
     select,
+    sign_of,
     square_root,
     total,
 )
@@ -338,9 +339,11 @@ class _Pattern:
             axial = self.pattern.combined(loads.axial[i])
             along = [self.pattern.combined(row) for row in across]
             drag, per_newton = goal.drag[i], goal.per_newton[i]
+            high, low = loads.highest[i], loads.lowest[i]
+            most, least = (self._with_gear(effort, i, end) for end in (high, low))
             limited = [
-                (effort, 1.0, drag, per_newton, loads.highest[i], loads.per_effort[i]),
-                (effort, -1.0, -drag, -per_newton, -loads.lowest[i], loads.per_effort[i]),
+                (most, 1.0, drag, per_newton, high, loads.per_effort[i]),
+                (least, -1.0, -drag, -per_newton, -low, loads.per_effort[i]),
                 (axial, 1.0, 0.0, 0.0, loads.axial_force[i], None),
                 (axial, -1.0, 0.0, 0.0, loads.axial_force[i], None),
                 ([0.0] * len(axial), 1.0, 0.0, 1.0, loads.radial_force[i], None),
@@ -352,6 +355,14 @@ class _Pattern:
                     start = part * (sign * row[0] + constant - most) - loads.slack
                     bounds.append(Bound([start, *slopes], part * bend, along))
         return bounds
+
+    def _with_gear(self, effort: Row, i: int, end: Any) -> Row:
+        """A motor's effort and what the gear takes of it, where both together are at an end."""
+        loss = self._terms.goal.gear_loss[i]
+        if is_known(loss, 0.0) or _infinite(end):
+            return effort
+        both = 1.0 + loss * sign_of(end - self._terms.goal.drag[i])
+        return [both * x for x in effort]
 
     def _of_contacts(self) -> list[Bound]:
         loads, bounds = self._loads, []

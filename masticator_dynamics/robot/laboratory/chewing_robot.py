@@ -34,6 +34,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.joint_series import force_series, joint_series
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
 from masticator_dynamics.robot.laboratory.pressed_mouthful import open_gap
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
@@ -46,7 +47,6 @@ from masticator_dynamics.robot.recording.play import (
     message_class,
     trajectory_message,
 )
-from masticator_dynamics.robot.recording.script import Script
 from masticator_dynamics.robot.twin.force_run import opened
 from masticator_dynamics.ros import middleware
 
@@ -249,10 +249,8 @@ class Robot(Recorder):
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int
     ) -> None:
         """Send a motion that begins at ``stamp``, ns since 1970, or now if that is 0."""
-        nothing = np.zeros((0, 3))
-        names = self._mechanism.independent
-        script = Script('', names, times, *rows, '', nothing[:, 0], nothing)
-        self._trajectory.publish(trajectory_message(script, stamp))
+        motion = MotionRows(times, *rows)
+        self._trajectory.publish(trajectory_message(self._mechanism.independent, motion, stamp))
         self.events.clear()
 
     def _series(self, start: int, mouthful: Mouthful, end: str) -> Series:

@@ -27,7 +27,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.stops_and_food import (
     AXIS,
     BODY,

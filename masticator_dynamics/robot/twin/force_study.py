@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import changed, load_drives
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.food import Food

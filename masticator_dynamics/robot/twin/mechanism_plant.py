@@ -127,7 +127,8 @@ class MechanismPlant:
             If the mechanism gets where its equations cannot be evaluated; the plant then stays at
             the last state where they could.
         """
-        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')
+        rows = as_floats(efforts, 'efforts')
+        rows = rows[None] if rows.ndim == 1 else rows
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
             raise InputError(
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '

@@ -19,9 +19,9 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_goal import Reason
 from masticator_dynamics.control.force_goal import State as ForceState
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
@@ -35,7 +35,7 @@ from masticator_dynamics.ros.dynamics.measured_wrenches import (
 
 State = tuple[FloatArray, FloatArray, FloatArray]
 
-_KEPT = 1_000_000_000  # ns; how long replaced motions are remembered, for messages stamped late
+_REMEMBERED = 1_000_000_000  # ns that replaced motions are, for messages stamped late
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +114,7 @@ class ExecutedMotion:
             if self._pieces is not expected:
                 return False
             before = [earlier for earlier in expected if earlier.start < piece.start]
-            while len(before) > 1 and before[1].start < now - _KEPT:
+            while len(before) > 1 and before[1].start < now - _REMEMBERED:
                 del before[0]
                 self._moved = True
             self._pieces = (*before, piece)

@@ -49,7 +49,7 @@ from masticator_dynamics.ros.dynamics.trajectory_action import _Server
 from masticator_interfaces.action import ApplyForce
 
 _LOOK = 0.05  # s
-_KEPT = 30  # s that a result is kept
+_RESULT_TIMEOUT = 30  # s that a result can be asked for
 _POLL = 0.1  # s
 _LARGEST = 65536  # bytes of joint_states
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -156,7 +156,7 @@ class ForceAction:
         self._server = _Server(
             node, ApplyForce, '~/apply_force', lambda handle: None,
             goal_callback=self._answer, handle_accepted_callback=self._begin,
-            cancel_callback=self._cancel, result_timeout=_KEPT,
+            cancel_callback=self._cancel, result_timeout=_RESULT_TIMEOUT,
         )  # fmt: skip
         self._timer = node.create_timer(
             _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)

@@ -77,10 +77,11 @@ class MeasuredWrenches:
             For an unknown frame, or a component that is not finite or absurdly large.
         """
         self.check_frame(frame)
-        for name, value in zip(COMPONENTS, wrench, strict=True):
-            if not abs(value) <= LARGEST:
-                unit = 'N' if name[0] == 'f' else 'N m'
-                raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
+        if not np.abs(wrench).max() <= LARGEST:
+            for name, value in zip(COMPONENTS, wrench.tolist(), strict=True):
+                if not abs(value) <= LARGEST:
+                    unit = 'N' if name[0] == 'f' else 'N m'
+                    raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
         # A stamp from the future (unsynchronised clocks) must not keep a force alive.
         time = min(stamp, received) if stamp else received
         self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 class DynamicsRuntime:
     """Mechanism, motion, topics and the control cycle.
 
-    The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
-    process of its own prepares trajectories; the executor's thread does the rest.
+    The scheduler's thread reads wrenches, computes and publishes; a process of its own prepares
+    trajectories; the executor's thread does the rest.
 
     Raises
     ------
@@ -101,8 +101,10 @@ class DynamicsRuntime:
             busy=lambda: self.turn.busy,
         )
         prefix = settings.frame_prefix
-        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
-        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
+        self.bite_input, self.external_input = (
+            WrenchInput(node, topic, kept, self.now, prefix, by_cycle=True)
+            for topic, kept in (('bite_force', self.bite), ('external_wrench', self.external))
+        )
         self.action = self._new_action()
         self.force_action = self._new_force_action()
 
@@ -218,6 +220,8 @@ class DynamicsRuntime:
 
     def _run_cycle(self, due: int) -> None:
         """What others wait for; uses everything measured so far."""
+        self.bite_input.read()
+        self.external_input.read()
         self.answer = answer = self.cycle(due)
         self._publishers.publish(due, answer)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, NodeSettings, parameter
 
 SENSOR, OBSERVER = 'sensor', 'observer'  # of a force that is controlled

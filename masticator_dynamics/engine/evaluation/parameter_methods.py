@@ -8,7 +8,10 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
+from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
@@ -16,7 +19,13 @@ if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 
 
-class Parametric(Evaluator):
+def _columns(mechanism: Evaluator, friction: bool) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation import effort_regressor
+
+    return effort_regressor.answers(mechanism, friction)
+
+
+class ParameterMethods(Evaluator):
     """The part of :class:`Mechanism` that is about its parameters."""
 
     def parameters(self, *, friction: bool = False, geometry: bool = False) -> dict[str, float]:
@@ -37,14 +46,15 @@ class Parametric(Evaluator):
             link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
             and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
             kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as described: of motors
-            ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
-            ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
+            ``JOINT.viscous``, ``coulomb`` and, where it is given, ``gear_loss``; of joints
+            ``damping``, ``friction`` and, likewise, ``stiction``; of contacts ``CONTACT.viscous``
+            and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length``,
             ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
             ``JOINT.reference``.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import values_of
+        from masticator_dynamics.engine.evaluation.with_parameters import values_of
 
         return values_of(self, friction, geometry)
 
@@ -69,7 +79,7 @@ class Parametric(Evaluator):
         ReachError
             When a loop cannot close with these numbers.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import with_parameters
+        from masticator_dynamics.engine.evaluation.with_parameters import with_parameters
 
         return with_parameters(self, values)
 
@@ -127,6 +137,12 @@ class Parametric(Evaluator):
         SingularityError
             Too near a singularity.
         """
-        from masticator_dynamics.engine.evaluation.effort_regressor import regressor
+        from masticator_dynamics.engine.evaluation.effort_regressor import as_regressor
 
-        return regressor(self, motion, friction)
+        return as_regressor(self, self._regressed(motion, friction), friction)
+
+    @answered(_columns)
+    def _regressed(self, motion: Motion | Effort, friction: bool) -> FloatArray:
+        from masticator_dynamics.engine.evaluation.effort_regressor import columns
+
+        return columns(self, motion, friction)
