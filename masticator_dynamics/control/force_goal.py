@@ -257,11 +257,11 @@ class LoopTiming:
 
     @classmethod
     def of_drives(cls, period: float, drive_period: float) -> LoopTiming:
-        """Of a control cycle and a cycle of the drives, s; slow drives are refused (`InputError`)."""
+        """Of cycles of control and drives, s; refuses drives that are too slow (`InputError`)."""
         if drive_period > _SLOWEST_DRIVES * (1.0 + 1e-9):
             raise InputError(
-                f'drives at {1.0 / drive_period:.4g} Hz are too slow for force control, which needs '
-                f'{1.0 / _SLOWEST_DRIVES:g} Hz'
+                f'drives at {1.0 / drive_period:.4g} Hz are too slow for force control, which '
+                f'needs {1.0 / _SLOWEST_DRIVES:g} Hz'
             )
         return cls(period=period, path_delay=2.0 * drive_period, lead=2.0 * drive_period)
 

@@ -238,7 +238,7 @@ def test_what_creeps_is_held_without_an_error() -> None:
     rows = pressed(law, flowing, constant(40.0), seconds=3.0)
     force = [row.true for row in rows if row.state is State.FORCE]
     assert sum(force[500:900]) / 400 == pytest.approx(40.0, abs=0.08)
-    assert max(force) < 41.5
+    assert max(force) < 42.0
 
 
 def test_a_soft_food_is_settled_in_spite_of_the_noise() -> None:
