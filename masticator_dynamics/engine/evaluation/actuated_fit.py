@@ -97,9 +97,7 @@ def _fit_code(mechanism: Evaluator) -> RowCode:
     return fit_code(mechanism.kernels)
 
 
-def closest_pose(
-    mechanism: Evaluator, u: FloatArray, tolerance: float
-) -> tuple[FloatArray, float]:
+def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
     """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
     code = mechanism.made(_fit_code)
     if code.available:
