@@ -20,6 +20,7 @@ from time import process_time, thread_time
 from typing import Any
 
 import numpy as np
+from masticator_dynamics.engine.evaluation.parametric import Parametric
 
 from benchmark.multiples import states_near_home
 from benchmark.timing import in_turns, percentiles
@@ -28,7 +29,6 @@ from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
-from masticator_dynamics.engine.evaluation.parametric import Parametric
 from masticator_dynamics.engine.traced.machine_code import object_code, this_processor
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, address
