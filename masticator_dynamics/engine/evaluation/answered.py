@@ -9,6 +9,7 @@ choose among answers. What machine code does not take, the method itself answers
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
@@ -40,6 +41,17 @@ def answered(
         Only motions on the branch continuous with home are served.
     """
     return functools.partial(_Answered, choose, on_branch)
+
+
+def by(module: str, **keywords: Any) -> Callable[..., Sequence[Answer]]:
+    """What ``answers`` of a module beside this one gives; it is imported when first asked."""
+
+    def choose(mechanism: Evaluator, *choices: object) -> Sequence[Answer]:
+        its = importlib.import_module(f'{__package__}.{module}')
+        answers: Sequence[Answer] = its.answers(mechanism, *choices, **keywords)
+        return answers
+
+    return choose
 
 
 class _Answered:
