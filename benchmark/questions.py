@@ -20,15 +20,12 @@ from time import process_time, thread_time
 from typing import Any
 
 import numpy as np
-from masticator_dynamics.engine.evaluation.parametric import Parametric
 
 from benchmark.multiples import states_near_home
 from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.traced.machine_code import object_code, this_processor
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, address
@@ -51,7 +48,7 @@ class Question:
 def asked(
     mechanism: Mechanism, name: str, given: Mapping[str, Any],
     batch: Callable[[], Any] | None = None,
-    read: str = '', last: int = 0, of: type = Mechanism, public: str = '',
+    read: str = '', last: int = 0, public: str = '',
 ) -> Question:  # fmt: skip
     """A question by the name of a method and its arguments.
 
@@ -61,12 +58,11 @@ def asked(
         Attribute of the result that is read, too.
     last : int
         Which of the answers is reached, by the end of the list.
-    of : type
-        Has the method.
     public : str
         Method that is called, where another name has the machine code.
     """
-    method, source = getattr(mechanism, public or name), vars(of)[name]
+    method = getattr(mechanism, public or name)
+    source = next(vars(c)[name] for c in type(mechanism).__mro__ if name in vars(c))
     arguments = [x for n, x in given.items() if n not in CHOICES or n == 'frame']
     named = {n: x for n, x in given.items() if n in CHOICES[1:]}
 
@@ -138,31 +134,29 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
     effort = mechanism.feedforward(*row.values())
     state = {'y': y, 'y_dot': y_dot, 'effort': effort.actuated.copy(), 'wrench': wrench}
     at = {'motion': motion}
-    of_dynamics = functools.partial(asked, mechanism, of=Dynamics)
-    of_kinematics = functools.partial(asked, mechanism, of=Kinematics)
+    ask = functools.partial(asked, mechanism)
     other = mechanism.with_parameters(dict([next(iter(mechanism.parameters().items()))]))
     table = {
-        'solve': asked(mechanism, 'solve', {k: row[k] for k in ('y', 'y_dot', 'y_ddot')}),
-        'inverse dynamics': asked(mechanism, 'inverse_dynamics', at | {'wrench': wrench}),
-        'mass matrix': of_dynamics('mass_matrix', at),
-        'bias': of_dynamics('bias', at),
-        'energy': of_dynamics('_energies', at, public='energy'),
-        'frame pose': of_kinematics('_placed', at | {'frame': frame}, public='frame_pose'),
-        'frame Jacobian': of_kinematics('frame_jacobian', at | {'frame': frame}),
-        'frame twist': of_kinematics('frame_twist', at | {'frame': frame}),
-        'forward kinematics': of_kinematics('forward_kinematics', {'u': effort.position.copy()}),
-        'regressor': asked(mechanism, '_regressed', at | {'friction': False}, of=Parametric,
-                           public='regressor'),
+        'solve': ask('solve', {k: row[k] for k in ('y', 'y_dot', 'y_ddot')}),
+        'inverse dynamics': ask('inverse_dynamics', at | {'wrench': wrench}),
+        'mass matrix': ask('mass_matrix', at),
+        'bias': ask('bias', at),
+        'energy': ask('_energies', at, public='energy'),
+        'frame pose': ask('_placed', at | {'frame': frame}, public='frame_pose'),
+        'frame Jacobian': ask('frame_jacobian', at | {'frame': frame}),
+        'frame twist': ask('frame_twist', at | {'frame': frame}),
+        'forward kinematics': ask('forward_kinematics', {'u': effort.position.copy()}),
+        'regressor': ask('_regressed', at | {'friction': False}, public='regressor'),
         'torque, other parameters': asked(other, 'feedforward', row, read='actuated'),
     }  # fmt: skip
     for friction in (False, True):
         rubs, choice = ', friction' if friction else '', {'friction': friction}
-        table[f'forward dynamics{rubs}'] = of_dynamics('forward_dynamics', state | choice)
-        derived = of_dynamics('forward_dynamics_derivatives', state | choice)
+        table[f'forward dynamics{rubs}'] = ask('forward_dynamics', state | choice)
+        derived = ask('forward_dynamics_derivatives', state | choice)
         table[f'its derivatives{rubs}'] = derived
     try:
-        table['actuated inertia'] = of_dynamics('actuated_inertia', at)
-        table['inertia coupling'] = of_dynamics('_coupling', at, public='inertia_coupling')
+        table['actuated inertia'] = ask('actuated_inertia', at)
+        table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
     place = mechanism.frame_pose(mechanism.home, frame).position + 1e-3

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,14 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
+
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.evaluation.results import Evaluator
 
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # components
 
@@ -188,6 +193,16 @@ def frame_chain(mechanism: Model, frame: str) -> FrameChain:
     if not isinstance(frame, str):
         raise InputError(f'frame is {frame!r:.60}, not the name of one')
     return mechanism.made(_chains)[frame]
+
+
+def answers(mechanism: Evaluator, frame: str, *, part: slice) -> list[Answer]:
+    """Machine code for a part of the output of :func:`frame_of_row`; none for variable geometry."""
+    code, freedoms = frame_chain(mechanism, frame).code, len(mechanism.independent)
+    if code is None:
+        return []
+    shape = (6, freedoms) if part.stop is None else (part.stop - part.start,)
+    row = [(mechanism.kernels.inputs + 1, code.inputs)]
+    return [Answer(code, part.start, shape, {'motion': row})]
 
 
 def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:

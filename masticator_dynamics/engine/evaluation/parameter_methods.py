@@ -9,20 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.answered import answered
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
-from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_regressor import Regressor
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
-
-
-def _columns(mechanism: Evaluator, friction: bool) -> list[Answer]:
-    from masticator_dynamics.engine.evaluation import effort_regressor
-
-    return effort_regressor.answers(mechanism, friction)
 
 
 class ParameterMethods(Evaluator):
@@ -141,7 +134,7 @@ class ParameterMethods(Evaluator):
 
         return as_regressor(self, self._regressed(motion, friction), friction)
 
-    @answered(_columns)
+    @answered(by('effort_regressor'))
     def _regressed(self, motion: Motion | Effort, friction: bool) -> FloatArray:
         from masticator_dynamics.engine.evaluation.effort_regressor import columns
 
