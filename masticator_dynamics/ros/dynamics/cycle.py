@@ -213,6 +213,9 @@ class FeedforwardCycle:
         # Default arguments are left out: the compiled code then does everything by itself.
         plain = goal == 'torque' and not friction
         self._options: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
+        solver = mechanism.solver
+        self._kind = solver.least_norm if plain else solver.distribution(goal, friction)
+        self._no_wrench = np.zeros(6)
         self._watch = watch
         self._mechanism = mechanism
         self._motion = motion
@@ -378,10 +381,13 @@ class FeedforwardCycle:
         basis, state = self._basis(time), self._motion.state(time)
         if self._watch is not None:  # its limits may be replaced, and it keeps count
             return Ahead(basis, state)
+        # Joints are wanted, too: `feedforward` would compute whole rows for them a second time.
+        inputs = np.concatenate((*state, self._no_wrench))
         try:
-            effort = self._effort(state, None)
+            row = self._mechanism.solver.rows(self._kind, inputs)
         except MasticatorError:
             return Ahead(basis, state)
+        effort = Effort(self._mechanism, inputs, row, self._kind.slices)
         inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
         answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
