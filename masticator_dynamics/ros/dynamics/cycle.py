@@ -392,7 +392,7 @@ class FeedforwardCycle:
         answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
             basis, state, answer, self._clamp.cuts(effort.actuated, inside),
-            None if bite is None else self._bite.transport(bite.frame, effort.q),
+            None if bite is None else self._bite.transport(bite.frame, effort),
         )  # fmt: skip
 
     def _answer(self, ahead: Ahead, loads: Loads | None) -> CycleAnswer:

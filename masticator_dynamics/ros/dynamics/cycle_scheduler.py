@@ -26,7 +26,7 @@ _POLL = 0.0005  # s; how often a simulated clock is read
 # if it is to be late in 3 of 100 instead of one in four.
 _SELDOM = 0.25  # fraction of all cycles
 _LESSON = 5_000  # ns by which one cycle changes that time at most
-_EARLIEST, _PART = 100_000, 0.05  # ns and part of a period: what waiting may cost of a processor
+_EARLIEST, _PART = 150_000, 0.15  # ns and part of a period: what waiting may cost of a processor
 _SMALLEST = 10_000_000  # ns; clocks that are slewed differ by 0.0005 of the time between two looks
 _TOGETHER = 1_000_000  # ns; within which both clocks must have been read
 _ATTEMPTS = 5

@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.frames import turned, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import turned
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError
 
@@ -139,12 +139,21 @@ class BiteForce(MeasuredWrenches):
         """Return the measurement that is fresh at a time (ns), if any."""
         return next(iter(self.all_fresh(now)), None)
 
-    def transport(self, frame: str, q: FloatArray) -> Transport:
-        """How wrenches in a frame are transferred to the platform at tree positions (n_q,)."""
-        point = self.point_frame or frame
-        return Transport(
-            frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
-        )
+    def transport(self, frame: str, motion: Motion | Effort) -> Transport:
+        """How wrenches in a frame are transferred to the platform in a motion.
+
+        With rotation R from the frame's axes to the base's and arm r from the platform's origin to
+        the point, force f and torque t become R f and R t + r x R f.
+        """
+        point, pose_of = self.point_frame or frame, self._mechanism.frame_pose
+        pose = pose_of(motion, frame)
+        origin = pose.position if point == frame else pose_of(motion, point).position
+        x, y, z = origin - pose_of(motion, self._mechanism.description.platform).position
+        across = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])  # a @ it is r x a
+        rows, turned_back = np.zeros((6, 6)), pose.rotation.T
+        rows[:3, :3] = rows[3:, 3:] = turned_back
+        rows[:3, 3:] = turned_back @ across
+        return Transport(frame, point, rows)
 
     def on_platform(
         self, measured: MeasuredWrench, motion: Motion | Effort, transport: Transport | None = None
@@ -160,5 +169,5 @@ class BiteForce(MeasuredWrenches):
         """
         frame, point = measured.frame, self.point_frame or measured.frame
         if transport is None or transport.frame != frame or transport.point != point:
-            transport = self.transport(frame, motion.q)
+            transport = self.transport(frame, motion)
         return measured.wrench @ transport.rows
