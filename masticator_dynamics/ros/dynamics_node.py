@@ -46,9 +46,8 @@ class SupervisedRuntime(DynamicsRuntime):
         self._effort_news = ''  # what happened to efforts in the last second, or nothing
         self._stale: collections.defaultdict[str, set[str]] = collections.defaultdict(set)
         self._keeping_up = KeepingUp(node.get_logger().warning)
-        self._reporter = StatusReporter(
-            node, self.mechanism.name, self._collect, _LOOK, self.scheduler.sleep_until_quiet
-        )
+        self._reporter = StatusReporter(node, self.mechanism.name, self._collect, _LOOK)
+        self._reporter.look_when(self.scheduler.sleep_until_quiet)
 
     def destroy(self) -> None:
         """Destroy topics and threads."""

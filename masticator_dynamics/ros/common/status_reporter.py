@@ -33,8 +33,6 @@ class StatusReporter:
         thread of its own: the executor would take three times as long as a look does.
     look : float
         How soon a change is reported, s.
-    wait : callable
-        Returns when it is a good moment for a look.
     """
 
     def __init__(
@@ -43,7 +41,6 @@ class StatusReporter:
         hardware: str,
         collect: Callable[[], list[Status]],
         look: float = 0.05,
-        wait: Callable[[], None] = lambda: None,
     ):
         self._node, self._hardware, self._collect = node, hardware, collect
         self._name = node.get_fully_qualified_name().lstrip('/')
@@ -54,10 +51,15 @@ class StatusReporter:
         )
         self._reported = -10.0
         self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
-        self._every, self._wait = look, wait
+        self._every = look
+        self._wait: Callable[[], None] = lambda: None
         # This thread may hold Python's lock when a cycle needs it.
         self._thread = real_time.Worker('diagnostics', self._repeat, real_time.SERVICE)
         self._thread.start()
+
+    def look_when(self, wait: Callable[[], None]) -> None:
+        """Look whenever ``wait`` returns, which knows when that disturbs nobody."""
+        self._wait = wait
 
     def destroy(self) -> None:
         """End the thread and destroy the topic."""
