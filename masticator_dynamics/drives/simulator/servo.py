@@ -359,10 +359,10 @@ class Axes:
 
     def advance(self) -> None:
         """Advance by one step."""
-        plant = self.plant
-        self._position[:], self._velocity[:] = plant.position[self._rows], plant.velocity[self._rows]
+        plant, rows = self.plant, self._rows
+        self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
         self._step(*self._tables)
         self._state[:] = self._new_state
-        self._efforts[self._rows] = self._output_efforts
+        self._efforts[rows] = self._output_efforts
         plant.advance(self._efforts)
         self._steps += 1
