@@ -22,6 +22,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.engine.traced.effort_goals import Goal
+from masticator_dynamics.engine.traced.row_code import RowInPlace
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
@@ -215,7 +216,9 @@ class FeedforwardCycle:
         self._options: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
         solver = mechanism.solver
         self._kind = solver.least_norm if plain else solver.distribution(goal, friction)
-        self._no_wrench = np.zeros(6)
+        inputs = 3 * len(mechanism.independent) + 6
+        code = self._kind.code
+        self._code = RowInPlace(code, inputs) if code.covers(np.zeros(inputs)) else None
         self._watch = watch
         self._mechanism = mechanism
         self._motion = motion
@@ -381,19 +384,27 @@ class FeedforwardCycle:
         basis, state = self._basis(time), self._motion.state(time)
         if self._watch is not None:  # its limits may be replaced, and it keeps count
             return Ahead(basis, state)
-        # Joints are wanted, too: `feedforward` would compute whole rows for them a second time.
-        inputs = np.concatenate((*state, self._no_wrench))
         try:
-            row = self._mechanism.solver.rows(self._kind, inputs)
+            effort = self._whole_effort(state)
         except MasticatorError:
             return Ahead(basis, state)
-        effort = Effort(self._mechanism, inputs, row, self._kind.slices)
         inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
         answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
             basis, state, answer, self._clamp.cuts(effort.actuated, inside),
             None if bite is None else self._bite.transport(bite.frame, effort),
         )  # fmt: skip
+
+    def _whole_effort(self, state: State) -> Effort:
+        """Efforts without wrenches, and the joints: `feedforward` would compute these later."""
+        code = self._code
+        if code is None:
+            return self._effort(state, None)
+        np.concatenate(state, out=code.inputs[:-6])
+        outputs = code()
+        if outputs[0] != 1.0:
+            return self._effort(state, None)
+        return Effort(self._mechanism, code.inputs.copy(), outputs[1:], self._kind.slices)
 
     def _answer(self, ahead: Ahead, loads: Loads | None) -> CycleAnswer:
         """The answer with what has been measured since."""

@@ -123,16 +123,15 @@ class Publishers:
 
     def _messages(self, time: int, answer: CycleAnswer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
-        rows = {
-            self._effort: (answer.actuated,),
-            self._state: (answer.position, answer.velocity, answer.actuated),
-            self._multipliers: (answer.effort.contact,),
-        }
-        return {
-            topic: topic.filled(time, *blocks)
-            for topic, blocks in rows.items()
-            if self._wanted[topic]
-        }
+        wanted, messages = self._wanted, {}
+        if wanted[self._effort]:
+            messages[self._effort] = self._effort.filled(time, answer.actuated)
+        if wanted[self._state]:
+            rows = answer.position, answer.velocity, answer.actuated
+            messages[self._state] = self._state.filled(time, *rows)
+        if wanted[self._multipliers]:
+            messages[self._multipliers] = self._multipliers.filled(time, answer.effort.contact)
+        return messages
 
     def visual(self, time: int, effort: Effort) -> None:
         """What people look at, at a time (ns): forces, where anybody does, and all joints."""

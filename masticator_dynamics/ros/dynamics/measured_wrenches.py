@@ -28,15 +28,32 @@ class MeasuredWrench:
     wrench: FloatArray
 
 
+Vector = list[float]  # (3,)
+
+
 @dataclasses.dataclass(frozen=True)
 class Transport:
-    """How wrenches in a frame are transferred to the platform in one pose."""
+    """How wrenches in a frame are transferred to the platform in one pose.
+
+    In plain numbers: numpy takes several times as long for a few.
+    """
 
     frame: str  # axes of the wrench
     point: str  # frame at whose origin it acts
-    # (6, 6), wrench on the platform of each component alone, base axes, about the platform's
-    # origin.
-    rows: FloatArray
+    rotation: list[Vector]  # from the frame's axes to the base's, rows
+    arm: Vector  # from the platform's origin to the point, base axes, m
+
+    def __call__(self, wrench: FloatArray) -> FloatArray:
+        """Wrench (6,) on the platform, base axes, about its origin: R f and R t + r x R f."""
+        numbers, (rx, ry, rz) = wrench.tolist(), self.arm
+        x, y, z = _turned(self.rotation, numbers[:3])
+        tx, ty, tz = _turned(self.rotation, numbers[3:])
+        return np.array((x, y, z, tx + ry * z - rz * y, ty + rz * x - rx * z, tz + rx * y - ry * x))
+
+
+def _turned(rotation: list[Vector], vector: Vector) -> Vector:
+    x, y, z = vector
+    return [a * x + b * y + c * z for a, b, c in rotation]
 
 
 class MeasuredWrenches:
@@ -140,20 +157,12 @@ class BiteForce(MeasuredWrenches):
         return next(iter(self.all_fresh(now)), None)
 
     def transport(self, frame: str, motion: Motion | Effort) -> Transport:
-        """How wrenches in a frame are transferred to the platform in a motion.
-
-        With rotation R from the frame's axes to the base's and arm r from the platform's origin to
-        the point, force f and torque t become R f and R t + r x R f.
-        """
+        """How wrenches in a frame are transferred to the platform in a motion."""
         point, pose_of = self.point_frame or frame, self._mechanism.frame_pose
         pose = pose_of(motion, frame)
         origin = pose.position if point == frame else pose_of(motion, point).position
-        x, y, z = origin - pose_of(motion, self._mechanism.description.platform).position
-        across = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])  # a @ it is r x a
-        rows, turned_back = np.zeros((6, 6)), pose.rotation.T
-        rows[:3, :3] = rows[3:, 3:] = turned_back
-        rows[:3, 3:] = turned_back @ across
-        return Transport(frame, point, rows)
+        arm = origin - pose_of(motion, self._mechanism.description.platform).position
+        return Transport(frame, point, pose.rotation.tolist(), arm.tolist())
 
     def on_platform(
         self, measured: MeasuredWrench, motion: Motion | Effort, transport: Transport | None = None
@@ -170,4 +179,4 @@ class BiteForce(MeasuredWrenches):
         frame, point = measured.frame, self.point_frame or measured.frame
         if transport is None or transport.frame != frame or transport.point != point:
             transport = self.transport(frame, motion)
-        return measured.wrench @ transport.rows
+        return transport(measured.wrench)
