@@ -129,7 +129,9 @@ def forward_kinematics_batch(
     largest = as_number(tolerance, 'tolerance', finite=False)
     code = mechanism.made(_fit_code)
     fits = rows.shape[1] == len(mechanism.actuated)
-    outputs = code.where_covered(followed(rows, np.array([largest]))) if fits else [[0.0]] * len(y)
+    # One by one: there is no code for many rows at once.
+    covered = fits and code.available
+    outputs = map(code, followed(rows, np.array([largest]))) if covered else [[0.0]] * len(y)
     for row, (u, (certain, *fitted)) in enumerate(zip(rows, outputs, strict=True)):
         if certain == 1.0:
             residual[row], *y[row] = fitted
