@@ -177,7 +177,7 @@ def regressor(
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(names)]
+        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(kind.names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
