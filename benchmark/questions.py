@@ -13,7 +13,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from time import process_time, thread_time
@@ -26,9 +28,11 @@ from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.machine_code import object_code, this_processor
+from masticator_dynamics.engine.traced import row_code
+from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, address
+from masticator_dynamics.engine.traced.row_code import library as _library
 from masticator_dynamics.errors import MasticatorError
 
 CALLS, ROWS, TURNS = 100, 512, 15
@@ -104,9 +108,11 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
 
     def efforts(name: str, method: str = 'feedforward', last: int = 0, **choice: Any) -> None:
         batch = getattr(mechanism, f'{method}_batch')
+        with_batch = choice.get('goal') != 'power' and not last
         table[name] = asked(
             mechanism, method, row | choice,
-            lambda: batch(*columns, **choice).actuated, 'actuated', last,
+            (lambda: batch(*columns, **choice).actuated) if with_batch else None,
+            'actuated', last,
         )  # fmt: skip
 
     for friction in (False, True):
@@ -146,7 +152,7 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
         'frame Jacobian': ask('frame_jacobian', at | {'frame': frame}),
         'frame twist': ask('frame_twist', at | {'frame': frame}),
         'forward kinematics': ask('forward_kinematics', {'u': effort.position.copy()}),
-        'regressor': ask('_regressed', at | {'friction': False}, public='regressor'),
+        'regressor': ask('regressor', at),
         'torque, other parameters': asked(other, 'feedforward', row, read='actuated'),
     }  # fmt: skip
     for friction in (False, True):
@@ -167,8 +173,8 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
 def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]]:
     """Machine code, call and row of a batch, µs, and making the code, s, by question."""
     turns: dict[str, Callable[[int], float]] = {}
-    made: dict[str, float] = {}
-    for name, question in questions_of(mechanism).items():
+    questions = questions_of(mechanism)
+    for name, question in questions.items():
         try:
             question.call()
         except MasticatorError:
@@ -180,19 +186,29 @@ def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]
                 turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
         if question.code:
             code, given = question.code
-            made[name] = _compiled(code)
-            out = np.empty(code.outputs)
-            turns[f'{name}|code'] = _turn(_Alone(code, np.array(given), out), CALLS, 1)
+            alone = _Alone(code, np.array(given), np.empty(code.outputs))
+            turns[f'{name}|code'] = _turn(alone, CALLS, 1)
     turns['|'] = _turn(_Alone(NOTHING, np.zeros(1), np.zeros(1)), CALLS, 1)
     times = percentiles(in_turns(turns, TURNS), 10.0, 1e6)
     by_itself = times.pop('|')  # what ctypes takes
     times = {k: t - by_itself * k.endswith('|code') for k, t in times.items()}
-    names = dict.fromkeys(turn.partition('|')[0] for turn in times)
+    kinds = 'code', 'call', 'batch'
     return {
-        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in ('code', 'call', 'batch')),
-               made.get(name, np.nan))
-        for name in names
+        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in kinds),
+               MADE.get(q.code[0].kind, np.nan) if q.code else np.nan)
+        for name, q in questions.items() if f'{name}|call' in times
     }  # fmt: skip
+
+
+MADE: dict[str, float] = {}  # processor time to make machine code, s, by its kind
+
+
+def library(kind: str, *of: Any) -> Library:
+    """Machine code, with the time that it took to make it."""
+    start = process_time()
+    made = _library(kind, *of)
+    MADE[kind] = max(MADE.get(kind, 0.0), process_time() - start)
+    return made
 
 
 NOTHING = RowCode('nothing', 1, 1, lambda numbers, share: numbers, list)
@@ -219,13 +235,6 @@ def _turn(run: Callable[[], Any], calls: int, rows: int) -> Callable[[int], floa
     return turn
 
 
-def _compiled(code: RowCode) -> float:
-    """Processor time to make the code of one row, s."""
-    start = process_time()
-    object_code(code.text(), this_processor())
-    return process_time() - start
-
-
 def as_text(name: str) -> str:
     """A table of one mechanism."""
     lines = [f'{name:<32}{"code":>8}{"call":>8}{"batch":>8}{"made, s":>9}']
@@ -241,8 +250,11 @@ def as_text(name: str) -> str:
 def main() -> None:
     """Print the tables."""
     warnings.simplefilter('ignore')
-    for name in sys.argv[1:] or shipped_mechanisms():
-        print(as_text(name), flush=True)
+    row_code.library = library
+    with tempfile.TemporaryDirectory() as nothing_kept:
+        os.environ['MASTICATOR_CACHE_DIR'] = nothing_kept
+        for name in sys.argv[1:] or shipped_mechanisms():
+            print(as_text(name), flush=True)
 
 
 if __name__ == '__main__':

@@ -32,7 +32,7 @@ def asked(mechanism: Mechanism) -> dict[str, tuple]:
         'forward_dynamics_derivatives': state, '_placed': (motion, frame),
         'frame_jacobian': (motion, frame), 'frame_twist': (motion, frame),
         'forward_kinematics': (np.array(motion.position),), 'actuated_inertia': (motion,),
-        '_coupling': (motion,), '_regressed': (motion, False),
+        '_coupling': (motion,), 'regressor': (motion,),
     }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def arrays_of(answer) -> list[np.ndarray]:
     if isinstance(answer, np.ndarray):
         return [answer]
     names = ('actuated', 'contact', 'q', 'v', 'a', 'tangent', 'y_ddot', 'by_y', 'by_y_dot',
-             'by_y_ddot', 'by_effort', 'by_wrench')  # fmt: skip
+             'by_y_ddot', 'by_effort', 'by_wrench', 'numbers')  # fmt: skip
     return [getattr(answer, name) for name in names if hasattr(answer, name)]
 
 

@@ -8,7 +8,6 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
@@ -114,6 +113,7 @@ class ParameterMethods(Evaluator):
 
         return ParameterBatch(self, names)
 
+    @answered(by('effort_regressor'))
     def regressor(self, motion: Motion | Effort, *, friction: bool = False) -> Regressor:
         """Efforts as a matrix times :meth:`parameters`, for a motion or a batch of them.
 
@@ -130,12 +130,6 @@ class ParameterMethods(Evaluator):
         SingularityError
             Too near a singularity.
         """
-        from masticator_dynamics.engine.evaluation.effort_regressor import as_regressor
+        from masticator_dynamics.engine.evaluation.effort_regressor import regressor
 
-        return as_regressor(self, self._regressed(motion, friction), friction)
-
-    @answered(by('effort_regressor'))
-    def _regressed(self, motion: Motion | Effort, friction: bool) -> FloatArray:
-        from masticator_dynamics.engine.evaluation.effort_regressor import columns
-
-        return columns(self, motion, friction)
+        return regressor(self, motion, friction)
