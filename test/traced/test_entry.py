@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -140,6 +142,19 @@ def test_names_and_places_of_arguments() -> None:
             mechanism.forward_dynamics(*bad, **named)
     with pytest.raises(InputError, match='y is not given'):
         mechanism.forward_dynamics(None, y_dot, effort)
+
+
+def test_mechanisms_and_arguments_are_forgotten() -> None:
+    mechanism = Mechanism(samples.mechanism('five_bar').description)
+    given = asked(mechanism)
+    for name, arguments in given.items():
+        getattr(mechanism, name)(*arguments)
+    for choice in ({'friction': True}, {'goal': 'power'}, {'limits': True, 'friction': True}):
+        mechanism.feedforward(*given['feedforward'], **choice)
+    gone = [weakref.ref(x) for x in (mechanism, *given['feedforward'])]
+    del mechanism, given, arguments
+    gc.collect()
+    assert not [x for x in gone if x() is not None]
 
 
 def test_without_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:
