@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +21,6 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
-
-if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.results import Evaluator
 
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # components
 
@@ -195,13 +191,13 @@ def frame_chain(mechanism: Model, frame: str) -> FrameChain:
     return mechanism.made(_chains)[frame]
 
 
-def answers(mechanism: Evaluator, frame: str, *, part: slice) -> list[Answer]:
+def answers(mechanism: Model, frame: str, *, part: slice) -> list[Answer]:
     """Machine code for a part of the output of :func:`frame_of_row`; none for variable geometry."""
     code, freedoms = frame_chain(mechanism, frame).code, len(mechanism.independent)
     if code is None:
         return []
     shape = (6, freedoms) if part.stop is None else (part.stop - part.start,)
-    row = [(mechanism.kernels.inputs + 1, code.inputs)]
+    row = [(3 * freedoms + 7, code.inputs)]  # of a motion: after its inputs and 1
     return [Answer(code, part.start, shape, {'motion': row})]
 
 
