@@ -404,9 +404,6 @@ REFUSED: dict[tuple[str, str], Refusal] = {
     **{(name, 'export-mjcf'): _ONLY_PLANES for name in ('plane', 'surface')},
     **{('cable_planar', column): _NO_RODS for column in ('coupling', 'load-inertia')},
 }  # fmt: skip
-# Not good enough yet.
-_UNEXPLAINED = 'the masses found leave 4 to 6 % of the efforts unexplained, where 2 % are asked'
-SHORT = {(name, 'identify'): _UNEXPLAINED for name in ('trimule', 'trimule_five_axis')}
 # In `make test`, too; other cells are left to `make test-all`. Every kind has every command, but
 # those that take long only some of them, and mechanisms that consist of such kinds few.
 ALWAYS = ('check', 'close', 'inverse dynamics')
@@ -424,8 +421,6 @@ def often(column: str, name: str) -> bool:
 def cells() -> Iterator[Any]:
     for column, name in itertools.product(COMMANDS, ROBOTS):
         marks = [] if often(column, name) else [pytest.mark.sweep]
-        if (name, column) in SHORT:
-            marks.append(pytest.mark.xfail(reason=SHORT[name, column]))
         yield pytest.param(column, name, id=f'{column}-{name}', marks=marks)
 
 
@@ -448,7 +443,7 @@ def test_every_kind_has_a_row() -> None:
 
 def table() -> str:
     """In Markdown; refusals are footnotes."""
-    why_not = SHORT | {cell: refusal.why for cell, refusal in REFUSED.items()}
+    why_not = {cell: refusal.why for cell, refusal in REFUSED.items()}
     notes = list(dict.fromkeys(why_not.values()))
     lines = ['| | ' + ' | '.join(COMMANDS) + ' |', '|---|' + ':-:|' * len(COMMANDS)]
     for name in ROBOTS:

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 )
 @click.option(
     '--force', is_flag=True,
-    help='Bites at a force, creep and a crack, in the same closed loop, at 500 Hz.',
+    help='Bites at a force, creep and a crack, in the same closed loop.',
 )  # fmt: skip
 @click.option(
     '--rate',
     type=float,
     metavar='HZ',
-    help='Cycles of the drives per second, with --closed-loop. Default: 250.',
+    help='Cycles of the drives per second, with --closed-loop or --force. Default: 250.',
 )
 @click.option(
     '--food',
@@ -78,12 +78,12 @@ def demo(
         name: value for name, value in (('rate', rate), ('food', food)) if value is not None
     }
     if force:
-        others = [*loop_options, *(['incisor'] if incisor else [])]
-        if closed_loop or others or mechanism != 'masticator':
-            raise InputError('--force bites with masticator and foods of its own, without options')
+        if closed_loop or incisor or food or mechanism != 'masticator':
+            raise InputError('--force bites with masticator and foods of its own: only --rate')
         from masticator_dynamics.robot.force_demo import run_force_demo
+        from masticator_dynamics.robot.recording.nodes import ClosedLoop
 
-        return run_force_demo(output)
+        return run_force_demo(output, ClosedLoop(**loop_options))
     if not closed_loop:
         if loop_options:
             raise InputError(f'--{next(iter(loop_options))} needs --closed-loop')

@@ -33,7 +33,7 @@ from masticator_dynamics.control.force_goal import (
     Release,
     State,
 )
-from masticator_dynamics.control.sensor_watch import WINDOW, SensorWatch
+from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
@@ -314,13 +314,29 @@ class ForceControl:
         upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
         likely = upper if near_hard else self.stiffness.likely
         self._shape(time, reference, likely)
-        error = self._expected(self._felt_delay) - self.watch.force
-        bandwidth = self._bandwidth(error, upper)
-        correction = bandwidth * error / upper
-        self._learn_creep(error, correction, bandwidth)
+        correction = self._correction(upper)
         # What is hard does not give way: the force that is fed forward rises alone.
         planned = 0.0 if near_hard else self._wanted_rate / likely
         return correction + self._creep + planned
+
+    def _correction(self, upper: float) -> float:
+        """Velocity against the error, m/s.
+
+        An error that may be noise would shake the mechanism: the loop is slower for it. Where a
+        soft food makes it much slower, the noise is filtered instead, which takes time, too.
+        """
+        timing, noise = self._timing, max(self._sensor.noise, 1e-6)
+        delay, late = self._felt_delay, self.watch.delay
+        error = self._expected(delay) - self.watch.force
+        fastest = timing.bandwidth(late)
+        bandwidth, calm = min(fastest, timing.quiet * upper / noise), error
+        share = math.sqrt(0.5 * timing.period / FILTER)  # of the noise that a filter leaves
+        slower = min(timing.bandwidth(late + FILTER), timing.quiet * upper / (share * noise))
+        if slower > bandwidth:
+            bandwidth, calm = slower, self._expected(delay + FILTER) - self.watch.smoothed
+        clear = min(abs(error) / (_CLEAR * noise), 1.0)
+        self._learn_creep(error, bandwidth * calm / upper, bandwidth)
+        return (clear * fastest * error + (1.0 - clear) * bandwidth * calm) / upper
 
     def _learn_creep(self, error: float, correction: float, bandwidth: float) -> None:
         """Integrate a tenth as fast as the loop is, which costs its phase 6 degrees."""
@@ -329,12 +345,6 @@ class ForceControl:
             return
         if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0) and not self._near_hard:
             self._creep += _CREEP * bandwidth * correction * self._timing.period
-
-    def _bandwidth(self, error: float, upper: float) -> float:
-        """Of the loop, 1/s: less for errors that may be noise, which would shake the mechanism."""
-        fastest, noise = self._timing.bandwidth(self.watch.delay), max(self._sensor.noise, 1e-6)
-        quiet = min(fastest, self._timing.quiet * upper / noise)
-        return quiet + (fastest - quiet) * min(abs(error) / (_CLEAR * noise), 1.0)
 
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
         """Filter what is asked, critically damped, and no faster than the point may travel.

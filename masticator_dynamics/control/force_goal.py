@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from masticator_dynamics.errors import InputError
 
+_SLOWEST_DRIVES = 0.005  # s; at 125 Hz the twin overshoots by a fifth, at 100 Hz by 90 %
+
 # Wanted force, N, at a time since force control began, s; NaN: there is none any more.
 Reference = Callable[[float], float]
 
@@ -219,7 +221,8 @@ class LoopTiming:
     period : float
         Of the control cycle, s.
     path_delay : float
-        From a command to the motion, s: a cycle until drives take it, and one until they are there.
+        From a command to the motion, s: a cycle until drives take it, and one until they are there
+        (`of_drives`).
     lead : float
         By which the drive layer leads a steady motion, s: `path_delay` if it compensates all of it.
         It counts for what is planned, not for the margin, since changes are not known ahead; and
@@ -251,6 +254,16 @@ class LoopTiming:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('period', 'phase', 'fastest', 'rise', 'quiet'), 'a positive number')
         _need(self, ('path_delay', 'lead', 'smoothing'), '0 or more', least=True)
+
+    @classmethod
+    def of_drives(cls, period: float, drive_period: float) -> LoopTiming:
+        """Of cycles of control and drives, s; refuses drives that are too slow (`InputError`)."""
+        if drive_period > _SLOWEST_DRIVES * (1.0 + 1e-9):
+            raise InputError(
+                f'drives at {1.0 / drive_period:.4g} Hz are too slow for force control, which '
+                f'needs {1.0 / _SLOWEST_DRIVES:g} Hz'
+            )
+        return cls(period=period, path_delay=2.0 * drive_period, lead=2.0 * drive_period)
 
     def dead_time(self, sensor_delay: float) -> float:
         """Of the whole loop, s."""

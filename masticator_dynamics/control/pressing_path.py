@@ -44,11 +44,14 @@ class Servos:
         N m/rad or N/m.
     velocity, acceleration : array
         Largest that may be commanded, rad/s and rad/s^2, or m.
+    period : float
+        Of their cycle, s.
     """
 
     gain: FloatArray
     velocity: FloatArray
     acceleration: FloatArray
+    period: float = 0.002
 
 
 class PressingPath:

@@ -226,6 +226,40 @@ def test_after_its_time_it_stays_where_it_is_while_what_is_pressed_relaxes() -> 
     assert still[-1].commanded.force == pytest.approx(still[-1].true, abs=0.5)
 
 
+def test_what_creeps_is_held_without_an_error() -> None:
+    """Without a learnt velocity the error is the creep's rate over the bandwidth: 0.5 N here."""
+    rest = [0.001]
+
+    def flowing(travel: float) -> float:
+        rest[0] += 1e-3 * PERIOD  # 20 N/s on 20 N/mm
+        return max(2e4 * (travel - rest[0]), 0.0)
+
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=2.0))
+    rows = pressed(law, flowing, constant(40.0), seconds=3.0)
+    force = [row.true for row in rows if row.state is State.FORCE]
+    assert sum(force[500:900]) / 400 == pytest.approx(40.0, abs=0.08)
+    assert max(force) < 42.0
+
+
+def test_a_soft_food_is_settled_in_spite_of_the_noise() -> None:
+    law = ForceControl(Straight(length=0.02), ForceGoal(most=20.0, duration=0.8))
+    rows = pressed(law, spring(2e3), constant(10.0), seconds=2.0)
+    force = [row.true for row in rows if row.state is State.FORCE]
+    outside = [k for k, value in enumerate(force) if abs(value - 10.0) > 0.2]
+    assert outside[-1] * PERIOD < 0.16
+    velocities = [row.commanded.velocity for row in rows if row.state is State.FORCE]
+    assert max(map(abs, velocities[200:])) < 0.004  # noise does not shake it
+
+
+def test_slower_drives_have_a_longer_dead_time() -> None:
+    timing = LoopTiming.of_drives(0.002, 0.004)
+    assert timing.period == 0.002 and timing.path_delay == timing.lead == 0.008
+    assert timing.bandwidth(0.002) == pytest.approx(0.4 / 0.014)
+    assert LoopTiming.of_drives(0.002, 0.002) == LoopTiming()
+    with pytest.raises(InputError, match='drives at 125 Hz are too slow'):
+        LoopTiming.of_drives(0.002, 0.008)
+
+
 def test_faults_are_told_while_it_holds() -> None:
     law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.2, relaxation=5.0))
     silent = from_time(1.0, lambda m: m._replace(stamp=0.9))

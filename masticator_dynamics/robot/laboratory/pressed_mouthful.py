@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from masticator_dynamics.control.force_control import ForceControl
-from masticator_dynamics.control.force_goal import ForceGoal, LoopTiming, State
+from masticator_dynamics.control.force_goal import ForceGoal, State
 from masticator_dynamics.control.pressing_path import PressingPath
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
 from masticator_dynamics.robot.laboratory.mouthful import CycleWatch, Series, shown
@@ -42,10 +42,10 @@ def press(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
     stop : Stop
         What ends it early.
     """
-    bite, timing, watch = mouthful.motion.force, LoopTiming(), CycleWatch(stop)
+    bite, watch = mouthful.motion.force, CycleWatch(stop)
     assert bite is not None
     pressed = _setting(mouthful, setting)
-    path = pressed.path()
+    path, timing = pressed.path(), pressed.timing
     robot = PressingRobot(pressed, path, timing.period)
     end = 'done'
     try:

@@ -38,7 +38,7 @@ from masticator_dynamics.engine.traced.stops_and_food import (
     push,
 )
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.control_chain import DriveChain
+from masticator_dynamics.robot.twin.control_chain import DYNAMICS_PERIOD, DriveChain
 from masticator_dynamics.robot.twin.food import Food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops, pack_stops
@@ -121,7 +121,13 @@ class ForceSetting:
             np.array([drive.gains.position if drive.gains else math.nan for drive in drives]),
             np.array([drive.limits.velocity for drive in drives]),
             np.array([drive.limits.acceleration for drive in drives]),
+            1.0 / self.drives.cycle_rate,
         )
+
+    @property
+    def timing(self) -> LoopTiming:
+        """Of a control cycle of 2 ms with these drives."""
+        return LoopTiming.of_drives(DYNAMICS_PERIOD, self.servos.period)
 
     @property
     def gap(self) -> float:
@@ -340,7 +346,7 @@ def press(
     control : type
         The law.
     """
-    timing = timing or LoopTiming()
+    timing = timing or setting.timing
     path = setting.path()
     law = control(path, goal, bounds, sensor, timing)
     robot = PressingRobot(setting, path, timing.period)

@@ -258,7 +258,8 @@ class ForceAction:
             approach=asked.approach_velocity or 0.010, on_crack=asked.end_on_crack,
             on_yield=asked.end_on_yield,
         )  # fmt: skip
-        sources, timing = self._sources, LoopTiming(period=1.0 / settings.rate)
+        sources = self._sources
+        timing = LoopTiming.of_drives(1.0 / settings.rate, self._servos.period)
         bounds = sources.bounds(settings, path, most, goal.approach, asked.tolerance)
         law = ForceControl(
             path, goal, bounds, sources.sensor(settings), timing,

@@ -328,9 +328,11 @@ def _driven(file: str, mechanism: Mechanism) -> tuple[Servos, Scaling]:
     from masticator_dynamics.drives.joint_limits import in_order
     from masticator_dynamics.drives.scaling import Scaling
 
-    rows, drives = [], in_order(load_drives(file), mechanism).drives
+    rows, in_cycle = [], in_order(load_drives(file), mechanism)
+    drives = in_cycle.drives
     for joint, drive in drives.items():
         if drive.gains is None:
             raise InputError(f'{file}: {joint} has no gains, which force control needs')
         rows.append((drive.gains.position, drive.limits.velocity, drive.limits.acceleration))
-    return Servos(*np.array(rows).T), Scaling([drive.motor for drive in drives.values()])
+    motors = Scaling([drive.motor for drive in drives.values()])
+    return Servos(*np.array(rows).T, 1.0 / in_cycle.cycle_rate), motors
