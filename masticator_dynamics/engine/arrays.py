@@ -22,6 +22,8 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     InputError
         If it is not an array of real numbers.
     """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     try:
         if np.ma.is_masked(values):
             raise TypeError('some of its values are masked')

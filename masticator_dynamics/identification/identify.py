@@ -22,6 +22,7 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
+from masticator_dynamics.engine.parameters import consistent as moments_can_be
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.identification.friction_kinds import FrictionSearch, WorthIt
 from masticator_dynamics.identification.learning import Learnt, learn
@@ -54,9 +55,11 @@ _EXACT = (1e-11, 1e-8)
 _STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
 _ROUNDING = 1e-9  # of a body: left by the solver
 _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is sound
-_NEARLY = 0.05  # of the logarithm of the likelihood: what the solver may leave open
+# Of the logarithm of the likelihood: what the solver may leave open. The nearest bodies are then no
+# farther than the root of twice this, 0.014 standard deviations.
+_NEARLY = 1e-4
+_NO_EXTENT = 1e-6  # of a body's largest extent, in units of the body
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
-_UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
 
 def pseudo_inertia(moments: FloatArray) -> FloatArray:
@@ -76,7 +79,7 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
     signs = bool((values >= lowest)[_not_negative(unknowns)].all())
     return signs and all(
         np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] > -_ROUNDING
-        and np.linalg.eigvalsh(Moments.from_numbers(values[rows]).inertia().about_center)[0] >= 0.0
+        and moments_can_be(values[rows])
         for rows, base, changes in _bodies(unknowns)
     )
 
@@ -106,7 +109,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         if np.abs(per_unknown).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
-            cones.append(clarabel.PSDTriangleConeT(4))
+            cones.append(clarabel.PSDTriangleConeT(len(base)))
     # In standard deviations from what data and belief say: precisions differ by many decades.
     weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
     unit = np.linalg.inv(np.linalg.cholesky(weight)).T
@@ -123,7 +126,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         solution = clarabel.DefaultSolver(*program, settings).solve()
         x = np.zeros_like(learnt.x)
         x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
-        open_ = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
+        open_ = abs(solution.obj_val - solution.obj_val_dual)
         # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
         for step in _BACK if open_ < _NEARLY else ():
             if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
@@ -151,9 +154,11 @@ def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
 
 
 def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
-    """Numbers of bodies, what may be taken of their pseudo-inertia (4, 4), changes (n_x, 4, 4).
+    """Numbers of bodies, what may be taken of their pseudo-inertia (n, n), changes (n_x, n, n).
 
-    The latter are in units of the body.
+    The latter are in units of the body, and along its n extents: in others, in which it has none
+    whatever x is, all are zero, and no solver can stay inside (a thin bar has two, its length and
+    its mass).
     """
     bodies = []
     for k, name in enumerate(unknowns.names):
@@ -164,14 +169,18 @@ def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
             scale = 1.0 / np.outer(units, units)
             sizes, axes = np.linalg.eigh(base * scale)
             sizes = np.maximum(sizes, 0.0)  # what the file has wrong is not for the data to mend
-            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[rows].T]
-            bodies.append((rows, (1.0 - _STAYS) * (axes * sizes) @ axes.T, np.array(changes)))
+            base = (1.0 - _STAYS) * (axes * sizes) @ axes.T
+            changes = np.array([pseudo_inertia(c) * scale for c in unknowns.spread[rows].T])
+            squares, along = np.linalg.eigh(base @ base + (changes @ changes).sum(axis=0))
+            along = along[:, squares > _NO_EXTENT**2 * squares[-1]]
+            bodies.append((rows, along.T @ base @ along, along.T @ changes @ along))
     return bodies
 
 
 def _stacked(matrix: FloatArray) -> FloatArray:
-    """Upper triangle (10,) by columns, as Clarabel wants it."""
-    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in _UPPER])
+    """Upper triangle by columns, as Clarabel wants it."""
+    upper = [(i, j) for j in range(len(matrix)) for i in range(j + 1)]
+    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in upper])
 
 
 _DETERMINED = 0.5  # of what was believed: a parameter that is surer than this is determined
@@ -320,6 +329,7 @@ def identify(
     )
     gain = gain_of(mistakes)
     if gain is not None:
+        grave = tuple(f'{told}; all that follows is for efforts divided by this' for told in grave)
         measured, judged = (
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
         )

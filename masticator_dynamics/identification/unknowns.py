@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
+from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.mechanism import Mechanism
 
 OFFSET = 'effort_offset'  # of what a motor's effort shows, N m or N
@@ -140,7 +141,7 @@ def _singles(
 ) -> dict[str, float]:
     """Standard deviations of parameters that are unknowns themselves."""
     sizes: dict[str, float] = {}
-    moved = np.diag(mechanism.actuated_inertia(mechanism.home))
+    moved = _inertia_felt(mechanism)
     motors = {joint: k for k, joint in enumerate(mechanism.actuated)}
     wrench = np.zeros(6) if usual.wrench is None else usual.wrench
     for name, value in parameters.items():
@@ -172,3 +173,18 @@ def _singles(
         elif kind not in INERTIAL:  # those of bodies are causes of their own
             raise KeyError(f'nothing is known of how far {name} may err')
     return sizes
+
+
+def _inertia_felt(mechanism: Mechanism) -> FloatArray:
+    """Inertia (n_u,) that each motor feels at home, kg m^2 or kg.
+
+    Where others' share is not defined, as of cables, with the others giving way: of a motor with
+    the Jacobian row j, ``1 / (j M^-1 j^T)``.
+    """
+    try:
+        return np.diag(mechanism.actuated_inertia(mechanism.home))
+    except ActuationError:
+        rows = mechanism.jacobian_actuated_from_independent(mechanism.home)
+        rows = mechanism.transmission_ratios[:, None] * rows
+        mass = mechanism.mass_matrix(mechanism.home)
+        return np.asarray(1.0 / np.einsum('kj,jk->k', rows, np.linalg.solve(mass, rows.T)))

@@ -48,7 +48,7 @@ def check_no_jump(states, tolerance=1e-4):
     step = np.diff(stamps)[:, None] * 1e-9
     mean = 0.5 * (velocity[1:] + velocity[:-1])
     error = np.abs(np.diff(position, axis=0) - step * mean)
-    following = step[:, 0] < 0.003  # a busy computer leaves cycles out
+    following = step[:, 0] < 1.5e-9 * CYCLE  # a busy computer leaves cycles out
     assert following.sum() > 100
     assert error[following].max() < tolerance
 

@@ -55,6 +55,8 @@ class Compiled:
                 *((part, ctypes.c_double * self.freedoms) for part in ('y', 'y_dot', 'y_ddot')),
                 ('off', ctypes.c_double * self.motors),
                 ('residual', ctypes.c_double),
+                ('change', ctypes.c_double),
+                ('conditioning', ctypes.c_double),
                 ('steps', ctypes.c_int),
             ]
 
@@ -276,7 +278,7 @@ int main(void) {
   const double bad[] = {0.0, 1.0, -3.0, 100.0, 1e300, HUGE_VAL, NAN};
   int i, j, k = 0;
   for (i = 0; i < 7; ++i) for (j = 0; j < 7; ++j) {
-    five_bar_motion motion = {{0}, {0}, {0}, {0}, 0, 0};
+    five_bar_motion motion = {{0}, {0}, {0}, {0}, 0, 0, 0, 0};
     const double q[] = {bad[i], bad[j]}, wrench[6] = {0};
     double effort[2];
     for (k = 0; k < 2; ++k) motion.y[k] = five_bar_home[k];

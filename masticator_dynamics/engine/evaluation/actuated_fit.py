@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
-from masticator_dynamics.engine.evaluation.packing import followed
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.actuated_step import fit_code
 from masticator_dynamics.engine.traced.python_entry import Answer
@@ -99,12 +98,13 @@ def _fit_code(mechanism: Evaluator) -> RowCode:
 
 def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
     """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
-    code = mechanism.made(_fit_code)
+    target, code = as_vector(u, 'u', len(mechanism.actuated)), mechanism.made(_fit_code)
+    largest = as_number(tolerance, 'tolerance', finite=False)
     if code.available:
-        certain, residual, *y = code(followed(u, np.array([tolerance])))
+        certain, residual, *y = code(np.append(target, largest))
         if certain == 1.0:
             return np.array(y), float(residual)
-    motion, residual = closest_motion(mechanism, u, tolerance)
+    motion, residual = closest_motion(mechanism, target, largest)
     return motion.y.copy(), residual
 
 
@@ -126,21 +126,11 @@ def forward_kinematics_batch(
     if rows.ndim != 2:
         raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
     y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
-    largest = as_number(tolerance, 'tolerance', finite=False)
-    code = mechanism.made(_fit_code)
-    fits = rows.shape[1] == len(mechanism.actuated)
-    # One by one: there is no code for many rows at once.
-    covered = fits and code.available
-    outputs = map(code, followed(rows, np.array([largest]))) if covered else [[0.0]] * len(y)
-    for row, (u, (certain, *fitted)) in enumerate(zip(rows, outputs, strict=True)):
-        if certain == 1.0:
-            residual[row], *y[row] = fitted
-            continue
+    for row, u in enumerate(rows):
         try:
-            motion, residual[row] = closest_motion(mechanism, u, tolerance)
+            y[row], residual[row] = closest_pose(mechanism, u, tolerance)
         except MasticatorError as error:
             raise in_row(error, row, many=True) from None
-        y[row] = motion.y
     return ForwardKinematics(y, residual)
 
 

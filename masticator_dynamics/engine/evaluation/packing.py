@@ -11,9 +11,6 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import InputError
 
-_FLOAT = np.dtype(np.float64)
-_NO_WRENCH = np.zeros(6)
-
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """One row (3 count + 6,) for ``count`` degrees of freedom; None stands for zeros.
@@ -32,24 +29,11 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     InputError
         For a wrong shape.
     """
-    if y_dot is None and y_ddot is None and wrench is None:
-        packed: FloatArray = np.zeros(3 * count + 6)
-        packed[:count] = as_vector(y, 'y', count)
-        return packed
-    try:
-        # Arrays of the right length, as control loops pass them, need no further checks.
-        wrench = _NO_WRENCH if wrench is None else wrench
-        if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
-            packed = np.concatenate((y, y_dot, y_ddot, wrench))
-            if packed.ndim == 1 and packed.dtype is _FLOAT and type(packed) is np.ndarray:
-                return packed
-    except (TypeError, ValueError):
-        pass
     packed = np.zeros(3 * count + 6)
     parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
     start = 0
     for name, part, length in (*parts, ('wrench', wrench, 6)):
-        if part is not None:
+        if part is not None or not start:
             packed[start : start + length] = as_vector(part, name, length)
         start += length
     return packed

@@ -7,8 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from masticator_dynamics.engine.traced.llvm_ir import pointer
-from masticator_dynamics.engine.traced.python_entry import (
+from masticator_dynamics.engine.traced.entry_layout import (
     ANSWER,
     ARRAY_BASE,
     ARRAY_DATA,
@@ -32,6 +31,7 @@ from masticator_dynamics.engine.traced.python_entry import (
     WORD,
     Record,
 )  # fmt: skip
+from masticator_dynamics.engine.traced.llvm_ir import pointer
 
 
 def entry_function() -> str:
@@ -61,7 +61,8 @@ def _take_arguments(writer: _Writer, values: str) -> None:
     """The value of each parameter: an argument, or its default; 0 where there is none."""
     known = writer.known
     parameters = known['parameters']
-    writer.require(writer.new(f'icmp sle i64 %count, {parameters}'), 'other')
+    few = writer.new(f'icmp sle i64 %count, {known["positional"]}')
+    writer.require(few, 'other')
     with writer.loop(parameters) as i:
         is_given = writer.new(f'icmp slt i64 {i}, %count')
         place = writer.either(is_given, writer.element('%arguments', i), writer.default_of(i))

@@ -26,53 +26,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.traced.entry_layout import (
+    ANSWER,
+    ARRAY_BASE,
+    ARRAY_DATA,
+    ARRAY_DIMENSIONS,
+    ARRAY_DIMENSIONS_COUNT,
+    ARRAY_FLAGS,
+    ARRAY_TYPE,
+    BYTES_DATA,
+    CONTEXT,
+    CONTIGUOUS_ALIGNED,
+    FUNCTIONS,
+    MOST_ANSWERS,
+    MOST_PARAMETERS,
+    NEW_ARRAY,
+    OBJECT_TYPE,
+    SLOTS,
+    TUPLE_ITEMS,
+    WORD,
+    WRITEABLE,
+)  # fmt: skip
+from masticator_dynamics.engine.traced.entry_text import entry_function
 from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode, library
 from masticator_dynamics.files import file_cache
 
-WORD = 8  # bytes of an address, and of a number
-BYTES_DATA, TUPLE_ITEMS = 32, 24  # bytes before the contents of such objects
-ARRAY_DATA, ARRAY_DIMENSIONS_COUNT, ARRAY_DIMENSIONS = 16, 24, 32
-ARRAY_BASE, ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 48, 56, 64, 8
-CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
-_NEW_ARRAY, DOUBLE = 93, 12  # PyArray_New in numpy's table of functions; its number of float64
-# Python's functions that it calls, and their types; by address, since not every Python exports
-# them to a linker.
-FUNCTIONS = {
-    'PyBytes_FromStringAndSize': 'i64 (i64, i64)',
-    'PyType_GenericAlloc': 'i64 (i64, i64)',
-    'PyObject_Vectorcall': 'i64 (i64, i64, i64, i64)',
-    'Py_IncRef': 'void (i64)',
-    'Py_DecRef': 'void (i64)',
-}
-# What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
-CONTEXT = (
-    'none', 'array', 'double', 'new_array', 'zeros', 'mechanism', 'motion', 'motion_mechanism',
-    'motion_numbers', 'fallback', 'chooser', 'parameters', 'of_parameters', 'answers',
-    *(f'at_{name}' for name in FUNCTIONS),
-)  # fmt: skip
 _FASTCALL_KEYWORDS = 0x82
-MOST_PARAMETERS, MOST_ANSWERS = 10, 24
-MOTION = -1  # kind of a parameter; above 0: an array of that length; 0: a choice among answers
-SLOTS = ('mechanism', 'numbers', 'view')
-
-
-class Record(dict[str, int]):
-    """Where words of a record are, bytes from its beginning, and its size."""
-
-    def __init__(self, *names: str, first: int = 0):
-        super().__init__({name: first + WORD * i for i, name in enumerate(names)})
-        self.size = first + WORD * len(names)
-
-
-PARAMETER = Record('name', 'default', 'kind')
-PART = Record('parameter', 'offset', 'count')
-# Values of the parameters come first. Outputs are shown from the byte ``first`` on.
-ANSWER = Record(
-    'row', 'part_count', 'parts', 'number_count', 'numbers', 'inputs', 'outputs', 'kept', 'first',
-    'axes', 'shape', 'flags', 'result', *(f'at_{slot}' for slot in SLOTS), 'next',
-    first=WORD * MOST_PARAMETERS,
-)  # fmt: skip
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -165,6 +145,8 @@ class Entry:
     choose : callable
         Gives answers for values of all parameters of kind 0: each is asked where those before it
         have none.
+    positional : int
+        How many parameters may be given without their names.
     about : str
         What Python shows about it.
 
@@ -176,7 +158,7 @@ class Entry:
     def __init__(
         self, mechanism: object, motion: type, kinds: Mapping[str, int],
         defaults: Mapping[str, object], fallback: Callable[..., Any],
-        choose: Callable[..., Sequence[Answer]], about: str,
+        choose: Callable[..., Sequence[Answer]], positional: int, about: str,
     ):  # fmt: skip
         assert len(kinds) <= MOST_PARAMETERS
         self._kinds, self._choose = dict(kinds), choose
@@ -192,11 +174,12 @@ class Entry:
         code, choose_here = _code(), self._add
         context = {
             'none': id(None), 'array': id(np.ndarray), 'double': id(np.dtype(np.float64)),
-            'new_array': _numpy_functions()[_NEW_ARRAY], 'zeros': zeros.ctypes.data,
+            'new_array': _numpy_functions()[NEW_ARRAY], 'zeros': zeros.ctypes.data,
             'mechanism': id(mechanism), 'motion': id(motion),
             'motion_mechanism': _slot(motion, 'mechanism'),
             'motion_numbers': _slot(motion, '_numbers'),
-            'fallback': id(fallback), 'chooser': id(choose_here), 'parameters': len(kinds),
+            'fallback': id(fallback), 'chooser': id(choose_here), 'positional': positional,
+            'parameters': len(kinds),
             'of_parameters': parameters.ctypes.data, 'answers': self._table.ctypes.data,
             **{
                 f'at_{name}': ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
@@ -277,13 +260,7 @@ class Entry:
 @functools.cache
 def _code() -> Library:
     """The machine code, with a function ``entry``."""
-
-    def text() -> str:
-        from masticator_dynamics.engine.traced.entry_text import entry_function
-
-        return entry_function()
-
-    return library('entry', text, [file_cache.sources('engine/traced')])
+    return library('entry', entry_function, [file_cache.sources('engine/traced')])
 
 
 def _numpy_functions() -> Any:
@@ -293,4 +270,4 @@ def _numpy_functions() -> Any:
     pointer_of.restype = ctypes.c_void_p
     pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
     table = pointer_of(core.multiarray._ARRAY_API, None)
-    return (ctypes.c_void_p * (_NEW_ARRAY + 1)).from_address(table)
+    return (ctypes.c_void_p * (NEW_ARRAY + 1)).from_address(table)
