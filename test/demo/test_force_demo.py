@@ -23,7 +23,7 @@ def series(time, gap, force) -> Series:
 
 def held(peak: float, level: float) -> Series:
     """A ramp of 0.05 s to a peak, and a level for 1 s."""
-    time = np.arange(0.0, 1.2, 0.004)
+    time = np.arange(0.0, 1.2, 0.005)
     force = np.interp(time, [0.1, 0.15, 0.16, 1.1, 1.101], [0.0, peak, level, level, 0.0])
     return series(time, 0.01 - 1e-4 * force, force)
 
