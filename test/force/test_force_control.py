@@ -143,6 +143,11 @@ def test_every_release_says_why_and_lets_go(reason) -> None:
     assert law.state is State.DONE
 
 
+def test_every_reason_has_a_test() -> None:
+    elsewhere = {Reason.CANCELLED, Reason.NO_WAY}  # below, and in nodes/test_force_turn.py
+    assert set(RELEASES) | elsewhere == set(Reason)
+
+
 def test_cancelled() -> None:
     law = ForceControl(Straight(), ForceGoal(most=80.0))
     pressed(law, spring(2e4), constant(40.0), seconds=0.4)
