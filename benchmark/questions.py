@@ -3,17 +3,21 @@
 """What each question costs, by machine code and from Python: ``python -m benchmark.questions``.
 
 Processor time in µs, 10th percentile of turns within one process: machine code of one row alone
-(through ctypes, some tenths of a microsecond), a call from Python for one row, a row of a batch;
-and the processor time that it takes to make the code of one row, in s. Names of mechanisms may
-follow; by default, the shipped ones.
+(without the time of ctypes), a call from Python for one row, a row of a batch of 512; and the
+processor time that it takes to make the code of one row, in s, where none is kept. Names of
+mechanisms may follow; by default, the shipped ones.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import os
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import process_time, thread_time
 from typing import Any
 
@@ -23,14 +27,13 @@ from benchmark.multiples import states_near_home
 from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
-from masticator_dynamics.engine.evaluation.mass_and_bias import equations_code
-from masticator_dynamics.engine.traced.actuated_step import fit_code
-from masticator_dynamics.engine.traced.machine_code import object_code, this_processor
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced import row_code
+from masticator_dynamics.engine.traced.machine_code import Library
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, address
-from masticator_dynamics.engine.traced.simulation import acceleration_code
-from masticator_dynamics.engine.traced.simulation_data import Setting
+from masticator_dynamics.engine.traced.row_code import library as _library
 from masticator_dynamics.errors import MasticatorError
-from masticator_dynamics.limits.within_limits import WithinLimits
 
 CALLS, ROWS, TURNS = 100, 512, 15
 FAR = 100.0  # times the limits of the description
@@ -39,120 +42,176 @@ BINDS = 0.97  # of the largest effort without limits
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """One question: its machine code with an input row, the call, and the call of a batch."""
+    """One question: a call, the machine code that answers it with its input row, and a batch."""
 
     call: Callable[[], Any]
-    code: tuple[RowCode, np.ndarray] | None = None
+    code: tuple[RowCode, FloatArray] | None = None
     batch: Callable[[], Any] | None = None
+
+
+def asked(
+    mechanism: Mechanism, name: str, given: Mapping[str, Any],
+    batch: Callable[[], Any] | None = None,
+    read: str = '', last: int = 0, public: str = '',
+) -> Question:  # fmt: skip
+    """A question by the name of a method and its arguments.
+
+    Parameters
+    ----------
+    read : str
+        Attribute of the result that is read, too.
+    last : int
+        Which of the answers is reached, by the end of the list.
+    public : str
+        Method that is called, where another name has the machine code.
+    """
+    method = getattr(mechanism, public or name)
+    source = next(vars(c)[name] for c in type(mechanism).__mro__ if name in vars(c))
+    arguments = [x for n, x in given.items() if n not in CHOICES or n == 'frame']
+    named = {n: x for n, x in given.items() if n in CHOICES[1:]}
+
+    def call() -> Any:
+        answer = method(*arguments, **named)
+        return getattr(answer, read) if read else answer
+
+    return Question(call, _code(source.answers(mechanism, given), given, last), batch)
+
+
+CHOICES = ('frame', 'goal', 'friction', 'limits', 'nearest')
+
+
+def _code(
+    answers: Sequence[Answer], given: Mapping[str, Any], last: int
+) -> tuple[RowCode, FloatArray] | None:
+    """Machine code and its input row."""
+    if not answers:
+        return None
+    answer = answers[last]
+    arrays = {n: np.frombuffer(x._numbers) if n == 'motion' else x for n, x in given.items()
+              if n not in CHOICES}  # fmt: skip
+    parts = answer.parts or {n: [(0, len(x))] for n, x in arrays.items()}
+    row = [arrays[n][a : a + k] for n, places in parts.items() for a, k in places]
+    return answer.code, np.concatenate([*row, answer.code.followed_by(answer.numbers)])
 
 
 def questions_of(mechanism: Mechanism) -> dict[str, Question]:
     """Questions by name."""
     states = states_near_home(mechanism, ROWS)
-    columns, kernels = states.columns(), mechanism.kernels
-    row = states.rows()[0]
-    found = {}
-
-    def efforts(name: str, code: tuple[RowCode, np.ndarray] | None, **choice: Any) -> None:
-        found[name] = Question(
-            lambda: mechanism.feedforward(*row, **choice).actuated, code,
-            lambda: mechanism.feedforward_batch(*columns, **choice).actuated,
-        )  # fmt: skip
-
-    given = np.concatenate(row)
-    torque = {'torque': 1.0}
-    efforts('torque', (kernels.evaluate, given))
-    efforts('with friction', (kernels.best(torque, True), given), friction=True)
+    columns = states.columns()
+    row = dict(zip(('y', 'y_dot', 'y_ddot', 'wrench'), states.rows()[0], strict=True))
+    table = {}
     limits = mechanism.load_limits
     far = dataclasses.replace(
         limits, **{f.name: FAR * part for f in dataclasses.fields(limits)
                    if (part := getattr(limits, f.name)) is not None}
     )  # fmt: skip
-    for friction in (False, True):
-        rubs = ', friction' if friction else ''
-        kind = mechanism.solver.distribution('torque', friction)
-        code, numbers = WithinLimits(mechanism, kind, far).codes[0]
-        followed = np.concatenate([given, numbers])
-        efforts(f'limits, none binds{rubs}', (code, followed), friction=friction, limits=far)
-        largest = np.abs(mechanism.feedforward(*row, friction=friction).actuated).max()
-        tight = dataclasses.replace(
-            limits, effort_low=None,
-            effort=np.full(len(mechanism.actuated), BINDS * largest),
+
+    def efforts(name: str, method: str = 'feedforward', last: int = 0, **choice: Any) -> None:
+        batch = getattr(mechanism, f'{method}_batch')
+        with_batch = not last and (choice.get('goal') != 'power' or choice['friction'])
+        table[name] = asked(
+            mechanism, method, row | choice,
+            (lambda: batch(*columns, **choice).actuated) if with_batch else None,
+            'actuated', last,
         )  # fmt: skip
-        within = WithinLimits(mechanism, kind, tight)
-        for name, place, nearest in (('one binds', 1, False), ('nearest motion', 2, True)):
-            code, numbers = within.codes[place]
-            choice = {'friction': friction, 'limits': tight, 'nearest': nearest}
-            found[f'limits, {name}{rubs}'] = Question(
-                lambda choice=choice: mechanism.feedforward(*row, **choice).actuated,
-                (code, np.concatenate([given, numbers])),
-            )
-        found[f'derivatives{rubs}'] = Question(
-            lambda f=friction: mechanism.feedforward_derivatives(*row, friction=f),
-            (kind.derivatives if friction else kernels.derivatives, given),
-            lambda f=friction: mechanism.feedforward_derivatives_batch(*columns, friction=f),
+
+    for friction in (False, True):
+        rubs, with_friction = ', friction' if friction else '', {'friction': friction}
+        efforts(f'torque{rubs}', **with_friction)
+        efforts(f'goal power{rubs}', goal='power', **with_friction)
+        efforts(f'limits, none binds{rubs}', limits=far, **with_friction)
+        effort = np.abs(mechanism.feedforward(*row.values(), **with_friction).actuated).max()
+        tight = dataclasses.replace(
+            limits, effort_low=None, effort=np.full(len(mechanism.actuated), BINDS * effort)
         )
-    return found | _of_motion(mechanism, row)
+        for name, nearest in (('one binds', False), ('nearest motion', True)):
+            efforts(f'limits, {name}{rubs}', last=1 + nearest, limits=tight, nearest=nearest,
+                    **with_friction)  # fmt: skip
+        for goal in ('torque', 'power'):
+            efforts(f'derivatives, {goal}{rubs}', 'feedforward_derivatives', goal=goal,
+                    **with_friction)  # fmt: skip
+    return table | _of_motion(mechanism, row)
 
 
-def _of_motion(mechanism: Mechanism, row: tuple[np.ndarray, ...]) -> dict[str, Question]:
-    """Questions about a motion."""
-    kernels, motion = mechanism.kernels, mechanism.solve(*row[:3])
-    effort, frame = mechanism.feedforward(*row), mechanism.description.platform
-    at_rest = np.concatenate([motion.y_dot, motion.q])
-    equations = equations_code(kernels), at_rest
-    efforts, u = effort.actuated.copy(), effort.position.copy()
-    state = np.concatenate([row[0], row[1], efforts, row[3]])
-    chain = mechanism.frame_chain(frame)
-    of_row = chain.code, motion.rows
-    return {
-        'solve': Question(lambda: mechanism.solve(*row[:3]), (kernels.everything, effort.given())),
-        'mass matrix': Question(lambda: mechanism.mass_matrix(motion), equations),
-        'bias': Question(lambda: mechanism.bias(motion), equations),
-        'energy': Question(lambda: mechanism.energy(motion), equations),
-        'forward dynamics': Question(
-            lambda: mechanism.forward_dynamics(row[0], row[1], efforts, row[3]),
-            (acceleration_code(kernels, Setting()), state),
-        ),
-        'frame pose': Question(lambda: mechanism.frame_pose(motion, frame), of_row),
-        'frame Jacobian': Question(lambda: mechanism.frame_jacobian(motion, frame), of_row),
-        'frame twist': Question(lambda: mechanism.frame_twist(motion, frame), of_row),
-        'forward kinematics': Question(
-            lambda: mechanism.forward_kinematics(u), (fit_code(kernels), u)
-        ),
-        'regressor': Question(lambda: mechanism.regressor(motion)),
-        'actuated inertia': Question(lambda: mechanism.actuated_inertia(motion)),
-        'inertia coupling': Question(lambda: mechanism.inertia_coupling(motion)),
+def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Question]:
+    """Questions about a motion, and about efforts."""
+    y, y_dot, y_ddot, wrench = row.values()
+    motion, frame = mechanism.solve(y, y_dot, y_ddot), mechanism.description.platform
+    effort = mechanism.feedforward(*row.values())
+    state = {'y': y, 'y_dot': y_dot, 'effort': effort.actuated.copy(), 'wrench': wrench}
+    at = {'motion': motion}
+    ask = functools.partial(asked, mechanism)
+    other = mechanism.with_parameters(dict([next(iter(mechanism.parameters().items()))]))
+    table = {
+        'solve': ask('solve', {k: row[k] for k in ('y', 'y_dot', 'y_ddot')}),
+        'inverse dynamics': ask('inverse_dynamics', at | {'wrench': wrench}),
+        'mass matrix': ask('mass_matrix', at),
+        'bias': ask('bias', at),
+        'energy': ask('_energies', at, public='energy'),
+        'frame pose': ask('_placed', at | {'frame': frame}, public='frame_pose'),
+        'frame Jacobian': ask('frame_jacobian', at | {'frame': frame}),
+        'frame twist': ask('frame_twist', at | {'frame': frame}),
+        'forward kinematics': ask('forward_kinematics', {'u': effort.position.copy()}),
+        'regressor': ask('regressor', at),
+        'torque, other parameters': asked(other, 'feedforward', row, read='actuated'),
     }  # fmt: skip
+    for friction in (False, True):
+        rubs, choice = ', friction' if friction else '', {'friction': friction}
+        table[f'forward dynamics{rubs}'] = ask('forward_dynamics', state | choice)
+        derived = ask('forward_dynamics_derivatives', state | choice)
+        table[f'its derivatives{rubs}'] = derived
+    try:
+        table['actuated inertia'] = ask('actuated_inertia', at)
+        table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
+    except MasticatorError:
+        pass  # not defined for these limbs
+    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-3
+    table['inverse kinematics'] = Question(lambda: mechanism.inverse_kinematics(frame, place))
+    return table
 
 
 def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]]:
     """Machine code, call and row of a batch, µs, and making the code, s, by question."""
     turns: dict[str, Callable[[int], float]] = {}
-    made: dict[str, float] = {}
-    for name, question in questions_of(mechanism).items():
+    questions = questions_of(mechanism)
+    for name, question in questions.items():
         try:
             question.call()
         except MasticatorError:
             continue
         turns[f'{name}|call'] = _turn(question.call, CALLS, 1)
         if question.batch:
-            question.batch()
-            turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
+            with contextlib.suppress(MasticatorError):  # limits that are too narrow for a row
+                question.batch()
+                turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
         if question.code:
             code, given = question.code
-            made[name] = _compiled(code)
-            out = np.empty(code.outputs)
-            # Both arrays are kept by the call itself.
-            run = _Alone(code, np.array(given), out)
-            turns[f'{name}|code'] = _turn(run, CALLS, 1)
+            alone = _Alone(code, np.array(given), np.empty(code.outputs))
+            turns[f'{name}|code'] = _turn(alone, CALLS, 1)
+    turns['|'] = _turn(_Alone(NOTHING, np.zeros(1), np.zeros(1)), CALLS, 1)
     times = percentiles(in_turns(turns, TURNS), 10.0, 1e6)
-    names = dict.fromkeys(turn.partition('|')[0] for turn in turns)
+    by_itself = times.pop('|')  # what ctypes takes
+    times = {k: t - by_itself * k.endswith('|code') for k, t in times.items()}
+    kinds = 'code', 'call', 'batch'
     return {
-        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in ('code', 'call', 'batch')),
-               made.get(name, np.nan))
-        for name in names
+        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in kinds),
+               MADE.get(q.code[0].kind, np.nan) if q.code else np.nan)
+        for name, q in questions.items() if f'{name}|call' in times
     }  # fmt: skip
+
+
+MADE: dict[str, float] = {}  # processor time to make machine code, s, by its kind
+
+
+def library(kind: str, *of: Any) -> Library:
+    """Machine code, with the time that it took to make it."""
+    start = process_time()
+    made = _library(kind, *of)
+    MADE[kind] = max(MADE.get(kind, 0.0), process_time() - start)
+    return made
+
+
+NOTHING = RowCode('nothing', 1, 1, lambda numbers, share: numbers, list)
 
 
 class _Alone:
@@ -176,13 +235,6 @@ def _turn(run: Callable[[], Any], calls: int, rows: int) -> Callable[[int], floa
     return turn
 
 
-def _compiled(code: RowCode) -> float:
-    """Processor time to make the code of one row, s."""
-    start = process_time()
-    object_code(code.text(), this_processor())
-    return process_time() - start
-
-
 def as_text(name: str) -> str:
     """A table of one mechanism."""
     lines = [f'{name:<32}{"code":>8}{"call":>8}{"batch":>8}{"made, s":>9}']
@@ -198,8 +250,11 @@ def as_text(name: str) -> str:
 def main() -> None:
     """Print the tables."""
     warnings.simplefilter('ignore')
-    for name in sys.argv[1:] or shipped_mechanisms():
-        print(as_text(name), flush=True)
+    row_code.library = library
+    with tempfile.TemporaryDirectory() as nothing_kept:
+        os.environ['MASTICATOR_CACHE_DIR'] = nothing_kept
+        for name in sys.argv[1:] or shipped_mechanisms():
+            print(as_text(name), flush=True)
 
 
 if __name__ == '__main__':

@@ -7,8 +7,8 @@ import importlib
 TYPE_CHECKING = False  # for type checkers; typing takes long to import
 if TYPE_CHECKING:
     from masticator_dynamics.description import MechanismDescription, load_description
+    from masticator_dynamics.engine.evaluation.dynamics import Energy
     from masticator_dynamics.engine.evaluation.kinematics import FramePose
-    from masticator_dynamics.engine.evaluation.mass_and_bias import Energy
     from masticator_dynamics.engine.evaluation.results import Effort, Motion
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
     from masticator_dynamics.errors import (
@@ -46,7 +46,7 @@ __all__ = [
 
 _MODULES = {
     'Effort': 'engine.evaluation.results',
-    'Energy': 'engine.evaluation.mass_and_bias',
+    'Energy': 'engine.evaluation.dynamics',
     'FramePose': 'engine.evaluation.kinematics',
     'LoadLimits': 'limits.load_limits',
     'Mechanism': 'mechanism',

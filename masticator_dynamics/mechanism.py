@@ -8,19 +8,19 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
+from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
-from masticator_dynamics.engine.evaluation.parametric import Parametric
+from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.results import (
     Attempts,
     Effort,
@@ -30,9 +30,12 @@ from masticator_dynamics.engine.evaluation.results import (
     check_effort,
     check_motion,
 )
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.effort_goals import Goal
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.interchange.bridged import Bridged
@@ -40,8 +43,7 @@ from masticator_dynamics.interchange.bridged import Bridged
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
-    from masticator_dynamics.engine.traced.python_entry import Entry
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
     from masticator_dynamics.limits.within_limits import WithinLimits
@@ -74,22 +76,43 @@ class EffortOptions:
         return self.limits is False and not self.nearest
 
 
-class QuickKind(NamedTuple):
-    """Machine code for efforts alone, the class of its results, and what follows its inputs."""
-
-    code: kernels.Code
-    result: type[QuickEffort]
-    numbers: FloatArray = NONE
-
-    def inputs(self, row: FloatArray) -> FloatArray:
-        """Input rows of the code for those of the mechanism."""
-        return followed(row, self.numbers) if len(self.numbers) else row
-
-
 MOST_LIMITS = 8  # limits and goals of a mechanism whose code is kept at hand
 
 
-class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
+def _answers_of_motion(mechanism: Mechanism) -> list[Answer]:
+    of, width = mechanism.kernels, mechanism.solver.width
+    return [
+        Answer(of.everything, 1, (width,), numbers=np.zeros(6), result=SolvedMotion,
+               kept=of.inputs)
+    ]  # fmt: skip
+
+
+def _answers_with_efforts(
+    mechanism: Mechanism, link_wrenches: object, goal: Goal, friction: bool,
+    limits: LoadLimits | bool, nearest: bool,
+) -> list[Answer]:  # fmt: skip
+    options = EffortOptions(goal, friction, limits, nearest)
+    if link_wrenches is not None or not isinstance(goal, str):
+        return []
+    return mechanism.effort_answers(options)
+
+
+def _answers_at_motion(mechanism: Mechanism, *choices: Any) -> list[Answer]:
+    rates = {'motion': [(0, 3 * len(mechanism.independent))], 'wrench': [(0, 6)]}
+    return [a._replace(parts=rates) for a in _answers_with_efforts(mechanism, *choices)]
+
+
+def _answers_with_derivatives(mechanism: Mechanism, goal: Goal, friction: bool) -> list[Answer]:
+    from masticator_dynamics.engine.evaluation.effort_derivatives import derivatives_kind
+
+    if not isinstance(goal, str):
+        return []
+    code, result = derivatives_kind(mechanism, goal, friction)
+    shape = (len(mechanism.actuated),)
+    return [Answer(code, result.before, shape, result=result, kept=mechanism.kernels.inputs)]
+
+
+class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -135,9 +158,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
     ):
         super().__init__(description, actuators, variable)
         self._told_of_ranges = False
-        self._quick_kinds: dict[tuple[str, bool, int, bool], QuickKind] = {}
         self._limited: dict[tuple[int, int], WithinLimits] = {}
-        self._derivative_entries: set[tuple[str, bool]] = set()
+        self._answers: dict[tuple[int, int, bool], list[Answer]] = {}
         self._freedoms = len(self.independent)
         code_of = variable.code_of if variable else None
         self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
@@ -185,6 +207,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
 
     # Evaluation
 
+    @answered(_answers_of_motion)
     def solve(
         self,
         y: npt.ArrayLike,
@@ -208,7 +231,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             When the loops do not determine the velocities at ``y``.
         """
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, None)
-        motion = SolvedMotion(self, inputs, self.solver.motions(inputs), self.slices)
+        motion = SolvedMotion.of(self, inputs, self.solver.motions(inputs))
         self._tell_of_ranges(motion.q)
         return motion
 
@@ -250,6 +273,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         inputs = pack_rows(self._freedoms, Y, None, None, None)
         return Attempts(self, inputs, self.solver.attempt(inputs))
 
+    @answered(_answers_at_motion, on_branch=True)
     def inverse_dynamics(
         self,
         motion: Motion,
@@ -307,6 +331,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         elsewhere = None if solved and options.limits is not False else motion.q
         return self._effort(inputs, options, solve, elsewhere)
 
+    @answered(_answers_with_efforts)
     def feedforward(
         self,
         y: npt.ArrayLike,
@@ -331,78 +356,38 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         wrench, link_wrenches, goal, friction, limits, nearest
             As for :meth:`inverse_dynamics`.
         """
-        # From the first call on, machine code replaces this method; it calls `_feedforward` for
-        # input that it does not cover.
-        if self._entry is not None:
-            self.feedforward = self._entry.call  # type: ignore[method-assign]
-        return self._feedforward(
-            y, y_dot, y_ddot, wrench, link_wrenches=link_wrenches,
-            goal=goal, friction=friction, limits=limits, nearest=nearest,
-        )  # fmt: skip
-
-    @functools.cached_property
-    def _entry(self) -> Entry | None:
-        """The generated function."""
-        entry = self.kernels.entry(self.kernels.evaluate, QuickEffort, self, self._feedforward)
-        if entry is not None:
-            entry.add(('torque', False, False, False), entry.call)
-        return entry
-
-    def _feedforward(
-        self,
-        y: npt.ArrayLike,
-        y_dot: npt.ArrayLike | None = None,
-        y_ddot: npt.ArrayLike | None = None,
-        wrench: npt.ArrayLike | None = None,
-        *,
-        link_wrenches: LinkWrenches | None = None,
-        **keywords: Any,
-    ) -> Effort:
-        """:meth:`feedforward` of what the generated function does not take."""
-        options = EffortOptions(**keywords)
+        options = EffortOptions(goal, friction, limits, nearest)
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-        quick = self._quick_kind(options) if self.kernels.available else None
-        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
-            return self._effort(inputs, options, self.solver.rows)
-        outputs = quick.code(of_code)
-        if outputs[kernels.VALID] == 0.0 and options.least_norm and options.limits is False:
-            outputs = self.solver.from_home(quick.code, inputs)
-        if outputs[kernels.VALID] == 0.0:
-            return self._effort(inputs, options, self.solver.fallback)
-        effort = quick.result(self, inputs, outputs)
-        if outputs[kernels.VALID] == OUTSIDE_RANGES:
-            self._tell_of_ranges(effort.q)
-        return effort
+        return self._effort(inputs, options, self.solver.rows)
 
-    def _quick_kind(self, options: EffortOptions) -> QuickKind:
-        """Machine code for the efforts of a goal, and the class of its results; created once."""
-        if options.least_norm and options.unlimited:
-            return QuickKind(self.kernels.evaluate, QuickEffort)
-        goal, friction, limits = options.goal, options.friction, options.limits
-        name, weights = goal_weights(goal)
+    def effort_answers(self, options: EffortOptions) -> list[Answer]:
+        """What machine code has for efforts alone: each is asked where those before are not sure.
+
+        Inputs are those of a row; see ``traced/python_entry.py``.
+        """
+        kind, result = self._kind(options), QuickEffort
         within = None if options.unlimited else self._within(options)
-        key = name, friction, id(within), options.nearest
-        if key not in self._quick_kinds:
-            kind = self.solver.distribution(goal, friction)  # raises for an unknown goal
-            codes = [(self.kernels.best(weights, friction), NONE)]
-            if within:
-                codes = within.codes[: 3 if options.nearest else 2]
+        key = id(kind), id(within), options.nearest
+        if key in self._answers:
+            return self._answers[key]
+        codes = [(self.kernels.evaluate, NONE)]
+        if within:
+            codes = within.codes[: 3 if options.nearest else 2]
+        elif isinstance(kind, GoalKind):
+            codes = [(self.kernels.best(*kind.choice), NONE)]
+        if isinstance(kind, GoalKind):
             parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
             result = type('QuickEffort', (QuickEffort,), parts)
-            self._quick_kinds[key] = QuickKind(codes[0][0], result, codes[0][1])
-            if isinstance(goal, str) and codes[0][0].available and self._entry is not None:
-                # Each calls the next for rows that it does not serve, the last this class.
-                chosen: Callable[..., Any] = functools.partial(
-                    self._feedforward, goal=goal, friction=friction, limits=limits,
-                    nearest=options.nearest,
-                )  # fmt: skip
-                for code, numbers in reversed(codes):
-                    if entry := self.kernels.entry(code, result, self, chosen, numbers):
-                        chosen = entry.call
-                self._entry.add((goal, bool(friction), limits, options.nearest), chosen)
-        return self._quick_kinds[key]
+        if len(self._answers) == MOST_LIMITS:
+            del self._answers[next(iter(self._answers))]
+        self._answers[key] = [
+            Answer(code, kernels.EFFORT, (len(self.actuated),), numbers=numbers, result=result,
+                   kept=self.kernels.inputs)
+            for code, numbers in codes
+        ]  # fmt: skip
+        return self._answers[key]
 
     def _within(self, options: EffortOptions) -> WithinLimits:
         """The best efforts for a goal within limits; the last few are kept."""
@@ -416,10 +401,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         key = id(kind), id(limits)
         if key not in self._limited:
             if len(self._limited) == MOST_LIMITS:
-                oldest = self._limited.pop(next(iter(self._limited)))
-                self._quick_kinds = {
-                    k: q for k, q in self._quick_kinds.items() if k[2] != id(oldest)
-                }
+                del self._limited[next(iter(self._limited))]
             self._limited[key] = WithinLimits(self, kind, limits)
         return self._limited[key]
 
@@ -459,19 +441,21 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
         inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-        quick = self._quick_kind(options) if self.kernels.available else None
-        if quick is None or not quick.code.covers(of_code := quick.inputs(inputs)):
+        answer, kind = self.effort_answers(options)[0], self._kind(options)
+        of_code = followed(inputs, answer.numbers) if len(answer.numbers) else inputs
+        if not (self.kernels.available and answer.code.covers(of_code)):
             return self._effort(inputs, options, self.solver.rows)
-        outputs, kind = quick.code(of_code), self._kind(options)
+        outputs = answer.code(of_code)
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
         handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
-        effort = quick.result(self, inputs, outputs, handed_over)
+        effort: QuickEffort = answer.result(self, inputs, outputs, handed_over)
         if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
             self._tell_of_ranges(effort.q)
         elif handed_over:
             self._tell_of_ranges(handed_over[1][:, self.slices['q']])
         return effort
 
+    @answered(_answers_with_derivatives)
     def feedforward_derivatives(
         self,
         y: npt.ArrayLike,
@@ -496,49 +480,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             Too near a singularity, or where friction has no derivative: at rest, unless it grows
             over a transition velocity.
         """
-        # As for :meth:`feedforward`: machine code replaces this method.
-        if self._derivatives_entry is not None:
-            self.feedforward_derivatives = self._derivatives_entry.call  # type: ignore[method-assign]
-        return self._feedforward_derivatives(y, y_dot, y_ddot, wrench, goal=goal, friction=friction)
-
-    @functools.cached_property
-    def _derivatives_entry(self) -> Entry | None:
-        """The generated function."""
-        return self._entry_of_derivatives('torque', False)
-
-    def _entry_of_derivatives(self, goal: str, friction: bool) -> Entry | None:
-        from masticator_dynamics.engine.evaluation.effort_derivatives import derivatives_kind
-
-        code, result = derivatives_kind(self, goal, friction)
-        if not code.available:
-            return None
-        fallback: Callable[..., Any] = self._feedforward_derivatives  # which is given the rest
-        if goal != 'torque' or friction:
-            fallback = functools.partial(fallback, goal=goal, friction=friction)
-        return self.kernels.entry(code, result, self, fallback)
-
-    def _feedforward_derivatives(
-        self,
-        y: npt.ArrayLike,
-        y_dot: npt.ArrayLike | None = None,
-        y_ddot: npt.ArrayLike | None = None,
-        wrench: npt.ArrayLike | None = None,
-        *,
-        goal: Goal = 'torque',
-        friction: bool = False,
-    ) -> EffortDerivatives:
-        """:meth:`feedforward_derivatives` of what the generated function does not take."""
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        as_flag(friction, 'friction')
-        first = self._derivatives_entry
-        key = goal if isinstance(goal, str) else '', bool(friction)
-        if first is not None and key[0] and key not in self._derivative_entries:
-            self.solver.distribution(goal, friction)  # raises for an unknown goal
-            entry = first if key == ('torque', False) else self._entry_of_derivatives(*key)
-            self._derivative_entries.add(key)
-            if entry is not None:
-                first.add((*key, False, False), entry.call)
         inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, inputs, goal, friction)
 
@@ -570,8 +513,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, Parametric):
             inputs[: self._freedoms] = self.home.y
             self.solver.attempt(inputs[None])
             self.solver.fallback(kind, inputs)
-            if self.kernels.available and not friction:
-                self.solver.from_home(self._quick_kind(options).code, inputs)
 
     # Ranges and conditioning
 

@@ -35,7 +35,7 @@ SMALLER = {
     'masticator flexible': '--motion spiral.csv --samples 21',
     'masticator build-estimator': '--samples 100 --held-out 100 --reached 300',
     'masticator study-feedforward': '--strokes 1 --incisor recorded.csv',
-    'masticator study-force': '--only bites',
+    'masticator study-force': '--only bites --seeds 1',
     'masticator excite': '--duration 10 --tries 2',
 }
 IMPORTED = """<mujoco><worldbody>

@@ -15,7 +15,7 @@ import platformdirs
 import pytest
 from processes import PYTHON, Process, completed
 
-from masticator_dynamics.files import code_cache, kept
+from masticator_dynamics.files import code_cache, file_cache
 from masticator_dynamics.files.code_cache import alone, code_folder
 
 
@@ -113,7 +113,7 @@ def test_without_any_place_code_is_compiled_and_not_kept(cache, tmp_path, monkey
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path / 'missing'))
     with pytest.warns(RuntimeWarning, match='compiled code is not kept'):
         assert code_folder('kernels') is None
-        assert kept.kept('kernels', 'key', lambda: b'code') == b'code'
+        assert file_cache.cached('kernels', 'key', lambda: b'code') == b'code'
 
 
 def test_a_folder_reached_by_a_link_stays_the_one_that_was_checked(
@@ -140,8 +140,8 @@ def test_a_full_disk_is_told(cache: pathlib.Path, monkeypatch: pytest.MonkeyPatc
 
 
 _PROGRAM = """
-from masticator_dynamics.files.kept import kept
-print(kept('kernels', 'key', lambda: b'code'))
+from masticator_dynamics.files.file_cache import cached
+print(cached('kernels', 'key', lambda: b'code'))
 """
 
 
@@ -167,7 +167,7 @@ def test_code_in_a_folder_that_others_can_write_does_not_run(tmp_path: pathlib.P
 WAITS = 'another process compiles what this one needs, too: waiting for it'
 _TOGETHER = """
 import logging, pathlib, sys, time
-from masticator_dynamics.files.kept import kept
+from masticator_dynamics.files.file_cache import cached
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(message)s')
 made = []
 def make():
@@ -178,7 +178,7 @@ start = pathlib.Path(sys.argv[1])
 pathlib.Path(f'{start}{sys.argv[2]}').touch()
 while not start.exists():
     time.sleep(0.001)
-kept('kernels', 'key', make)
+cached('kernels', 'key', make)
 print('compiled', len(made))
 """
 
@@ -228,7 +228,7 @@ def test_machine_code_that_two_want_is_made_once(cache: pathlib.Path) -> None:
         return b'code'
 
     def want() -> None:
-        found.append(kept.kept('machine_code', 'key', make))
+        found.append(file_cache.cached('machine_code', 'key', make))
 
     threads = [threading.Thread(target=want) for _ in range(3)]
     for thread in threads:

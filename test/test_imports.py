@@ -31,7 +31,7 @@ FLOORS = (
 )
 
 # The same within `robot/`.
-ROBOT_FLOORS = ('twin recording view', 'acceptance laboratory', 'demo')
+ROBOT_FLOORS = ('twin recording view', 'acceptance laboratory', 'demo', 'force_demo')
 
 # Parts of `engine/` above its own modules.
 ENGINE = f'{PACKAGE}.engine'

@@ -19,7 +19,7 @@ from masticator_dynamics.description.data import Contact
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.description.visuals import shapes
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import unit_names
+from masticator_dynamics.engine.closure_equations import unit_names
 from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.parameters import frictional, of_joints, quantities
 from masticator_dynamics.files.units import QUANTITIES

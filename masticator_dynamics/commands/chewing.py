@@ -41,10 +41,14 @@ if TYPE_CHECKING:
     help='With simulated drives on a CAN bus, the mechanism they move, and food, in real time.',
 )
 @click.option(
+    '--force', is_flag=True,
+    help='Bites at a force, creep and a crack, in the same closed loop.',
+)  # fmt: skip
+@click.option(
     '--rate',
     type=float,
     metavar='HZ',
-    help='Cycles of the drives per second, with --closed-loop. Default: 250.',
+    help='Cycles of the drives per second, with --closed-loop or --force. Default: 250.',
 )
 @click.option(
     '--food',
@@ -56,6 +60,7 @@ def demo(
     output: pathlib.Path,
     incisor: pathlib.Path | None,
     closed_loop: bool,
+    force: bool,
     rate: float | None,
     food: str | None,
 ) -> int:
@@ -64,13 +69,21 @@ def demo(
     By default MECHANISM is masticator; one that cannot chew swings about home, with a push on
     its platform.
 
-    With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged.
+    With --closed-loop the torques go to simulated drives, and how well the jaw follows is judged;
+    with --force it bites at a force, and how well it keeps that is judged.
     """
     from masticator_dynamics.robot.demo import run_closed_loop, run_demo
 
     loop_options: dict[str, Any] = {
         name: value for name, value in (('rate', rate), ('food', food)) if value is not None
     }
+    if force:
+        if closed_loop or incisor or food or mechanism != 'masticator':
+            raise InputError('--force bites with masticator and foods of its own: only --rate')
+        from masticator_dynamics.robot.force_demo import run_force_demo
+        from masticator_dynamics.robot.recording.nodes import ClosedLoop
+
+        return run_force_demo(output, ClosedLoop(**loop_options))
     if not closed_loop:
         if loop_options:
             raise InputError(f'--{next(iter(loop_options))} needs --closed-loop')
@@ -236,17 +249,20 @@ def study_feedforward(
 @click.command('study-force')
 @folder_option('Folder for table and picture.', 'force_study')
 @click.option('--only', default='', help='Runs whose title has this in it, such as crack.')
-def study_force(output: pathlib.Path, only: str) -> None:
+@number_option('--seeds', 1, 1000, 5, "With how many seeds of the sensor's noise each runs.")
+def study_force(output: pathlib.Path, only: str, seeds: int) -> None:
     """Press with a wanted force on the simulated robot: steps, sines, creep, cracks, faults.
 
-    Writes force.txt, what is reached and what is wanted, and force.png. Some minutes.
+    Writes force.txt, what is reached and what is wanted (median and worst over the seeds), and
+    force.png. Some minutes.
     """
     check_matplotlib('the report', '')
     from masticator_dynamics.robot.twin import force_study
 
     with results_in(output, ['force.txt', 'force.png']) as work:
         with share_done(0.0, 1.0, 'runs') as progress:
-            study = force_study.study_force(force_study.cases(only), progress=progress)
+            runs, numbers = force_study.cases(only), range(1, seeds + 1)
+            study = force_study.study_force(runs, progress=progress, seeds=numbers)
         write_text(str(work / 'force.txt'), study.text() + '\n')
         write_plot(
             str(work / 'force.png'), lambda picture: force_study.plot_force_study(picture, study)

@@ -15,8 +15,8 @@ from masticator_dynamics.commands.options import (
     mechanism_argument,
 )
 from masticator_dynamics.commands.terminal import warn
-from masticator_dynamics.engine.evaluation.effort_goals import check_goals
 from masticator_dynamics.engine.traced.c_files import c_files
+from masticator_dynamics.engine.traced.effort_goals import check_goals
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.tables import check_writable, write_text

@@ -84,6 +84,10 @@ units_option = click.option(
     '--softening', 0.0, 1.0, 1.0,
     'Force of a bite over that of the bite before; one compression does not determine it.',
 )  # fmt: skip
+@click.option(
+    '--relaxation', is_flag=True,
+    help='Fit what relaxes in place of yield and fracture. CURVE has time, too, and is held.',
+)  # fmt: skip
 @click.option('--plot', metavar='FILE', help='Picture of curve and fit: PNG, SVG or PDF.')
 @columns_option
 @units_option
@@ -92,11 +96,14 @@ def fit_food(
     output_file: str,
     thickness: float,
     softening: float,
+    relaxation: bool,
     plot: str | None,
     columns: dict[str, str],
     units: dict[str, str],
 ) -> None:
     """Fit stiffness, yield force and fracture to CURVE, a compression as analysers export it.
+
+    With --relaxation: stiffness, the part of it that relaxes, and in which time.
 
     CURVE has displacement and force; units are read from its header. A file with the columns
     displacement and force alone is in m and N.
@@ -109,6 +116,7 @@ def fit_food(
     from masticator_dynamics.files.tables import check_writable, write_bytes, write_text
     from masticator_dynamics.robot.laboratory.curves import fit_figure, read_curve
     from masticator_dynamics.robot.laboratory.curves import fit_food as fit
+    from masticator_dynamics.robot.laboratory.relaxing_food import fit_relaxing_food
     from masticator_dynamics.robot.laboratory.units import check_possible
 
     check_writable(output_file, curve)
@@ -119,15 +127,22 @@ def fit_food(
         if kind not in ('png', 'svg', 'pdf'):
             raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
     check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
-    read = read_curve(curve, columns, units)
+    read = read_curve(curve, columns, units, timed=relaxation)
     try:
-        fitted = fit(read.displacement, read.force, thickness=thickness, softening=softening)
+        rows = read.displacement, read.force
+        if relaxation:
+            fitted = fit_relaxing_food(read.time, *rows, thickness=thickness, softening=softening)
+        else:
+            fitted = fit(*rows, thickness=thickness, softening=softening)
     except InputError as error:
         raise InputError(f'{curve}: {error}') from error
     values = {k: v for k, v in dict(fitted.food).items() if k not in ('name', 'side', 'bites')}
     rounded = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
     yielded = f'yields at {fitted.food.yield_force:.4g} N' if fitted.yields else 'does not yield'
     failure = f'{yielded}, {"breaks" if fitted.breaks else "does not break"}'
+    if relaxation:
+        food = fitted.food
+        failure = f'{food.relaxing_share:.1%} of it relax in {food.relaxation_time:.4g} s'
     notes = [
         f'Fitted to {curve}, {failure}; the law differs from the curve by '
         f'{fitted.residual:.1%} of its peak (root mean square).',
@@ -137,7 +152,7 @@ def fit_food(
     write_text(output_file, note + yaml.safe_dump(rounded, sort_keys=False))
     if plot is not None:
         picture = io.BytesIO()
-        figure = fit_figure(fitted, read.displacement, read.force)
+        figure = fit_figure(fitted)
         figure.savefig(picture, format=kind, dpi=160)
         write_bytes(plot, picture.getvalue())
     click.echo(read.reading, err=True)

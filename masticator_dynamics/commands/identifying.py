@@ -292,7 +292,7 @@ def excite(
             loaded, duration, highest, rate, tries, seed, bar.update, internal, teeth, conditioning
         )
     # y, y_dot and y_ddot of the first coordinate, then of the second, as the header has them.
-    values = np.swapaxes(motion.rows, 1, 2).reshape(len(motion.time), -1)
+    values = np.stack(motion.rows, axis=2).reshape(len(motion), -1)
     names, values = motion_columns(loaded), np.column_stack([motion.time, values])
     if internal:
         names = [*names, *(f'internal_{joint}' for joint in loaded.actuated)]

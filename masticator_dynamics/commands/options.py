@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import STANDARD_STREAM, check_writable, write_bytes
 from masticator_dynamics.optional import from_checkout

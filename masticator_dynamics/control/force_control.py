@@ -6,9 +6,10 @@
              + rate of the wanted force / stiffness
 
 smoothed and bounded; the *wanted* force is fed forward through the inverse dynamics, so that the
-drives' position loops carry only what the model does not know. No integral term is needed: the
-travel is the integral of the velocity. With the stiffness in the law the loop is an integrator with
-the same bandwidth on soft and stiff foods, and a dead time.
+drives' position loops carry only what the model does not know. The travel is the integral of the
+velocity: an elastic food needs no other. What creeps or relaxes goes on giving way; the velocity
+that keeps the force is learnt while the wanted force stands still. With the stiffness in the law
+the loop is an integrator with the same bandwidth on soft and stiff foods, and a dead time.
 
 `ForceControl.step` is a function of what was measured, what is wanted, and the steps before; times
 are those of the measurements, so tests step through it without a clock.
@@ -32,20 +33,27 @@ from masticator_dynamics.control.force_goal import (
     Release,
     State,
 )
-from masticator_dynamics.control.sensor_watch import WINDOW, SensorWatch
+from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
 _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
-_NEAR_FORCE = 0.3  # of the wanted force, from which on it is controlled
+_NEAR_FORCE, _REACHED = 0.3, 0.2  # of the wanted force: from which on it may be controlled; left
+_SOON = 0.05  # s
+_SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 _OLD_JOINTS = 0.05  # s
+_CREEP = 0.1  # of the loop's speed
+_STANDS_STILL, _SMALL = 0.05, 0.03  # of a wanted force: rate, 1/s, and error
+_HELD = 0.02  # s, in which the force that is fed forward follows what relaxes
 _YIELD_WINDOW = 100  # cycles within which it is seen that a force does not rise
 _YIELD, _YIELD_SHARE = 4.0, 0.25  # N that should have been added, and what part of it was
+
+_PRESSING = (State.FORCE, State.HOLD)
 
 
 class Way(Protocol):
@@ -119,6 +127,7 @@ class ForceControl:
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
         self.wanted = self._wanted_rate = 0.0  # N, N/s
+        self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
         self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)  # time, travel
@@ -149,7 +158,7 @@ class ForceControl:
     # What is known
 
     def _learn(self, now: Measured) -> None:
-        if not self.watch.fresh or self.state not in (State.CONTACT, State.FORCE):
+        if not self.watch.fresh or self.state not in (State.CONTACT, *_PRESSING):
             return
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
@@ -208,7 +217,7 @@ class ForceControl:
         if now.torque > bounds.torque:
             return Reason.TORQUE, f'{now.torque:.3g} N m, more than {bounds.torque:g} N m'
         wanted = self.goal.most
-        if self.state is State.FORCE:
+        if self.state in _PRESSING:
             # Whatever was wanted within the dead time may be what is felt now.
             wanted = max(self.wanted, self._expected(self._felt_delay))
         limit = wanted * (1.0 + bounds.beyond_share) + bounds.beyond
@@ -220,11 +229,11 @@ class ForceControl:
     def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         goal, bounds = self.goal, self._bounds
         elapsed = now.time - (now.time if self._start is None else self._start)
-        if self.state is State.FORCE:
+        if self.state in _PRESSING:
             since = now.time - self._began
-            if since >= goal.duration:
-                return Reason.DONE, f'force was controlled for {since:.3g} s'
-            if math.isnan(reference(since)):
+            if since >= goal.duration + goal.relaxation:
+                return Reason.DONE, f'it was pressed for {since:.3g} s'
+            if self.state is State.FORCE and math.isnan(reference(since)):
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
@@ -239,7 +248,7 @@ class ForceControl:
 
     def _broken(self) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end it."""
-        if self.state is not State.FORCE or not self.watch.fresh or self._near_hard:
+        if self.state not in _PRESSING or not self.watch.fresh or self._near_hard:
             return None  # hard things that meet bounce
         recent, bounds = list(self.watch.recent), self._bounds
         if len(recent) == WINDOW:
@@ -272,8 +281,7 @@ class ForceControl:
             self.state, self._contact_travel = State.CONTACT, now.travel
             self.stiffness.begin()
         if self.state is State.CONTACT:
-            near = self.watch.force > _NEAR_FORCE * self._clipped(reference(0.0))
-            if self.stiffness.known or near:
+            if self.stiffness.known or self._near(self._clipped(reference(0.0))):
                 self._begin_force(now)
         if self.state is State.RELEASE:
             if abs(self.commanded.travel - goal.release_to) < _AT_END:
@@ -281,17 +289,31 @@ class ForceControl:
                     self.state = State.DONE
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
-        if self.state is State.DONE or self.watch.holds(now.time):
+        if self.state is State.FORCE and now.time - self._began >= goal.duration:
+            self.state, self._wanted_rate = State.HOLD, 0.0
+        if self.state in (State.HOLD, State.DONE) or self.watch.holds(now.time):
             return 0.0
         if self.state is State.FORCE:
             return self._controlled(now.time, reference)
         return goal.approach
 
+    def _near(self, wanted: float) -> bool:
+        """Whether a force, N, will soon be reached; before, it pays to learn the stiffness."""
+        left = wanted - self.watch.force
+        rise = self._slope - _SURE_RISE * self._sensor.noise / (WINDOW * self._timing.period)
+        soon = left < max(_SOON * rise, _REACHED * wanted)
+        return self.watch.force > _NEAR_FORCE * wanted and soon
+
+    @property
+    def _slope(self) -> float:
+        """At which the measured force rises, N/s."""
+        recent = list(self.watch.recent)
+        return (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * self._timing.period)
+
     def _begin_force(self, now: Measured) -> None:
         """Without a bump: wanted is at first what is felt, and will be until it can change."""
         self.state, self._began = State.FORCE, now.time
-        recent, period = list(self.watch.recent), self._timing.period
-        slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
+        slope, period = self._slope, self._timing.period
         most = self.stiffness.upper * max(self.commanded.velocity, 0.0)
         rate = min(max(slope, 0.0), most)
         delay = self._felt_delay
@@ -305,14 +327,37 @@ class ForceControl:
         upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
         likely = upper if near_hard else self.stiffness.likely
         self._shape(time, reference, likely)
-        error = self._expected(self._felt_delay) - self.watch.force
-        return self._bandwidth(error, upper) * error / upper + self._wanted_rate / likely
+        correction = self._correction(upper)
+        # What is hard does not give way: the force that is fed forward rises alone.
+        planned = 0.0 if near_hard else self._wanted_rate / likely
+        return correction + self._creep + planned
 
-    def _bandwidth(self, error: float, upper: float) -> float:
-        """Of the loop, 1/s: less for errors that may be noise, which would shake the mechanism."""
-        fastest, noise = self._timing.bandwidth(self.watch.delay), max(self._sensor.noise, 1e-6)
-        quiet = min(fastest, self._timing.quiet * upper / noise)
-        return quiet + (fastest - quiet) * min(abs(error) / (_CLEAR * noise), 1.0)
+    def _correction(self, upper: float) -> float:
+        """Velocity against the error, m/s.
+
+        An error that may be noise would shake the mechanism: the loop is slower for it. Where a
+        soft food makes it much slower, the noise is filtered instead, which takes time, too.
+        """
+        timing, noise = self._timing, max(self._sensor.noise, 1e-6)
+        delay, late = self._felt_delay, self.watch.delay
+        error = self._expected(delay) - self.watch.force
+        fastest = timing.bandwidth(late)
+        bandwidth, calm = min(fastest, timing.quiet * upper / noise), error
+        share = math.sqrt(0.5 * timing.period / FILTER)  # of the noise that a filter leaves
+        slower = min(timing.bandwidth(late + FILTER), timing.quiet * upper / (share * noise))
+        if slower > bandwidth:
+            bandwidth, calm = slower, self._expected(delay + FILTER) - self.watch.smoothed
+        clear = min(abs(error) / (_CLEAR * noise), 1.0)
+        self._learn_creep(error, bandwidth * calm / upper, bandwidth)
+        return (clear * fastest * error + (1.0 - clear) * bandwidth * calm) / upper
+
+    def _learn_creep(self, error: float, correction: float, bandwidth: float) -> None:
+        """Integrate a tenth as fast as the loop is, which costs its phase 6 degrees."""
+        small = max(_CLEAR * self._sensor.noise, _SMALL * self.wanted)
+        if not self.watch.fresh or abs(error) > small:
+            return
+        if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0) and not self._near_hard:
+            self._creep += _CREEP * bandwidth * correction * self._timing.period
 
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
         """Filter what is asked, critically damped, and no faster than the point may travel.
@@ -397,6 +442,11 @@ class ForceControl:
             return min(self._expected(self._timing.smoothing), self.goal.most)
         if self.state is State.CONTACT:
             return min(max(self.watch.force, 0.0), self.goal.most)
+        if self.state is State.HOLD:
+            # As measured: then the drives' position loops carry nothing, and it does not move.
+            before, period = self.commanded.force, self._timing.period
+            felt = min(max(self.watch.force, 0.0), self.goal.most)
+            return before + (felt - before) * period / (period + _HELD)
         return 0.0
 
 

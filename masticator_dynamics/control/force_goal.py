@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from masticator_dynamics.errors import InputError
 
+_SLOWEST_DRIVES = 0.005  # s; at 125 Hz the twin overshoots by a fifth, at 100 Hz by 90 %
+
 # Wanted force, N, at a time since force control began, s; NaN: there is none any more.
 Reference = Callable[[float], float]
 
@@ -26,6 +28,7 @@ class State(enum.Enum):
     APPROACH = 'approach'  # at a given velocity, until something is felt
     CONTACT = 'contact'  # the same velocity, until the stiffness is known or the force near
     FORCE = 'force'
+    HOLD = 'hold'  # where it is, while what is pressed relaxes
     RELEASE = 'release'  # back, whatever the force
     DONE = 'done'
 
@@ -50,6 +53,7 @@ class Reason(enum.Enum):
     DISAGREES = 'sensor and observer disagree'
     NO_REFERENCE = 'no wanted force'
     NO_JOINTS = 'joints not measured'
+    NO_WAY = 'cannot go on'
 
     @property
     def wanted(self) -> bool:
@@ -78,6 +82,8 @@ class ForceGoal:
         Largest wanted force, N; more is cut.
     duration : float
         Of force control, s, after which it releases; inf: until something else ends it.
+    relaxation : float
+        Time for which it then first stays where it is, whatever the force, s.
     travel : float
         Largest travel from contact on, m: reaching it ends force control.
     approach : float
@@ -93,6 +99,7 @@ class ForceGoal:
 
     most: float
     duration: float = math.inf
+    relaxation: float = 0.0
     travel: float = math.inf
     approach: float = 0.010
     release_velocity: float = 0.080
@@ -104,7 +111,12 @@ class ForceGoal:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('most', 'approach', 'release_velocity'), 'a positive number')
         _need(self, ('duration', 'travel'), 'a positive number', endless=True)
-        _need(self, ('release_to',), '0 or more', least=True)
+        _need(self, ('relaxation', 'release_to'), '0 or more', least=True)
+        if self.relaxation and math.isinf(self.duration):
+            raise InputError(
+                f'relaxation of force control is {self.relaxation:g} s; a duration is needed, '
+                'after which it begins'
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +221,8 @@ class LoopTiming:
     period : float
         Of the control cycle, s.
     path_delay : float
-        From a command to the motion, s: a cycle until drives take it, and one until they are there.
+        From a command to the motion, s: a cycle until drives take it, and one until they are there
+        (`of_drives`).
     lead : float
         By which the drive layer leads a steady motion, s: `path_delay` if it compensates all of it.
         It counts for what is planned, not for the margin, since changes are not known ahead; and
@@ -241,6 +254,16 @@ class LoopTiming:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('period', 'phase', 'fastest', 'rise', 'quiet'), 'a positive number')
         _need(self, ('path_delay', 'lead', 'smoothing'), '0 or more', least=True)
+
+    @classmethod
+    def of_drives(cls, period: float, drive_period: float) -> LoopTiming:
+        """Of cycles of control and drives, s; refuses drives that are too slow (`InputError`)."""
+        if drive_period > _SLOWEST_DRIVES * (1.0 + 1e-9):
+            raise InputError(
+                f'drives at {1.0 / drive_period:.4g} Hz are too slow for force control, which '
+                f'needs {1.0 / _SLOWEST_DRIVES:g} Hz'
+            )
+        return cls(period=period, path_delay=2.0 * drive_period, lead=2.0 * drive_period)
 
     def dead_time(self, sensor_delay: float) -> float:
         """Of the whole loop, s."""

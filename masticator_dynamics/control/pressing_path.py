@@ -44,11 +44,14 @@ class Servos:
         N m/rad or N/m.
     velocity, acceleration : array
         Largest that may be commanded, rad/s and rad/s^2, or m.
+    period : float
+        Of their cycle, s.
     """
 
     gain: FloatArray
     velocity: FloatArray
     acceleration: FloatArray
+    period: float = 0.002
 
 
 class PressingPath:
@@ -150,6 +153,24 @@ class PressingPath:
     def wrench(self, travel: float, force: float) -> FloatArray:
         """On the platform (6,), base axes, of what is pressed with a force, N."""
         return force * self._at(travel)[-6:]
+
+    def refuse_beyond_motors(self, most: float, scale: float | None) -> None:
+        """Refuse a force, N, that motors cannot give somewhere on the way.
+
+        Raises
+        ------
+        InputError
+            With joint, effort and limit, times a scale.
+        """
+        mechanism, travels = self._mechanism, np.linspace(0.0, self.length, 11)
+        rows = np.array([self.state(s, 0.0, 0.0)[0] for s in travels.tolist()])
+        still, wrenches = np.zeros_like(rows), [self.wrench(s, most) for s in travels.tolist()]
+        batch = mechanism.feedforward_batch(rows, still, still, np.array(wrenches))
+        try:
+            refuse_outside(mechanism, travels, batch, scale)
+        except MasticatorError as error:
+            _, _, what = str(error).partition(': ')
+            raise InputError(f'{most:g} N at {self.frame} are beyond the motors: {what}') from None
 
     def felt(self, force: npt.ArrayLike) -> tuple[float, float]:
         """How much of a force (3,) on the point, base axes, presses, and how much is lateral, N."""

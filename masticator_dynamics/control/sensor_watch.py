@@ -14,6 +14,7 @@ _FORGET = 1.0  # s, of the largest delay seen
 _SILENT = 5.0  # times the silence after which nothing moves
 _IN_A_ROW = 2  # readings, since one alone may be noise
 WINDOW = 5  # readings: 8 ms at 500 Hz
+FILTER = 0.020  # s, of a first-order lag
 
 Fault = tuple[Reason, str]
 
@@ -27,6 +28,8 @@ class SensorWatch:
         Whether this cycle brought a reading.
     force : float
         N, of the newest reading.
+    smoothed : float
+        N, later by `FILTER`.
     recent : deque of float
         The newest readings, N.
     delay : float
@@ -38,6 +41,7 @@ class SensorWatch:
         self._sensor, self._bounds, self._period = sensor, bounds, period
         self.recent: collections.deque[float] = collections.deque(maxlen=WINDOW)
         self.fresh, self.force, self.delay = False, 0.0, sensor.delay
+        self.smoothed = 0.0
         self._stamp, self._came = -math.inf, math.nan
         self._same = self._odd = 0.0  # s
         self._opposite = self._late = 0  # readings in a row
@@ -61,6 +65,7 @@ class SensorWatch:
         self._same = self._same + between if unchanged else 0.0
         self._opposite = self._opposite + 1 if now.force < -self._sensor.contact else 0
         self._compare(now.observed, between)
+        self.smoothed += (self.force - self.smoothed) * between / (between + FILTER)
         self.recent.append(now.force)
 
     def silence(self, time: float) -> float:

@@ -74,8 +74,8 @@ class Stiffness:
 
     @property
     def likely(self) -> float:
-        """As estimated once it is known, N/m: for what is fed forward."""
-        return min(max(self.estimate, self.least), self.most) if self.known else self.upper
+        """As estimated once it is known, N/m: for what is planned, however stiff it is."""
+        return max(self.estimate, self.least) if self.known else self.upper
 
     def _add(self, x: float, f: float, noise: float) -> None:
         kept = _FORGET

@@ -13,11 +13,16 @@ class Bound(NamedTuple):
 
     ge: float | None = None
     gt: float | None = None
+    lt: float | None = None
 
 
 Finite = Annotated[float, Bound()]
 NotNegative = Annotated[float, Bound(ge=0.0)]
 Positive = Annotated[float, Bound(gt=0.0)]
+PartOfOne = Annotated[float, Bound(ge=0.0, lt=1.0)]
+Vector3 = tuple[Finite, Finite, Finite]
+Interval = tuple[Finite, Finite]
+OpenInterval = tuple[Finite | None, Finite | None]
 Refusal = Callable[[str, str], None]  # raises for a key and a reason
 
 

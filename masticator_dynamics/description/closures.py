@@ -3,8 +3,8 @@
 """What closes loops: one object for each kind of closure, with all that is said of it in words.
 
 Schema, importer, exports and second opinion take kinds from :data:`KINDS`. The equations that the
-engine solves are a class in ``engine/constraint.py`` and a function in
-``engine/traced/gap_equations.py``; most kinds need none of their own.
+engine solves are a class in ``engine/closure_equations.py`` and a function in
+``engine/traced/closure_equations.py``; most kinds need none of their own.
 """
 
 from __future__ import annotations

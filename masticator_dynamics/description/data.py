@@ -7,82 +7,33 @@ import math
 import pathlib
 from typing import Annotated, Any, Literal
 
-from masticator_dynamics.description.checks import Finite, NotNegative, Positive
+from masticator_dynamics.description.checks import (
+    Finite,
+    NotNegative,
+    OpenInterval,
+    PartOfOne,
+    Positive,
+)
 from masticator_dynamics.description.closures import Closure as Closure
+from masticator_dynamics.description.contacts import Contact as Contact
 from masticator_dynamics.description.urdf import Tree
-
-Vector3 = tuple[Finite, Finite, Finite]
-Interval = tuple[Finite, Finite]
-OpenInterval = tuple[Finite | None, Finite | None]
-
-
-@dataclasses.dataclass(frozen=True)
-class ContactRange:
-    """Where on its plane a contact may be: origin of the frame, base axes, m."""
-
-    x: Interval | None = None
-    y: Interval | None = None
-    z: Interval | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class ContactFriction:
-    """Friction force of the plane on the body: against its slip."""
-
-    coulomb: Annotated[NotNegative, 'per newton of normal force'] = 0.0
-    viscous: Annotated[NotNegative, 'N s/m'] = 0.0
-    transition_velocity: Annotated[
-        NotNegative, 'm/s over which Coulomb friction grows; 0: at once'
-    ] = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class JointFriction:
-    """Effort that an actuated joint's bearing takes."""
+    """Effort that an actuated joint's bearing and the gear of its motor take."""
 
     coulomb: Annotated[NotNegative, 'per newton across the axis'] = 0.0
     radius: Annotated[NotNegative, 'm, of the bearing of a turning joint'] = 0.0
     viscous: Annotated[NotNegative, 'N m s (N s/m when sliding)'] = 0.0
-    transition_velocity: Annotated[
-        NotNegative, 'rad/s or m/s over which Coulomb friction grows; 0: at once'
-    ] = 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Height:
-    """Height of a curved surface over a plane: a polynomial, or a spline through a grid."""
-
-    polynomial: Annotated[
-        tuple[tuple[Finite, ...], ...], 'rows by power of x, in them coefficients by power of y; m'
-    ] = ()
-    x: Annotated[
-        tuple[Finite, ...], 'm, where heights are given; of a polynomial the two ends, if any'
-    ] = ()
-    y: Annotated[tuple[Finite, ...], 'm, likewise'] = ()
-    heights: Annotated[tuple[tuple[Finite, ...], ...], 'm, a row per x, in it one per y'] = ()
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Contact:
-    """The origin of a link stays on a plane or a curved surface, from both sides."""
-
-    name: str
-    type: Literal['plane', 'surface'] = 'plane'
-    frame: Annotated[str, 'URDF link whose origin touches the plane']
-    carrier: Annotated[
-        str | None, 'URDF link that plane or surface is fixed to; default: the base'
+    gear_loss: Annotated[
+        PartOfOne | None,
+        'effort that the gear takes per effort that the motor passes on; null: it takes none, and '
+        'it is no parameter',
     ] = None
-    normal: Annotated[
-        Vector3, 'of a plane, axes of the carrier, as written: force = normal * multiplier'
-    ] = (0.0, 0.0, 1.0)
-    offset: Annotated[Finite, 'm; a plane is normal . p + offset = 0'] = 0.0
-    height: Annotated[Height | None, 'of a surface: z over the XY plane of the carrier'] = None
-    range: ContactRange = ContactRange()
-    force_range: Annotated[OpenInterval, 'N, range of the multiplier; null: open on that side'] = (
-        None,
-        None,
-    )
-    friction: ContactFriction = ContactFriction()
+    transition_velocity: Annotated[
+        NotNegative, 'rad/s or m/s over which Coulomb friction and gear loss grow; 0: at once'
+    ] = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,6 +108,12 @@ class JointPhysics:
     transition_velocity: Annotated[
         NotNegative, 'rad/s or m/s over which dry friction grows; 0: at once'
     ] = 0.0
+    stiction: Annotated[
+        NotNegative | None,
+        'N m or N, by which dry friction is larger near rest; null: by nothing, and it is no '
+        'parameter',
+    ] = None
+    stiction_velocity: Annotated[NotNegative, 'rad/s or m/s, at which half of this is left'] = 0.0
     armature: Annotated[
         NotNegative,
         'inertia of what turns with the joint besides links, as it feels it, and besides '

@@ -8,7 +8,7 @@ import pathlib
 import warnings
 from collections.abc import Mapping
 
-from masticator_dynamics.description import kept_description as kept
+from masticator_dynamics.description import description_cache
 from masticator_dynamics.description.data import MechanismDescription
 from masticator_dynamics.errors import DescriptionWarning
 from masticator_dynamics.files.share import find_yaml, shipped_names
@@ -41,7 +41,7 @@ def load_description(
         Naming file, key and reason for anything that is missing, misspelt or inconsistent.
     """
     file = find_yaml(name_or_path, 'mechanism', 'mechanisms', 'archetypes')
-    return _warned(kept.description(file, {**(xacro_arguments or {})}))
+    return _warned(description_cache.description(file, {**(xacro_arguments or {})}))
 
 
 def description_from_text(

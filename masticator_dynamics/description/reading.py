@@ -18,16 +18,14 @@ import pydantic
 import yaml
 
 from masticator_dynamics.description import data, urdf
-from masticator_dynamics.description.checks import Bound, Finite, Refusal, require_known
-from masticator_dynamics.description.closure_checks import check_contacts, check_keys
-from masticator_dynamics.description.closures import COUPLING, Names
+from masticator_dynamics.description.checks import Bound, Finite, Refusal, Vector3, require_known
+from masticator_dynamics.description.closures import COUPLING, KINDS, Names
+from masticator_dynamics.description.contacts import NEEDED, Contact, check_contacts
 from masticator_dynamics.description.data import (
     Actuator,
     Closure,
-    Contact,
     FlexibleLink,
     JointPhysics,
-    Vector3,
 )
 from masticator_dynamics.description.joints import SCREW
 from masticator_dynamics.errors import DescriptionError
@@ -78,9 +76,44 @@ def _checked(content: dict[str, Any], file: pathlib.Path) -> MechanismFile:
     DescriptionError
         Naming file, key and reason of the first problem.
     """
-    check_keys(content, file)
+    _check_keys(content, file)
     plain: MechanismFile = _plain(checked(_form(MechanismFile), content, file))
     return plain
+
+
+# By group and type: keys that the type requires, and keys that it allows, besides those of all.
+_TYPES: dict[str, dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    'closures': {name: (kind.needed, kind.optional) for name, kind in KINDS.items()},
+    'contacts': {name: (needed, ()) for name, needed in NEEDED.items()},
+}
+
+
+def _check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
+    """Refuse unknown types, and missing or unknown keys of a type.
+
+    Raises
+    ------
+    DescriptionError
+        Naming the key.
+    """
+    for group, types in _TYPES.items():
+        special = {key for needed, more in types.values() for key in (*needed, *more)}
+        items = content.get(group)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if not isinstance(item, dict):
+                continue
+            place, kind = f'{group}[{index}]', item.get('type', next(iter(types)))
+            if not isinstance(kind, str) or kind not in types:
+                raise DescriptionError(
+                    file, f'{place}.type',
+                    f'constraint type {kind!r} is not supported; supported: {", ".join(types)}',
+                )  # fmt: skip
+            needed, more = types[kind]
+            for key in needed:
+                if key not in item:
+                    raise DescriptionError(file, f'{place}.{key}', 'is missing')
+            for key in special.intersection(item) - {*needed, *more}:
+                raise DescriptionError(file, f'{place}.{key}', f'type {kind!r} takes no such key')
 
 
 def json_schema() -> dict[str, Any]:
@@ -235,7 +268,7 @@ def _physics(content: MechanismFile, tree: urdf.Tree) -> Iterator[tuple[str, dat
             'damping': joint.damping if physics.damping is None else physics.damping,
             'friction': joint.friction if physics.friction is None else physics.friction,
         }
-        counts = physics.stiffness, physics.armature, *losses.values()
+        counts = physics.stiffness, physics.armature, physics.stiction, *losses.values()
         if joint.moves and any(counts):
             yield joint.name, dataclasses.replace(physics, **losses)
 
@@ -281,8 +314,10 @@ def _check_names(
             refuse(key, 'at least one joint is needed')
     for name in content.home:
         require_known(name, moving, f'home.{name}', 'moving joint', refuse)
-    for name in content.joints:
+    for name, physics in content.joints.items():
         require_known(name, moving, f'joints.{name}', 'moving joint', refuse)
+        if physics.stiction and not physics.stiction_velocity:
+            refuse(f'joints.{name}.stiction_velocity', 'stiction needs one, above 0')
     for name in content.actuators:
         require_known(name, content.actuated, f'actuators.{name}', 'actuated joint', refuse)
     for name, actuator in content.actuators.items():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from masticator_dynamics.description.closure_checks import CLOSURES, CONTACTS
+from masticator_dynamics.description.contacts import NEEDED
 from masticator_dynamics.description.data import Actuator, JointPhysics, MechanismDescription
 from masticator_dynamics.description.reading import MechanismFile
 from masticator_dynamics.errors import InputError
@@ -68,11 +68,11 @@ def _content(description: MechanismDescription) -> dict[str, Any]:
         'version': 1, 'description': description.summary,
         'home': {joint: x for joint, x in description.home.items() if x},
         'closures': tuple(
-            _with_needed(c, CLOSURES[c.type][0])
+            _with_needed(c, c.kind.needed)
             for c in description.closures
             if c.name not in mimics
         ),
-        'contacts': tuple(_with_needed(c, CONTACTS[c.type][0]) for c in description.contacts),
+        'contacts': tuple(_with_needed(c, NEEDED[c.type]) for c in description.contacts),
         'actuators': {n: a for n, a in description.actuators.items() if a != Actuator()},
         'joints': dict(_joints(description)),
     }  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import pathlib
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,37 +21,31 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.chewing import COORDINATES, bite_force, chewing_stroke
 from masticator_dynamics.motion.incisor import track_incisor
 from masticator_dynamics.motion.motion_file import read_motion
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.motion.path import MotionPath
 
 _STEPS = 5  # of a coordinate of a box
 _SOURCES = ('chewing', 'file', 'incisor', 'box')
 
 
-class StateRows(NamedTuple):
-    """States of one motion, row by row; as in :class:`States`."""
+@dataclasses.dataclass(frozen=True)
+class LoadedRows(MotionRows):
+    """States of one motion, row by row; in boxes, times are NaN."""
 
-    time: FloatArray
-    y: FloatArray
-    y_dot: FloatArray
-    y_ddot: FloatArray
-    wrench: FloatArray
+    wrench: FloatArray  # (N, 6), on the platform, about its origin, N and N m, base axes
+
+    @property
+    def columns(self) -> tuple[FloatArray, ...]:
+        """All of it."""
+        return self.time, *self.rows, self.wrench
 
 
 @dataclasses.dataclass(frozen=True)
-class States:
+class States(LoadedRows):
     """N states, motion after motion."""
 
     motions: dict[str, slice]  # where each motion is
     boxes: tuple[str, ...]  # motions that are boxes: there, geometries may fail to close
-    time: FloatArray  # (N,), s; NaN in boxes
-    y: FloatArray  # (N, n_y), rad or m
-    y_dot: FloatArray  # (N, n_y), rad/s or m/s
-    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
-    wrench: FloatArray  # (N, 6), on the platform, about its origin, N and N m, base axes
-
-    def __len__(self) -> int:
-        """Count the states."""
-        return len(self.y)
 
     @property
     def must_close(self) -> npt.NDArray[np.bool_]:
@@ -94,22 +87,22 @@ def states_of(
     if not motions:
         raise InputError('motions: none are given; geometries are judged over chewing, file, '
                          'incisor or box')  # fmt: skip
-    parts: list[StateRows] = []
+    parts: list[LoadedRows] = []
     slices: dict[str, slice] = {}
     for name, motion in motions.items():
         try:
             rows = _rows(motion, mechanism, folder)
         except MasticatorError as error:
             raise InputError(f'motions.{name}: {error}') from error
-        first = sum(len(part.y) for part in parts)
-        slices[name] = slice(first, first + len(rows.y))
+        first = sum(len(part) for part in parts)
+        slices[name] = slice(first, first + len(rows))
         parts.append(rows)
-    joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    joined = [np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)]
     boxes = tuple(name for name, motion in motions.items() if motion.box is not None)
-    return States(slices, boxes, *joined)
+    return States(*joined, slices, boxes)
 
 
-def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> StateRows:
+def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> LoadedRows:
     sources = [key for key in _SOURCES if getattr(motion, key) is not None]
     if len(sources) != 1:
         raise InputError(f'one of {", ".join(_SOURCES)} is needed, and only one')
@@ -124,16 +117,16 @@ def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> St
     else:
         assert motion.chewing is not None
         rows = _chewing(motion.chewing, mechanism, motion.states)
-    return rows._replace(wrench=rows.wrench + (motion.wrench or np.zeros(6)))
+    wrench = rows.wrench + (motion.wrench or np.zeros(6))
+    return dataclasses.replace(rows, wrench=wrench)
 
 
-def _path(path: MotionPath, states: int) -> StateRows:
+def _path(path: MotionPath, states: int) -> LoadedRows:
     time = np.linspace(path.start, path.end, states)
-    y, y_dot, y_ddot = path.sample(time)
-    return StateRows(time, y, y_dot, y_ddot, np.zeros((states, 6)))
+    return LoadedRows(time, *path.sample(time), np.zeros((states, 6)))
 
 
-def _chewing(chewing: Chewing, mechanism: Mechanism, states: int) -> StateRows:
+def _chewing(chewing: Chewing, mechanism: Mechanism, states: int) -> LoadedRows:
     if mechanism.independent != COORDINATES:
         raise InputError(f'chewing moves {", ".join(COORDINATES)}; {mechanism.name} has others')
     path = chewing_stroke(
@@ -150,11 +143,11 @@ def _chewing(chewing: Chewing, mechanism: Mechanism, states: int) -> StateRows:
         platform, _ = frame_poses(mechanism, q, mechanism.description.platform)
         force = bite.sample(rows.time)
         wrench = np.hstack([force, np.cross(tooth - platform, force)])
-        return rows._replace(wrench=wrench)
+        return dataclasses.replace(rows, wrench=wrench)
     return rows
 
 
-def _file(file: str, mechanism: Mechanism, states: int) -> StateRows:
+def _file(file: str, mechanism: Mechanism, states: int) -> LoadedRows:
     """States of a motion file: all of its rows if they are not more, or as many evenly spaced."""
     motion = read_motion(file, mechanism)
     if motion.link_wrenches:
@@ -162,11 +155,10 @@ def _file(file: str, mechanism: Mechanism, states: int) -> StateRows:
     count = len(motion.time)
     chosen = np.unique(np.linspace(0, count - 1, min(states, count)).round().astype(int))
     wrench = np.zeros((count, 6)) if motion.wrench is None else motion.wrench
-    columns = motion.time, motion.y, motion.y_dot, motion.y_ddot, wrench
-    return StateRows(*(column[chosen] for column in columns))
+    return LoadedRows(*(column[chosen] for column in (motion.time, *motion.rows, wrench)))
 
 
-def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> StateRows:
+def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> LoadedRows:
     home = mechanism.home.y
     values = [np.array([x]) for x in home]
     joint_units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
@@ -186,4 +178,4 @@ def _box(box: dict[str, tuple[float | str, ...]], mechanism: Mechanism) -> State
         values[mechanism.independent.index(name)] = np.linspace(low, high, steps)
     y = np.array(list(itertools.product(*values)))
     rest = np.zeros_like(y)
-    return StateRows(np.full(len(y), np.nan), y, rest, rest, np.zeros((len(y), 6)))
+    return LoadedRows(np.full(len(y), np.nan), y, rest, rest, np.zeros((len(y), 6)))

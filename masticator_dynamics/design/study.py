@@ -30,8 +30,8 @@ from masticator_dynamics.design.twin_figures import TwinFigure
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 from masticator_dynamics.errors import InputError, MasticatorError
+from masticator_dynamics.files.file_cache import key_of
 from masticator_dynamics.files.folder import locked
-from masticator_dynamics.files.kept import key_of
 from masticator_dynamics.files.tables import replacing, write_text
 from masticator_dynamics.files.units import in_si
 from masticator_dynamics.mechanism import Mechanism

@@ -17,7 +17,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 import can
 from can.interfaces.udp_multicast.utils import is_msgpack_installed
@@ -54,7 +53,8 @@ class GroupBus(can.BusABC):
 
     Packets are those of python-can's ``udp_multicast``, on the loopback interface alone: nobody
     else on the network can command simulated drives, or hear them. They are read without first
-    polling for them, which would double the cost.
+    polling for them, which would double the cost. All of a frame but its data is packed and read
+    once: drives and masters send the same frames for hours, with other data.
 
     Parameters
     ----------
@@ -75,6 +75,8 @@ class GroupBus(can.BusABC):
         # memory back at once.
         self._packer, self._packing = msgpack.Packer(), threading.Lock()
         self._destination = group, port
+        self._packets: dict[tuple[object, ...], tuple[bytes, bytes]] = {}  # before and after data
+        self._frames: dict[bytes, int] = {}  # identifiers of data frames
         self._receiver, self._sender = _sockets(group, port)
         super().__init__(group)
 
@@ -93,7 +95,7 @@ class GroupBus(can.BusABC):
                 continue
             except OSError as error:
                 raise can.CanOperationError('failed to receive from socket') from error
-            message = _frame(data, ancillary)
+            message = self._frame(data, _received(ancillary))
             if message is None:
                 self.ignored += 1
             elif self._matches_filters(message):
@@ -107,12 +109,38 @@ class GroupBus(can.BusABC):
         except (OSError, ValueError) as error:  # closed meanwhile
             raise can.CanOperationError('failed to wait for socket') from error
 
+    def _frame(self, packet: bytes, time: float) -> can.Message | None:
+        """A packet as a frame received at a time; None if it is not a frame."""
+        at = packet.find(_DATA, _AFTER_TIME) + len(_DATA) + 1
+        end = at + packet[at - 1] if at < len(packet) else 0
+        around = b'%b%b%b' % (packet[:_TIME], packet[_AFTER_TIME:at], packet[end:])
+        identifier = self._frames.get(around)
+        if identifier is not None:
+            return can.Message(time, identifier, False, data=packet[at:end])
+        message = _read(packet, time)
+        usual = packet.startswith(_HEAD) and message is not None and _is_plain(message)
+        if usual and message.data == packet[at:end]:
+            if len(self._frames) > _KEPT:
+                self._frames.clear()
+            self._frames[around] = message.arbitration_id
+        return message
+
     def send(self, msg: can.Message, timeout: float | None = None) -> None:
         """Send to all members but this one."""
-        with self._packing:
-            packet = self._packer.pack({name: getattr(msg, name) for name in _FIELDS})
+        data = bytes(msg.data)
+        key = (msg.timestamp, msg.arbitration_id, len(data)) if _is_plain(msg) else ()
+        parts = self._packets.get(key)
+        if parts is None:
+            with self._packing:
+                packet = self._packer.pack({name: getattr(msg, name) for name in _FIELDS})
+            at = packet.find(_DATA, _AFTER_TIME) + len(_DATA) + 1
+            parts = packet[:at], packet[at + len(data) :]
+            if len(self._packets) > _KEPT:
+                self._packets.clear()
+            if key:
+                self._packets[key] = parts
         try:
-            self._sender.sendto(packet, self._destination)
+            self._sender.sendto(b'%b%b%b' % (parts[0], data, parts[1]), self._destination)
         except OSError as error:
             raise can.CanOperationError('failed to send via socket') from error
 
@@ -128,18 +156,38 @@ class GroupBus(can.BusABC):
 
 
 _NOW = socket.MSG_DONTWAIT
+_KEPT = 1024  # kinds of frames that a bus remembers
+# Of a packet: what comes before its timestamp, where this begins and ends, what comes before the
+# length of its data and these.
+_HEAD = b'\x8b\xa9timestamp\xcb'
+_TIME, _AFTER_TIME = len(_HEAD), len(_HEAD) + 8
+_DATA = b'\xa4data\xc4'
 
 
-def _frame(data: bytes, ancillary: list[tuple[int, int, bytes]]) -> can.Message | None:
-    """A packet as a frame with the time the kernel received it; None if it is not a frame."""
-    replaced: dict[str, Any] = {'timestamp': time.time()}
+def _is_plain(message: can.Message) -> bool:
+    """Whether a frame differs from others of its identifier in its data alone."""
+    return (
+        is_data_frame(message)
+        and message.channel is None
+        and message.dlc == len(message.data)
+        and not (message.bitrate_switch or message.error_state_indicator)
+    )
+
+
+def _received(ancillary: list[tuple[int, int, bytes]]) -> float:
+    """When the kernel received a packet, s since 1970."""
     for _, _, stamp in ancillary:
         seconds, nanoseconds = _STAMP.unpack(stamp)
-        replaced['timestamp'] = seconds + 1e-9 * nanoseconds
+        return float(seconds + 1e-9 * nanoseconds)
+    return time.time()
+
+
+def _read(packet: bytes, received: float) -> can.Message | None:
+    """Any packet as a frame; None if it is not a frame."""
     try:
-        fields = msgpack.unpackb(data)
+        fields = msgpack.unpackb(packet)
         if all(type(fields[name]) is kind for name, kind in _TYPES.items()):
-            return can.Message(**fields | replaced, check=True)
+            return can.Message(**fields | {'timestamp': received}, check=True)
     except Exception:  # anything may come over a network
         pass
     return None

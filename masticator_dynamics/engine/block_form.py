@@ -13,13 +13,8 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.closure_equations import (
-    all_constraints,
-    check_home,
-    extent,
-    without_sideways,
-)
-from masticator_dynamics.engine.constraint import Constraint, unit_names
+from masticator_dynamics.engine.closed_home import check_home, extent, without_sideways
+from masticator_dynamics.engine.closure_equations import Constraint, all_constraints, unit_names
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.redundant_equations import Independent, without_redundancy
 from masticator_dynamics.engine.structure import Block, Structure

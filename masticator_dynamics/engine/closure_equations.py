@@ -1,27 +1,413 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closures and contacts of a description as scalar equations, checked at home."""
+"""Scalar equations of closures and contacts, in numpy: gaps, Jacobian rows and their wrenches.
+
+The unit is one scalar equation. It is about the motion of body b relative to body a or, for
+couplings, about joint coordinates. A :class:`Constraint` is a few equations of one kind between the
+same two bodies; :func:`all_constraints` says which of them closures and contacts consist of. Each
+kind is a class here, and a function of recorded numbers in ``traced/closure_equations.py``.
+
+With p_a, p_b the two points and d = p_b - p_a in base axes:
+
+================= ============================================= ==================================
+kind              gap of row r                                  wrench of a unit multiplier on b
+================= ============================================= ==================================
+``SamePoint``     rows[r] . d + offset[r]                       force rows[r] at p_b
+``RightAngle``    rows[r] . partners[r] + offset[r]             torque partners[r] x rows[r]
+``Rod``           (d . d / length - length) / 2                 force d / length at p_b
+``OnSurface``     z - h(x, y), d = x partners[0]                force along the gradient at p_b:
+                  + y partners[1] + z partners[2]               (-h_x, -h_y, 1) in these axes
+``Rack``          ``SamePoint``, plus length times the angle    the same, and torque length
+                  between the bodies                            partners[1]
+``JointCoupling`` offset[0] + sum over ``terms`` of polynomials none; efforts on the joints: the
+                  of joint coordinates                          slopes of their polynomials
+================= ============================================= ==================================
+
+``rows`` are constant in base axes or, where the constraint is ``carried``, in those of body a;
+``partners`` are constant in the axes of body b, of surfaces in those of body a. The opposite wrench
+acts on body a: for rows in base axes at p_a, otherwise on the same line of action, so that joints
+which carry both bodies feel nothing. A row of the Jacobian is the power of these two wrenches per
+joint velocity. Gaps of points are in m, of turns in rad (sines), of couplings in the unit of their
+first joint; multipliers are in N, N m and in the unit of that joint's effort.
+"""
+
+from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.description.closure_checks import ends
-from masticator_dynamics.description.data import Closure, Contact, Height
+from masticator_dynamics.description.closures import COUPLING, DISTANCE, RACK, Closure, ClosureKind
+from masticator_dynamics.description.contacts import Contact, Height, ends
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import (
-    OF_CLOSURES,
-    Constraint,
-    OnSurface,
-    RightAngle,
-    SamePoint,
-)
-from masticator_dynamics.engine.surface import Surface
+from masticator_dynamics.engine.surface import Surface, polynomial
 from masticator_dynamics.engine.tree import Placement, SpanningTree, TreePoses
-from masticator_dynamics.errors import DescriptionError
 
-_NULL = 1e-9  # relative; a direction in which a closure never moves
+_PARALLEL = 1e-9  # of a cosine
+_PLAY = 0.05  # of the radius, by which a pinion may stand off its rack
+_NONE: FloatArray = np.zeros((0, 3))
+_Kind = TypeVar('_Kind', bound='Constraint')
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Constraint:
+    """Equations of one kind between two bodies of the tree; see the module's docstring."""
+
+    name: str  # of the closure or contact that it belongs to, which may have several
+    body_a: int
+    body_b: int
+    point_a: FloatArray  # (3,) in the axes of its body, m
+    point_b: FloatArray
+    rows: FloatArray  # (size, 3), base axes or those of body a; zeros where the kind has none
+    offset: FloatArray  # (size,)
+    carried: bool = False  # rows turn with body a
+    contact: bool = False  # of a contact rather than a closure
+    partners: FloatArray = dataclasses.field(default_factory=lambda: _NONE)  # (size or 3, 3)
+    length: float = 0.0  # of a rod, m
+    surface: Surface | None = None
+    terms: tuple[tuple[int, tuple[float, ...]], ...] = ()  # joint, coefficients from constant on
+
+    turns: ClassVar[bool] = False  # it measures turns: its rows have a partner each
+    of_joints: ClassVar[bool] = False  # about joints and not about bodies
+    seen: ClassVar[bool] = False  # as a rod between its points
+
+    @property
+    def size(self) -> int:
+        """Number of equations."""
+        return len(self.rows)
+
+    @property
+    def in_base(self) -> bool:
+        """Whether it measures the difference of two points in constant directions."""
+        return False
+
+    @property
+    def ball(self) -> bool:
+        """Whether it is all that keeps two points together."""
+        return False
+
+    def unit(self, tree: SpanningTree, extent: float) -> float:
+        """The unit of a gap: ``extent`` (m), or 1 rad."""
+        return extent if self.unit_name(tree) == 'm' else 1.0
+
+    def unit_name(self, tree: SpanningTree) -> str:
+        """Name of the unit of a gap: m or rad."""
+        return 'rad' if self.turns else 'm'
+
+    def moved(self, new: dict[int, int]) -> Constraint:
+        """The same constraint with its bodies and joints renumbered."""
+        return dataclasses.replace(
+            self, body_a=new[self.body_a], body_b=new[self.body_b],
+            terms=tuple((new[joint], coefficients) for joint, coefficients in self.terms),
+        )  # fmt: skip
+
+    @classmethod
+    def between(
+        cls: type[_Kind], closure: Closure, tree: SpanningTree, rows: FloatArray, **fields: Any
+    ) -> _Kind:
+        """Equations about the two frames of a closure."""
+        a, b = (tree.frames[name] for name in closure.frames)
+        offset = np.zeros(len(rows))
+        return cls(closure.name, a.body, b.body, a.position, b.position, rows, offset, **fields)
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """What a closure of the kind says; only of kinds in :data:`OF_CLOSURES`."""
+        raise NotImplementedError
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Joints whose motion changes a gap: +1 with body b, -1 with body a; in couplings +1."""
+        side_a, side_b = tree.supports(self.body_a), tree.supports(self.body_b)
+        return {j: 1.0 for j in side_b - side_a} | {j: -1.0 for j in side_a - side_b}
+
+    def supporting_joints(self, tree: SpanningTree) -> set[int]:
+        """Joints that carry either side; they come before the constraint, or with it."""
+        return tree.supports(self.body_a) | tree.supports(self.body_b)
+
+    def points(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
+        """Positions (3,) of the two points in the base, m."""
+        return (
+            poses.point(self.body_a, self.point_a),
+            poses.point(self.body_b, self.point_b),
+        )
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """Gaps (size,), m or rad."""
+        raise NotImplementedError
+
+    def largest_gap(self, poses: TreePoses) -> float:
+        """Largest gap, m or rad; of planes as distance, infinite outside a surface."""
+        largest = float((np.abs(self.gaps(poses)) / self._scale()).max(initial=0.0))
+        return np.inf if np.isnan(largest) else largest
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
+
+    def _scale(self) -> FloatArray | float:
+        return 1.0
+
+    def rates(self, poses: TreePoses) -> FloatArray:
+        """Rates (size, n) of the gaps per joint velocity: rows of the closures' Jacobian K.
+
+        The power of a unit multiplier's wrench (f, n) in the motion of body b against body a
+        (Featherstone, Rigid Body Dynamics Algorithms, 2008, Sec. 8.2)::
+
+            gap_dot = f . (v_b - v_a) + n . (w_b - w_a) = K q_dot
+
+        with velocities at p_b, of body a at p_a for rows in base axes.
+        """
+        a, b = self.points(poses)
+        unit = self.wrenches(poses)
+        turning = poses.angular_jacobian(self.body_b) - poses.angular_jacobian(self.body_a)
+        moving = poses.point_jacobian(self.body_b, b)
+        moving -= poses.point_jacobian(self.body_a, a if self.in_base else b)
+        return unit[:, :3] @ moving + unit[:, 3:] @ turning
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Force and torque (size, 6) on body b of unit multipliers, base axes, torque about p_b.
+
+        The opposite acts on body a, about p_a for rows in base axes, else about p_b.
+        """
+        unit = np.zeros((self.size, 6))
+        unit[:, :3] = self.forces(poses)
+        return unit
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """Forces (size, 3) on body b at p_b of unit multipliers, base axes."""
+        raise NotImplementedError
+
+    def rows_in_base(self, poses: TreePoses) -> FloatArray:
+        """Current directions (size, 3) of the rows, base axes."""
+        return _turned(poses, self.body_a, self.rows) if self.carried else self.rows
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SamePoint(Constraint):
+    """A point of body b on planes: fixed ones, or planes carried by body a."""
+
+    @property
+    def in_base(self) -> bool:
+        """Whether its directions are constant in the base."""
+        return not self.carried
+
+    @property
+    def ball(self) -> bool:
+        """Whether no direction is free."""
+        return self.size == 3
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``rows . d + offset``, m."""
+        a, b = self.points(poses)
+        return self.rows_in_base(poses) @ (b - a) + self.offset
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
+        return ''
+
+    def _scale(self) -> FloatArray:
+        return np.linalg.norm(self.rows, axis=1)  # planes as written are not normalised
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """The rows."""
+        return self.rows_in_base(poses)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RightAngle(Constraint):
+    """Directions of body b at given angles to some of body a."""
+
+    turns = True
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Those that turn."""
+        moving = super().moving_joints(tree)
+        return {j: sign for j, sign in moving.items() if tree.joints[j].spin}
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``rows . partners + offset``, sines."""
+        partners = _turned(poses, self.body_b, self.partners)
+        return np.einsum('ij,ij->i', self.rows_in_base(poses), partners) + self.offset
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Torques ``partners x rows``."""
+        partners = _turned(poses, self.body_b, self.partners)
+        return np.hstack([np.zeros((self.size, 3)), np.cross(partners, self.rows_in_base(poses))])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rod(Constraint):
+    """A massless rod between two points."""
+
+    seen = True
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """The rod that a closure is."""
+        return cls.between(closure, tree, np.zeros((1, 3)), length=closure.length or 0.0)
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``(d . d / length - length) / 2``, m."""
+        a, b = self.points(poses)
+        return np.array([0.5 * ((b - a) @ (b - a) / self.length - self.length)])
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """``d / length``."""
+        a, b = self.points(poses)
+        return (b - a)[None] / self.length
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OnSurface(Constraint):
+    """A point of body b on a curved surface of body a: its height over a plane."""
+
+    def _place(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
+        a, b = self.points(poses)
+        axes = _turned(poses, self.body_a, self.partners)
+        return axes, axes @ (b - a)
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``z - h(x, y)``, m."""
+        assert self.surface is not None
+        _, (x, y, z) = self._place(poses)
+        return np.array([z - self.surface.height(x, y)[0]])
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """Along the gradient: ``(-h_x, -h_y, 1)`` in the axes of the surface."""
+        assert self.surface is not None
+        axes, (x, y, _) = self._place(poses)
+        _, slope_x, slope_y, *_ = self.surface.height(x, y)
+        return (axes[2] - slope_x * axes[0] - slope_y * axes[1])[None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class JointCoupling(Constraint):
+    """A sum of polynomials of joint positions."""
+
+    of_joints = True
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """A joint less its offset and the polynomials of others."""
+        names = [joint.name for joint in tree.joints]
+        follower = (names.index(str(closure.joint)), (0.0, 1.0))
+        others = [
+            (names.index(joint), (0.0, *(-c for c in coefficients)))
+            for joint, coefficients in closure.of.items()
+        ]
+        nowhere = np.zeros(3)
+        return cls(
+            closure.name, -1, -1, nowhere, nowhere, np.zeros((1, 3)), np.array([-closure.offset]),
+            terms=(follower, *others),
+        )  # fmt: skip
+
+    def unit_name(self, tree: SpanningTree) -> str:
+        """That of its first joint."""
+        return tree.joints[self.terms[0][0]].unit
+
+    def moving_joints(self, tree: SpanningTree) -> dict[int, float]:
+        """Those that it couples."""
+        return {joint: 1.0 for joint, _ in self.terms}
+
+    def supporting_joints(self, tree: SpanningTree) -> set[int]:
+        """Those that it couples, and what carries them."""
+        return set().union(*(tree.supports(joint) for joint, _ in self.terms))
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """The polynomials' sum, in the unit of its first joint."""
+        return self.offset + sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+
+    def rates(self, poses: TreePoses) -> FloatArray:
+        """The polynomials' slopes."""
+        rates = np.zeros((1, len(poses.q)))
+        for joint, coefficients in self.terms:
+            rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
+        return rates
+
+    def forces(self, poses: TreePoses) -> FloatArray:
+        """None."""
+        return np.zeros((1, 3))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rack(SamePoint):
+    """A pinion of body b rolls on a rack of body a; ``length`` is its radius.
+
+    ``partners`` are Y and Z of the rack, in body a, and X of the pinion, in body b. ``terms`` are
+    the pinion's angle by joint positions, from which it is known how often it has turned.
+    """
+
+    in_base = False
+    ball = False
+
+    @classmethod
+    def of(cls, closure: Closure, tree: SpanningTree) -> Constraint:
+        """The rack that a closure is."""
+        a, b = (tree.frames[name] for name in closure.frames)
+        x, y, z = a.rotation.T
+        rack = cls.between(
+            closure, tree, x[None], partners=np.array([y, z, b.rotation[:, 0]]),
+            length=closure.radius, carried=a.body >= 0,
+        )  # fmt: skip
+        rack = dataclasses.replace(rack, offset=np.array([-closure.offset]))
+        if any(
+            part.dtype == object for at in tree.placements for part in (at.position, at.rotation)
+        ):
+            return rack  # of recorded numbers, which decide nothing
+        poses = tree.poses(np.zeros(len(tree.joints)))
+        axis = poses.rotations[a.body] @ z
+        turning = [
+            (j, float(np.sign(side * (axis @ poses.axis(j)))))
+            for j, side in rack.moving_joints(tree).items()
+            if tree.joints[j].spin
+        ]
+        angle = rack._angle(poses)
+        terms = ((j, (0.0 if k else angle, sign)) for k, (j, sign) in enumerate(turning))
+        return dataclasses.replace(rack, terms=tuple(terms))
+
+    def unfit(self, poses: TreePoses) -> str:
+        """Where rack and pinion are not in one plane, or not a radius apart."""
+        y, z = _turned(poses, self.body_a, self.partners[:2])
+        joints, (a, b) = poses.tree.joints, self.points(poses)
+        skew = [joints[j].name for j, _ in self.terms if abs(z @ poses.axis(j)) < 1.0 - _PARALLEL]
+        if skew:
+            return f'{", ".join(skew)} between rack and pinion do not turn about Z of the rack'
+        if abs(z @ _turned(poses, self.body_b, self.partners[2])) > _PARALLEL:
+            return 'Z of rack and pinion are not parallel'
+        if abs(y @ (b - a) - self.length) > _PLAY * abs(self.length):
+            return (
+                f"the pinion's centre is at y = {y @ (b - a):.6g} m of the rack, its radius "
+                f'{self.length:.6g} m'
+            )
+        return '' if self.terms else 'no joint turns the pinion against the rack'
+
+    def _angle(self, poses: TreePoses) -> float:
+        """From X of the rack to X of the pinion, rad, as near as can be to what joints say."""
+        y = _turned(poses, self.body_a, self.partners[0])
+        x = _turned(poses, self.body_b, self.partners[2])
+        angle = np.arctan2(y @ x, self.rows_in_base(poses)[0] @ x)
+        about = sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+        return float(angle - 2.0 * np.pi * np.round((angle - about) / (2.0 * np.pi)))
+
+    def gaps(self, poses: TreePoses) -> FloatArray:
+        """``x + radius * angle + offset``, m."""
+        return super().gaps(poses) + self.length * self._angle(poses)
+
+    def wrenches(self, poses: TreePoses) -> FloatArray:
+        """Along X at the pinion's centre, with the couple of a force at its radius."""
+        z = _turned(poses, self.body_a, self.partners[1])
+        return np.hstack([self.rows_in_base(poses), self.length * z[None]])
+
+
+# Of closures that are more than points and directions of two frames.
+OF_CLOSURES: dict[ClosureKind, type[Constraint]] = {
+    DISTANCE: Rod,
+    COUPLING: JointCoupling,
+    RACK: Rack,
+}
 
 
 def all_constraints(description: MechanismDescription, tree: SpanningTree) -> list[Constraint]:
@@ -78,136 +464,12 @@ def contact_surface(height: Height) -> Surface:
     return Surface.spline(height.x, height.y, height.heights)
 
 
-def without_sideways(
-    constraints: list[Constraint], tree: SpanningTree, home: FloatArray
-) -> list[Constraint]:
-    """Point closures without directions, fixed in the base, in which they never move.
-
-    A planar loop fixed in the base cannot open sideways at all.
-
-    Parameters
-    ----------
-    constraints : list of Constraint
-        As described; other kinds are returned as they are.
-    tree : SpanningTree
-        To which they belong.
-    home : (n_q,) array
-        Tree positions around which the closures are tried, m and rad.
-    """
-    rng = np.random.default_rng(0)
-    nearby = [tree.poses(home + rng.uniform(-0.3, 0.3, len(home))) for _ in range(4)]
-    return [_without_sideways(c, nearby) if c.ball else c for c in constraints]
+def unit_names(tree: SpanningTree, constraints: Iterable[Constraint], name: str) -> str:
+    """Unit of the gaps of a closure or contact; of both kinds if it has both: m or rad."""
+    units = {c.unit_name(tree): None for c in constraints if c.name == name}
+    return ' or '.join(sorted(units))
 
 
-def _without_sideways(full: Constraint, nearby: list[TreePoses]) -> Constraint:
-    rates = np.hstack([full.rates(poses) for poses in nearby])
-    directions, strengths, _ = np.linalg.svd(rates)
-    rows = directions[:, strengths > _NULL * max(strengths[0], 1e-300)].T
-    if len(rows) == 3:
-        return full
-    return dataclasses.replace(full, rows=rows, offset=np.zeros(len(rows)))
-
-
-def extent(tree: SpanningTree, constraints: list[Constraint], home: FloatArray) -> float:
-    """Size of a mechanism at home, m.
-
-    Parameters
-    ----------
-    tree : SpanningTree
-    constraints : list of Constraint
-        Their points belong to the mechanism, too.
-    home : array, shape (n_q,)
-        Tree positions.
-    """
-    poses = tree.poses(home)
-    corners = [*poses.origins]
-    for constraint in constraints:
-        corners += constraint.points(poses)
-    return float(np.ptp(corners, axis=0).max()) or 1.0
-
-
-def check_home(
-    description: MechanismDescription,
-    tree: SpanningTree,
-    constraints: list[Constraint],
-    home: FloatArray,
-    tolerance: float,
-) -> None:
-    """Refuse a home at which a closure or contact is open.
-
-    Parameters
-    ----------
-    description : MechanismDescription
-        For keys in messages.
-    tree, constraints
-        Made from it.
-    home : (n_q,) array
-        Tree positions, m and rad.
-    tolerance : float
-        Largest gap that is let through, m or rad.
-
-    Raises
-    ------
-    DescriptionError
-        Naming closure or contact and the amount.
-    """
-    poses = tree.poses(home)
-    closures = {closure.name: i for i, closure in enumerate(description.closures)}
-    contacts = {contact.name: i for i, contact in enumerate(description.contacts)}
-    for constraint in constraints:
-        name = constraint.name
-        amount = constraint.largest_gap(poses)
-        if name in contacts:
-            contact = description.contacts[contacts[name]]
-            key = f'contacts[{contacts[name]}] ({name})'
-            surface = 'plane' if contact.height is None else 'surface'
-            reason = f'{contact.frame!r} is {amount * 1e3:.6g} mm off its {surface} at home'
-            if not amount < np.inf:
-                reason = f'{contact.frame!r} is outside the grid of its surface at home'
-        else:
-            closure = description.closures[closures[name]]
-            key = f'closures[{closures[name]}] ({name})'
-            size = f'{amount * 1e3:.6g} mm'
-            if constraint.unit_name(tree) == 'rad':
-                size = f'{amount:.6g} rad'
-            reason = closure.kind.opened(closure, size)
-            opposed = opposed_axis(closure, tree, poses)
-            if not amount > tolerance and opposed:
-                amount, reason = np.inf, f'{opposed} of its frames are opposed at home'
-            if unfit := constraint.unfit(poses):
-                amount, reason = np.inf, unfit
-        if amount > tolerance:
-            reason += _remedy(description, tree, constraint)
-            raise DescriptionError(description.file, key, reason)
-
-
-def _remedy(description: MechanismDescription, tree: SpanningTree, constraint: Constraint) -> str:
-    """What to do about an open loop whose home was never given."""
-    moving = [tree.joints[j].name for j in constraint.moving_joints(tree)]
-    if any(name in description.home for name in moving):
-        return ''
-    return (
-        f'; home says nothing of its joints ({", ".join(sorted(moving))}), and 0 does not close '
-        f'it: masticator close {description.file} finds a home'
-    )
-
-
-def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
-    """An axis that should be parallel in a closure but points the other way; empty if none.
-
-    Parameters
-    ----------
-    closure : Closure
-    tree : SpanningTree
-        Has its frames.
-    poses : TreePoses
-        Where to look.
-    """
-    for axis in closure.kind.facing:
-        first, two = (
-            poses.rotations[frame.body] @ frame.rotation[:, axis]
-            for frame in (tree.frames[name] for name in closure.frames)
-        )
-        if first @ two < 0.0:
-            return f'axes {"XYZ"[axis]}'
-    return ''
+def _turned(poses: TreePoses, body: int, rows: FloatArray) -> FloatArray:
+    """Rows fixed to a body, in base axes."""
+    return rows @ poses.rotations[body].T

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.tree import SpanningTree
 
 LARGEST_STEP = 0.3  # rad, or of the mechanism's size for sliding joints

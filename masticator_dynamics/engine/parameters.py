@@ -6,9 +6,10 @@ Of each body that has mass, named like the link that its joint carries and in th
 about its origin: ``LINK.mass`` (kg), first moments ``LINK.mx`` ... (kg m), inertia ``LINK.ixx`` ...
 (kg m^2), with all links that are fixed to it. Of joints: ``JOINT.rotor_inertia`` (motor side),
 ``armature``, ``stiffness``, ``reference``; friction as in the description (``coulomb`` of a motor's
-bearing times its radius). Of geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as
-in the URDF, and ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length``,
-``radius`` and ``offset``, ``CONTACT.nx`` ... and ``offset``.
+bearing times its radius; ``gear_loss`` and ``stiction`` where the description has them). Of
+geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as in the URDF, and
+``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length``, ``radius`` and
+``offset``, ``CONTACT.nx`` ... and ``offset``.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ KINDS: dict[str, ParameterKind] = {
     'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
     'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
+    'stiction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
     'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE),
+    'gear_loss': ParameterKind('ratio', bound=Bound(ge=0.0, lt=1.0)),
 }
 
 
@@ -169,11 +172,15 @@ def frictional(description: MechanismDescription) -> Values:
     for name in description.actuated:
         law = _actuator(description, name).friction
         values |= {f'{name}.viscous': law.viscous, f'{name}.coulomb': law.coulomb}
+        if law.gear_loss is not None:
+            values[f'{name}.gear_loss'] = law.gear_loss
     for name, physics in description.joints.items():
         values |= {
             f'{name}.damping': physics.damping or 0.0,
             f'{name}.friction': physics.friction or 0.0,
         }
+        if physics.stiction is not None:
+            values[f'{name}.stiction'] = physics.stiction
     for contact in description.contacts:
         law_c = contact.friction
         values |= {
@@ -249,12 +256,12 @@ def changed(
 
     def actuator(name: str) -> Actuator:
         old = _actuator(description, name)
-        law = of(name, 'viscous', 'coulomb')
+        law = of(name, 'viscous', 'coulomb', 'gear_loss')
         friction = dataclasses.replace(old.friction, **law) if law else old.friction
         return dataclasses.replace(old, friction=friction, **of(name, 'rotor_inertia'))
 
     def physics(name: str, old: JointPhysics) -> JointPhysics:
-        fields = ('armature', 'stiffness', 'reference', 'damping', 'friction')
+        fields = ('armature', 'stiffness', 'reference', 'damping', 'friction', 'stiction')
         return dataclasses.replace(old, **of(name, *fields))
 
     def closure(old: Closure) -> Closure:

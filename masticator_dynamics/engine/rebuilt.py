@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.closure_equations import all_constraints
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint, all_constraints
 from masticator_dynamics.engine.parameters import Moments, changed_moments
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.tree import SpanningTree, spanning_tree

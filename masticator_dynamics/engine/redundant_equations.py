@@ -14,7 +14,7 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.descent import Loops, descend
 from masticator_dynamics.engine.structure import Redundancy
 from masticator_dynamics.engine.tree import TreePoses

@@ -24,5 +24,5 @@ class RefusedError(Exception):
 
 
 # First number of what machine code computes: 0 where it hands a row over, 1 where the row counts,
-# and this where it counts but coordinates or motors are outside their ranges.
+# and this where it counts but coordinates or motors are outside their ranges, or an error is due.
 OUTSIDE_RANGES = 2.0

@@ -9,8 +9,8 @@ import dataclasses
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.closure_equations import extent
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closed_home import extent
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 

@@ -23,7 +23,7 @@ from masticator_dynamics.engine.traced.functions import sine_cosine
 from masticator_dynamics.engine.traced.matrices import cholesky, inverse, solve, solve_factored
 from masticator_dynamics.engine.traced.numbers import absolute, greatest, select, total
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 STEPS = 15  # of Newton's method; from a nearby pose three or four are needed
 ENOUGH = 1e-7  # step after which only rounding is left
@@ -291,7 +291,7 @@ class Equations:
     ) -> RowCode:
         return RowCode(
             f'flexible {kind}', inputs, outputs, lambda given, _: function(given),
-            lambda: [kept.sources('engine/traced', 'flexible'), *self.arrays, self._typical],
+            lambda: [file_cache.sources('engine/traced', 'flexible'), *self.arrays, self._typical],
         )  # fmt: skip
 
     @functools.cached_property

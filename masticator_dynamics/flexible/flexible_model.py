@@ -22,7 +22,7 @@ import scipy.linalg
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.block_form import analyse
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import DescriptionError, ReachError, SingularityError
 from masticator_dynamics.flexible.elementary_motions import NodeTree, node_tree, pseudo_inertia

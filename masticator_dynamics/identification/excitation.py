@@ -32,6 +32,7 @@ from masticator_dynamics.identification.unknowns import Beliefs, Unknowns, Usual
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
 from masticator_dynamics.limits.ranges import range_room, ranged
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import MotionRows
 
 _ROOM = 0.05  # of half of each range stays free
 _APART = 0.01  # of the mechanism's size: how far links stay below where they stop
@@ -48,11 +49,9 @@ _SMALLEST = 1e-8  # part of the largest singular value: what is below is roundin
 
 
 @dataclasses.dataclass(frozen=True)
-class ExcitingMotion:
+class ExcitingMotion(MotionRows):
     """A motion and what it tells."""
 
-    time: FloatArray  # (N,), s
-    rows: FloatArray  # (N, 3, n_y), independent coordinates with their first and second derivatives
     # (N, n_u), efforts of motors against one another, to be given on top of the motion's, N m or N.
     internal: FloatArray
     # Condition number of the equations for the unknowns, over as many directions as both motions
@@ -311,8 +310,8 @@ def exciting_motion(
         if not factor:
             raise InputError(f'{mechanism.name} cannot move within the limits of its motors')
         equations = [search.equations(shape) for shape in (first, best)]
-        rows = search.rows(time, best, factor)
-        effort = model.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
+        rows = np.moveaxis(search.rows(time, best, factor), 1, 0)
+        effort = model.feedforward_batch(*rows, friction=True)
         against = search.internal(time, effort)
         total, (low, high) = effort.actuated + against, model.load_limits.effort_range
         if internal and not ((total >= low) & (total <= high)).all():
@@ -323,7 +322,7 @@ def exciting_motion(
     before, after = (float(s[0] / s[count - 1]) for s in sizes)
     learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
     least = float(search.conditioning.of(effort).min())
-    return ExcitingMotion(time, rows, against, (before, after), learnt, least)
+    return ExcitingMotion(time, *rows, against, (before, after), learnt, least)
 
 
 def steps(mechanism: Mechanism, tries: int) -> int:

@@ -2,102 +2,213 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether friction of another kind than constant and viscous is worth its number, by motor.
 
-Two kinds are tried beside all that is identified: friction that is other near zero velocity
-(Armstrong-Helouvry, Dupont and Canudas de Wit 1994, Automatica 30, 1083: Stribeck's; efforts that
-were filtered look so, too), and friction that grows with the load that a gear passes on. They are
-judged by least squares on blocks of time that nothing was learnt from.
+Three kinds are tried beside all that is identified: dry friction that grows from rest over some
+velocity (efforts that were filtered look so, too); friction that is larger near rest (Stribeck's;
+Armstrong-Helouvry, Dupont and Canudas de Wit 1994, Automatica 30, 1083); and friction that grows
+with the load that a gear passes on. They are judged by least squares on blocks of time that nothing
+was learnt from. What is worth it joins the description, so that it is identified like all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from masticator_dynamics.description.data import Actuator, JointPhysics, MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.identification.unknowns import Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
 
 _BLOCKS = 6
-_SIGN = 0.02  # of the usual velocity, over which friction turns round
-_NEAR = (0.1, 0.3)  # likewise, up to which it is other near zero
-_NEAR_REST = 'is other near rest (efforts that were filtered look so, too)'
+_AT_ONCE = 1e-3  # of the usual velocity, over which friction turns round that does so at once
+_OVER = (0.02, 0.05, 0.1, 0.2, 0.4)  # likewise, over which dry friction may grow
+_NEAR = (0.1, 0.2, 0.4)  # likewise, at which half of what is more near rest may be left
 _WORTH = 0.9  # of a motor's error, by which another kind leaves less where it is worth it
 _ANY = 1e-3  # of a motor's efforts: less is not worth a word
 _ROUNDING = 1e-10
 
 
-def friction_of_other_kinds(
-    equations: Equations, x: FloatArray, bodies: FloatArray, names: tuple[str, ...]
-) -> Iterator[str]:
-    """Sentences, each of which begins with the motor that it is about.
+class Kind(NamedTuple):
+    """Friction that is neither constant nor viscous."""
+
+    words: str
+    instead: bool  # whether it takes the place of constant friction, or comes to it
+    # The description in which friction of a motor's joint is so; velocities are in rad/s or m/s.
+    described: Callable[[MechanismDescription, str, float], MechanismDescription]
+
+
+def _grows(description: MechanismDescription, joint: str, over: float) -> MechanismDescription:
+    motor = description.actuators.get(joint) or Actuator()
+    law = dataclasses.replace(motor.friction, transition_velocity=over)
+    described = _with_motor(description, joint, dataclasses.replace(motor, friction=law))
+    return _with_physics(described, joint, transition_velocity=over)
+
+
+def _sticks(description: MechanismDescription, joint: str, near: float) -> MechanismDescription:
+    return _with_physics(description, joint, stiction=0.0, stiction_velocity=near)
+
+
+def _loses(description: MechanismDescription, joint: str, _: float) -> MechanismDescription:
+    motor = description.actuators.get(joint) or Actuator()
+    law = dataclasses.replace(motor.friction, gear_loss=0.0)
+    return _with_motor(description, joint, dataclasses.replace(motor, friction=law))
+
+
+def _with_motor(
+    description: MechanismDescription, joint: str, motor: Actuator
+) -> MechanismDescription:
+    return dataclasses.replace(description, actuators={**description.actuators, joint: motor})
+
+
+def _with_physics(
+    description: MechanismDescription, joint: str, **changes: float
+) -> MechanismDescription:
+    physics = dataclasses.replace(description.joints.get(joint, JointPhysics()), **changes)
+    return dataclasses.replace(description, joints={**description.joints, joint: physics})
+
+
+GROWS = Kind('grows from rest (efforts that were filtered look so, too)', True, _grows)
+STICKS = Kind('is larger near rest', False, _sticks)
+LOSES = Kind('grows with the load', False, _loses)
+
+
+class WorthIt(NamedTuple):
+    """Another kind of friction that a motor has, and parts of its efforts that are left."""
+
+    joint: str
+    kind: Kind
+    velocity: float  # rad/s or m/s, over which it grows or falls off
+    before: float
+    after: float
+
+    def sentence(self, learnt: bool) -> str:
+        """For a person; it begins with the motor."""
+        leaves = 'leaves' if learnt else 'would leave'
+        return (
+            f'{self.joint}: friction that {self.kind.words} {leaves} {100.0 * self.after:.2g} % of '
+            f'its efforts where it left {100.0 * self.before:.2g} % (blocks not learnt from)'
+        )
+
+
+class _Trial(NamedTuple):
+    kind: Kind
+    velocity: FloatArray  # (n_u,)
+    rows: FloatArray  # (M, n_u), of a unit at each motor
+
+
+class FrictionSearch:
+    """What other kinds of friction would leave of the efforts.
 
     Parameters
     ----------
     equations : Equations
         That were learnt from.
+    unknowns : Unknowns
     x : array, shape (n_x,)
         Unknowns found.
-    bodies : array of bool, shape (n_x,)
-        Those that are not friction, rotors or offsets.
-    names : tuple of str, length n_u
-        Of the motors.
+    description : MechanismDescription
+        Whose friction may be of other kinds already.
     """
-    effort = np.sqrt((equations.effort**2).mean(axis=0))
-    before = _held_out(equations, np.empty((len(equations.time), len(names), 0)))
-    kinds = [
-        (kind, _held_out(equations, _columns(equations, rows)))
-        for kind, rows in _kinds(equations, x, bodies)
-    ]
-    for k, name in enumerate(names):
-        kind, after = min(kinds, key=lambda pair: pair[1][k])
-        if after[k] < _WORTH * before[k] and before[k] > _ANY * effort[k]:
-            shares = 100.0 * after[k] / effort[k], 100.0 * before[k] / effort[k]
-            yield (
-                f'{name}: friction that {kind} would leave {shares[0]:.2g} % of its efforts where '
-                f'constant and viscous friction leave {shares[1]:.2g} %'
-            )
 
+    def __init__(
+        self,
+        equations: Equations,
+        unknowns: Unknowns,
+        x: FloatArray,
+        description: MechanismDescription,
+    ):
+        self._equations, self._names = equations, description.actuated
+        self._usual = np.sqrt((equations.velocity**2).mean(axis=0)) + np.finfo(float).tiny
+        self._matrix = equations.back @ equations.matrix
+        self._constant = [unknowns.causes.index(f'{name}.friction') for name in self._names]
+        bodies = np.array([' ' in cause for cause in unknowns.causes])
+        needed = equations.effort - equations.errors(0.0)
+        self._load = np.abs(needed + self._matrix[..., bodies] @ x[bodies])
+        physics = [description.joints[name] for name in self._names]
+        self._over = np.array([of.transition_velocity for of in physics])
+        laws = [(description.actuators.get(n) or Actuator()).friction for n in self._names]
+        self._has = {
+            GROWS: self._over > 0.0,
+            STICKS: np.array([of.stiction is not None for of in physics]),
+            LOSES: np.array([law.gear_loss is not None for law in laws]),
+        }
 
-def _kinds(
-    equations: Equations, x: FloatArray, bodies: FloatArray
-) -> Iterator[tuple[str, FloatArray]]:
-    """Words for a kind of friction, and its rows (M, n_u)."""
-    usual = np.sqrt((equations.velocity**2).mean(axis=0)) + np.finfo(float).tiny
-    speed = equations.velocity / usual
-    sign = np.tanh(speed / _SIGN)
-    for near in _NEAR:
-        yield _NEAR_REST, sign * np.exp(-((speed / near) ** 2))
-    change = (equations.back @ (equations.matrix[..., bodies] @ x[bodies])[..., None])[..., 0]
-    load = equations.effort - equations.errors(0.0) + change
-    yield 'grows with the load', sign * np.abs(load)
+    def found(self) -> Iterator[WorthIt]:
+        """Kinds that are worth it, of each motor the one that is worth most first."""
+        effort = np.sqrt((self._equations.effort**2).mean(axis=0)) + np.finfo(float).tiny
+        before = self._left(None) / effort
+        for _ in self._has:
+            trials = [(trial, self._left(trial) / effort) for trial in self._trials()]
+            best = [min(trials, key=lambda pair: pair[1][k]) for k in range(len(self._names))]
+            chosen = [
+                (k, trial, after[k])
+                for k, (trial, after) in enumerate(best)
+                if after[k] < _WORTH * before[k] and before[k] > _ANY
+            ]
+            for k, trial, after in chosen:
+                over = float(trial.velocity[k])
+                yield WorthIt(self._names[k], trial.kind, over, float(before[k]), float(after))
+                self._adopt(k, trial)
+            if not chosen:
+                return
+            before = self._left(None) / effort
 
+    def _trials(self) -> Iterator[_Trial]:
+        speed, at_once = self._equations.velocity, _AT_ONCE * self._usual
+        for part in _OVER:
+            over = part * self._usual
+            yield _Trial(GROWS, over, speed / np.sqrt(speed**2 + over**2))
+        sense = speed / np.sqrt(speed**2 + np.maximum(self._over, at_once) ** 2)
+        for part in _NEAR:
+            near = part * self._usual
+            yield _Trial(STICKS, near, sense / (1.0 + (speed / near) ** 2))
+        yield _Trial(LOSES, self._over, sense * self._load)
 
-def _columns(equations: Equations, rows: FloatArray) -> FloatArray:
-    """What moves the mechanism (M, n_u, n_u) of an effort of each motor."""
-    return np.asarray(equations.back @ (equations.rates * rows[:, None, :]))
+    def _columns(self, rows: FloatArray) -> FloatArray:
+        """What moves the mechanism (M, n_u, n_u) of an effort of each motor."""
+        return np.asarray(self._equations.back @ (self._equations.rates * rows[:, None, :]))
 
+    def _adopt(self, k: int, trial: _Trial) -> None:
+        column = self._columns(trial.rows)[..., k]
+        self._has[trial.kind][k] = True
+        if trial.kind.instead:
+            self._matrix[..., self._constant[k]] = column
+            self._over[k] = trial.velocity[k]
+        else:
+            self._matrix = np.concatenate([self._matrix, column[..., None]], axis=-1)
 
-def _held_out(equations: Equations, more: FloatArray) -> FloatArray:
-    """RMS error (n_u,) of each motor on blocks that least squares saw not.
+    def _left(self, trial: _Trial | None) -> FloatArray:
+        """RMS error (n_u,) of each motor, with what is tried at it alone, on blocks held out.
 
-    Of more columns (M, n_u, n), one for each motor or none, each motor has its own.
-    """
-    target, matrix = equations.errors(0.0), equations.back @ equations.matrix
-    count, motors = matrix.shape[-1], target.shape[1]
-    usual = np.sqrt((target**2).mean(axis=0)) + np.finfo(float).tiny
-    target, matrix = target / usual, np.concatenate([matrix, more], axis=-1) / usual[:, None]
-    size = np.linalg.norm(matrix, axis=(0, 1))
-    matrix /= np.where(size > 0.0, size, 1.0)
-    parts = np.array_split(np.arange(len(target)), _BLOCKS)
-    flat = [(matrix[part].reshape(-1, len(size)), target[part].reshape(-1)) for part in parts]
-    normals = np.array([rows.T @ rows for rows, _ in flat])
-    sides = np.array([rows.T @ right for rows, right in flat])
-    squares = np.zeros_like(target)
-    for part, normal, side in zip(parts, normals, sides, strict=True):
-        others, right = normals.sum(axis=0) - normal, sides.sum(axis=0) - side
-        others += _ROUNDING * np.trace(others) * np.eye(len(others))
-        for k in range(motors):
-            used = [*range(count), count + k][: count + min(1, more.shape[-1])]
-            x = np.linalg.solve(others[np.ix_(used, used)], right[used])
-            squares[part, k] = (target[part, k] - matrix[part][:, k, used] @ x) ** 2
-    return np.asarray(usual * np.sqrt(squares.mean(axis=0)))
+        Infinite where a motor has friction of this kind already, and where it would drive.
+        """
+        target, matrix = self._equations.errors(0.0), self._matrix
+        count, motors = matrix.shape[-1], target.shape[1]
+        if trial is not None:
+            matrix = np.concatenate([matrix, self._columns(trial.rows)], axis=-1)
+        usual = np.sqrt((target**2).mean(axis=0)) + np.finfo(float).tiny
+        target, matrix = target / usual, matrix / usual[:, None]
+        size = np.linalg.norm(matrix, axis=(0, 1))
+        matrix = matrix / np.where(size > 0.0, size, 1.0)
+        parts = np.array_split(np.arange(len(target)), _BLOCKS)
+        flat = [(matrix[part].reshape(-1, len(size)), target[part].reshape(-1)) for part in parts]
+        normals = np.array([rows.T @ rows for rows, _ in flat])
+        sides = np.array([rows.T @ right for rows, right in flat])
+        squares, drives = np.zeros_like(target), np.zeros(motors, dtype=bool)
+        for part, normal, side in zip(parts, normals, sides, strict=True):
+            others, right = normals.sum(axis=0) - normal, sides.sum(axis=0) - side
+            others += _ROUNDING * np.trace(others) * np.eye(len(others))
+            for k in range(motors):
+                used = [*range(count)]
+                if trial is not None:
+                    used.append(count + k)
+                    if trial.kind.instead:
+                        used.remove(self._constant[k])
+                x = np.linalg.solve(others[np.ix_(used, used)], right[used])
+                squares[part, k] = (target[part, k] - matrix[part][:, k, used] @ x) ** 2
+                drives[k] |= trial is not None and x[-1] < 0.0
+        left = usual * np.sqrt(squares.mean(axis=0))
+        return np.where(self._has[trial.kind] | drives, np.inf, left) if trial else left

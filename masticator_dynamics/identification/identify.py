@@ -11,6 +11,8 @@ friction and rotors are not negative. Clarabel solves for the amounts of the lea
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +20,26 @@ import numpy.typing as npt
 from masticator_dynamics.description.data import JointPhysics, MechanismDescription
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
+from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
+from masticator_dynamics.engine.parameters import consistent as moments_can_be
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.friction_kinds import friction_of_other_kinds
+from masticator_dynamics.identification.friction_kinds import FrictionSearch, WorthIt
 from masticator_dynamics.identification.learning import Learnt, learn
 from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
     MeasuredMotion,
     measured_motion,
 )
-from masticator_dynamics.identification.mistakes import MistakeSearch
+from masticator_dynamics.identification.mistakes import MistakeSearch, gain_of
 from masticator_dynamics.identification.robot_log import RobotLog, checked
-from masticator_dynamics.identification.unknowns import OFFSET, Beliefs, Unknowns, unknowns_of
+from masticator_dynamics.identification.unknowns import (
+    OFFSET,
+    Beliefs,
+    Unknowns,
+    Usual,
+    unknowns_of,
+)
 from masticator_dynamics.identification.weighted_equations import (
     Equations,
     Progress,
@@ -46,9 +55,11 @@ _EXACT = (1e-11, 1e-8)
 _STAYS = 1e-4  # of a body, whatever the data say: one without mass can have no inertia
 _ROUNDING = 1e-9  # of a body: left by the solver
 _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is sound
-_NEARLY = 0.05  # of the logarithm of the likelihood: what the solver may leave open
+# Of the logarithm of the likelihood: what the solver may leave open. The nearest bodies are then no
+# farther than the root of twice this, 0.014 standard deviations.
+_NEARLY = 1e-4
+_NO_EXTENT = 1e-6  # of a body's largest extent, in units of the body
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
-_UPPER = [(i, j) for j in range(4) for i in range(j + 1)]
 
 
 def pseudo_inertia(moments: FloatArray) -> FloatArray:
@@ -68,7 +79,7 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
     signs = bool((values >= lowest)[_not_negative(unknowns)].all())
     return signs and all(
         np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] > -_ROUNDING
-        and np.linalg.eigvalsh(Moments.from_numbers(values[rows]).inertia().about_center)[0] >= 0.0
+        and moments_can_be(values[rows])
         for rows, base, changes in _bodies(unknowns)
     )
 
@@ -98,7 +109,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         if np.abs(per_unknown).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
-            cones.append(clarabel.PSDTriangleConeT(4))
+            cones.append(clarabel.PSDTriangleConeT(len(base)))
     # In standard deviations from what data and belief say: precisions differ by many decades.
     weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
     unit = np.linalg.inv(np.linalg.cholesky(weight)).T
@@ -115,7 +126,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         solution = clarabel.DefaultSolver(*program, settings).solve()
         x = np.zeros_like(learnt.x)
         x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
-        open_ = abs(solution.obj_val - solution.obj_val_dual) / max(1.0, abs(solution.obj_val))
+        open_ = abs(solution.obj_val - solution.obj_val_dual)
         # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
         for step in _BACK if open_ < _NEARLY else ():
             if np.isfinite(x).all() and is_consistent(unknowns, (1.0 - step) * x):
@@ -143,9 +154,11 @@ def _not_negative(unknowns: Unknowns) -> npt.NDArray[np.bool_]:
 
 
 def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
-    """Numbers of bodies, what may be taken of their pseudo-inertia (4, 4), changes (n_x, 4, 4).
+    """Numbers of bodies, what may be taken of their pseudo-inertia (n, n), changes (n_x, n, n).
 
-    The latter are in units of the body.
+    The latter are in units of the body, and along its n extents: in others, in which it has none
+    whatever x is, all are zero, and no solver can stay inside (a thin bar has two, its length and
+    its mass).
     """
     bodies = []
     for k, name in enumerate(unknowns.names):
@@ -156,14 +169,18 @@ def _bodies(unknowns: Unknowns) -> list[tuple[slice, FloatArray, FloatArray]]:
             scale = 1.0 / np.outer(units, units)
             sizes, axes = np.linalg.eigh(base * scale)
             sizes = np.maximum(sizes, 0.0)  # what the file has wrong is not for the data to mend
-            changes = [pseudo_inertia(c) * scale for c in unknowns.spread[rows].T]
-            bodies.append((rows, (1.0 - _STAYS) * (axes * sizes) @ axes.T, np.array(changes)))
+            base = (1.0 - _STAYS) * (axes * sizes) @ axes.T
+            changes = np.array([pseudo_inertia(c) * scale for c in unknowns.spread[rows].T])
+            squares, along = np.linalg.eigh(base @ base + (changes @ changes).sum(axis=0))
+            along = along[:, squares > _NO_EXTENT**2 * squares[-1]]
+            bodies.append((rows, along.T @ base @ along, along.T @ changes @ along))
     return bodies
 
 
 def _stacked(matrix: FloatArray) -> FloatArray:
-    """Upper triangle (10,) by columns, as Clarabel wants it."""
-    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in _UPPER])
+    """Upper triangle by columns, as Clarabel wants it."""
+    upper = [(i, j) for j in range(len(matrix)) for i in range(j + 1)]
+    return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in upper])
 
 
 _DETERMINED = 0.5  # of what was believed: a parameter that is surer than this is determined
@@ -176,7 +193,7 @@ class Identified:
     Attributes
     ----------
     mechanism : Mechanism
-        With the file's numbers, and friction of each motor.
+        With the file's numbers, and friction of each motor, of the kinds that are worth it.
     measured : MeasuredMotion
         Of the part that was learnt from.
     unknowns : Unknowns
@@ -189,7 +206,7 @@ class Identified:
         On the recording: sentences, each of which begins with the motors that it is about; the
         former leave clearly more of the efforts unexplained.
     friction : tuple of str
-        Sentences on motors whose friction is of another kind, where that is worth it.
+        Sentences on motors whose friction is of a further kind, where that is worth it.
     training, held_out : Equations
     """
 
@@ -304,37 +321,95 @@ def identify(
     )
     if measured.senses_noise_alone and not beliefs.sensor:  # it would only add its noise
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
+    begun = _begun(mechanism, mechanism, measured, beliefs, progress)
+    mistakes = [*MistakeSearch(mechanism, measured, begun.training, begun.unknowns).found()]
+    grave, slight = (
+        tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
+        for matters in (True, False)
+    )
+    gain = gain_of(mistakes)
+    if gain is not None:
+        grave = tuple(f'{told}; all that follows is for efforts divided by this' for told in grave)
+        measured, judged = (
+            dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
+        )
+        begun = _begun(mechanism, mechanism, measured, beliefs, progress)
+    fit = _fitted(mechanism, measured, begun, progress)
+    kinds: list[WorthIt] = []
+    if gain is not None or not grave:
+        search = FrictionSearch(fit.training, fit.unknowns, fit.x, mechanism.description)
+        kinds = [*search.found()]
+    if kinds and motors is None:  # else friction is the drives', which have no other kinds
+        mechanism = _with_kinds(mechanism, kinds)
+        present = _with(mechanism, fit.unknowns, fit.x)
+        begun = _begun(mechanism, present, measured, beliefs, progress)
+        fit = _fitted(mechanism, measured, begun, progress)
+    other = equations(fit.present, judged, fit.unknowns, begun.usual, progress)
+    return Identified(
+        mechanism, measured, fit.unknowns, fit.learnt, fit.x, least_squares(fit.training), grave,
+        slight, tuple(kind.sentence(motors is None) for kind in kinds), fit.training, other,
+    )  # fmt: skip
+
+
+class _Begun(NamedTuple):
+    """What is believed, and the equations to learn from."""
+
+    usual: Usual
+    unknowns: Unknowns
+    training: Equations
+
+
+def _begun(
+    mechanism: Mechanism,
+    present: Mechanism,
+    measured: MeasuredMotion,
+    beliefs: Beliefs,
+    progress: Progress,
+) -> _Begun:
+    """At loads of a mechanism with present numbers."""
     usual = usual_sizes(mechanism, measured)
-    before = unknowns_of(mechanism, beliefs, usual)
-    present, mistakes = mechanism, None
-    for _ in range(passes(description)):
-        training = equations(present, measured, before, usual, progress)
-        if mistakes is None:
-            mistakes = tuple(MistakeSearch(mechanism, measured, training, before).found())
+    unknowns = unknowns_of(mechanism, beliefs, usual)
+    return _Begun(usual, unknowns, equations(present, measured, unknowns, usual, progress))
+
+
+class _Fit(NamedTuple):
+    """What was learnt from equations, which are in units of the unknowns found."""
+
+    unknowns: Unknowns
+    learnt: Learnt
+    x: FloatArray
+    training: Equations
+    present: Mechanism  # with the numbers found
+
+
+def _fitted(
+    mechanism: Mechanism, measured: MeasuredMotion, begun: _Begun, progress: Progress
+) -> _Fit:
+    """From equations at loads as they are believed first; then at those found."""
+    usual, before, training = begun
+    for further in reversed(range(passes(mechanism.description))):
         learnt = learn(training, before)
         unknowns = before.scaled(learnt.sizes)
         x = consistent(unknowns, learnt)
         present = _with(mechanism, unknowns, x)
-    other = equations(present, judged, unknowns, usual, progress)
-    training = training.scaled(learnt.sizes)
-    plain = least_squares(training)
-    grave, slight = (
-        tuple(mistake.told for mistake in mistakes or () if mistake.matters is matters)
-        for matters in (True, False)
-    )
-    bodies = np.array([' ' in cause for cause in unknowns.causes])  # 'LINK mass', 'LINK spread 12'
-    kinds = () if grave else friction_of_other_kinds(training, x, bodies, mechanism.actuated)
-    return Identified(
-        mechanism, measured, unknowns, learnt, x, plain, grave, slight, tuple(kinds), training,
-        other,
-    )  # fmt: skip
+        if further:
+            training = equations(present, measured, before, usual, progress)
+    return _Fit(unknowns, learnt, x, training.scaled(learnt.sizes), present)
+
+
+def _with_kinds(mechanism: Mechanism, kinds: Iterable[WorthIt]) -> Mechanism:
+    """The mechanism whose motors have friction of further kinds, to be identified."""
+    description = mechanism.description
+    for worth in kinds:
+        description = worth.kind.described(description, worth.joint, worth.velocity)
+    return Mechanism(description)
 
 
 def passes(description: MechanismDescription) -> int:
     """How often equations are set up: twice where friction grows with loads of what is unknown."""
-    laws = [part.friction.coulomb for part in description.contacts]
-    laws += [motor.friction.coulomb for motor in description.actuators.values()]
-    return 2 if any(laws) else 1
+    laws = [motor.friction for motor in description.actuators.values()]
+    loaded = any(law.coulomb or law.gear_loss is not None for law in laws)
+    return 2 if loaded or any(part.friction.coulomb for part in description.contacts) else 1
 
 
 def _with(mechanism: Mechanism, unknowns: Unknowns, x: FloatArray) -> Mechanism:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
-from masticator_dynamics.engine.evaluation.effort_regressor import powers
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.robot_log import RobotLog
@@ -129,11 +128,11 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
     try:
         seeds = forward_kinematics_batch(mechanism, log.position[rows], np.inf).y
         y = np.column_stack([np.interp(log.time, log.time[rows], column) for column in seeds.T])
-        scale = np.abs(powers(mechanism, mechanism.home)).max(axis=0)
+        scale = np.abs(_rates(mechanism, mechanism.home)).max(axis=-1)
         scale[scale == 0.0] = 1.0
         for _ in range(_STEPS):
             motion = mechanism.solve_batch(y)
-            rates = np.swapaxes(powers(mechanism, motion), -1, -2) / scale[:, None]
+            rates = _rates(mechanism, motion) / scale[:, None]
             error = (log.position - motion.position) / scale
             y = y + (np.linalg.pinv(rates) @ error[..., None])[..., 0]
         misfit = log.position - mechanism.solve_batch(y).position
@@ -142,6 +141,11 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
             f'{log.source}: the positions are not poses of {mechanism.name}: {error}'
         ) from error
     return y, misfit
+
+
+def _rates(mechanism: Mechanism, motion: Motion) -> FloatArray:
+    """Of the motors' joints (..., n_u, n_y) per unit independent velocity, whatever their gears."""
+    return motion.tangent[..., mechanism.actuated_rows, :]
 
 
 def _with_derivatives(y: FloatArray, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ little. A lag without which hardly less would be left is a remark, and no mistak
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_regressor import powers
-from masticator_dynamics.engine.evaluation.other_parameters import in_bounds
+from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL
 from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns
@@ -42,6 +42,7 @@ _MOST_ROWS = 24
 _COARSE = 12  # steps on the way there
 _FEWEST = 2  # rows, of lags that are told
 _AT_ONCE = 3  # mistakes
+_BRAKES = ('friction', 'damping', 'stiction', 'viscous', 'coulomb', 'gear_loss')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +53,7 @@ class _Reading:
     lag: int = 0  # rows
     backward: bool = False
     told: str = ''
+    gain: FloatArray | None = None  # (n_u,), of the last mistake, if it is one
 
 
 class _Judged(NamedTuple):
@@ -62,10 +64,22 @@ class _Judged(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A sentence that begins with the motors it is about, and whether it matters."""
+    """A sentence that begins with the motors it is about, and whether it matters.
+
+    gain (n_u,): efforts are to be multiplied by it, if that is all that is wrong.
+    """
 
     told: str
     matters: bool
+    gain: FloatArray | None
+
+
+def gain_of(mistakes: Sequence[Mistake]) -> FloatArray | None:
+    """What efforts (n_u,) are to be multiplied by, if gains are all that is wrong with them."""
+    gains = [mistake.gain for mistake in mistakes if mistake.matters]
+    if not gains or any(gain is None for gain in gains):
+        return None
+    return np.asarray(np.prod(gains, axis=0))
 
 
 class MistakeSearch:
@@ -92,7 +106,7 @@ class MistakeSearch:
         kinds = np.array([name.rpartition('.')[2] for name in names[rows]])
         measured_by = (kinds == 'effort_scale') | np.char.startswith(names[rows], 'sensor.')
         self._precision = np.where(single & ~measured_by, _WIDE, 1.0) ** -2.0
-        self._brakes = single & np.isin(kinds, ('friction', 'damping', 'viscous', 'coulomb'))
+        self._brakes = single & np.isin(kinds, _BRAKES)
         length = equations.time[-1] - equations.time[0]
         self._worth = max(_INDEPENDENT * length / len(equations.time), 1e-9)
         self._normal = np.einsum('mui,muj->uij', self._columns, self._columns)
@@ -165,12 +179,14 @@ class MistakeSearch:
             if after.unlikely > before.unlikely - _SURE:
                 return
             late = likeliest.lag != present.lag
-            yield Mistake(likeliest.told, not late or after.left < _LESS * before.left)
+            matters = not late or after.left < _LESS * before.left
+            yield Mistake(likeliest.told, matters, likeliest.gain)
             present, before = likeliest, after
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
         """Readings with one mistake more."""
         names, same = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
+        present = dataclasses.replace(present, gain=None)
 
         def other(change: FloatArray, sentence: str) -> _Reading:
             return dataclasses.replace(present, mixing=change @ present.mixing, told=sentence)
@@ -196,11 +212,12 @@ class MistakeSearch:
         changed = np.eye(len(fixed)) - fixed
 
         def reading(factor: float) -> _Reading:
+            gain = np.diag(fixed + factor * changed)
             times = f'{1.0 / factor:.3g} times as large as bodies like those of the file need'
             sentence = (
                 f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
             )
-            return other(fixed + factor * changed, sentence)
+            return dataclasses.replace(other(np.diag(gain), sentence), gain=gain)
 
         def unlikely(decades: float) -> float:
             return self.judged(reading(10.0**decades)).unlikely

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
+from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.mechanism import Mechanism
 
 OFFSET = 'effort_offset'  # of what a motor's effort shows, N m or N
@@ -24,6 +25,7 @@ SENSOR = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 _THIN = 1e-3  # part of a body's largest extent
 _LEAST_FRICTION = 0.03  # of the motor's usual effort, where the file has friction
 _NEW_FRICTION = 0.5  # likewise, where it has none: that is unknown, not small
+_NEW_LOSS = 0.1  # of what a gear passes on, where it loses something
 _LEAST_ROTOR, _NEW_ROTOR = 0.02, 0.5  # of what the motor moves, likewise
 _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
@@ -93,10 +95,11 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
     causes: dict[str, tuple[str, FloatArray]] = {}
     for link in bodies_with_mass(mechanism.structure):
         names = [f'{link}.{part}' for part in INERTIAL]
-        for cause, change in _of_body([parameters[name] for name in names], mechanism, beliefs):
+        numbers = [parameters[name] for name in names]
+        for group, cause, change in _of_body(numbers, mechanism, beliefs):
             column = np.zeros(len(parameters))
             column[[rows[name] for name in names]] = change
-            causes[f'{link} {cause}'] = cause.split()[0], column
+            causes[f'{link} {cause}'] = group, column
     for name, size in _singles(mechanism, parameters, beliefs, usual).items():
         group = OFFSET if name.endswith(OFFSET) else name
         causes[name] = group, size * np.eye(len(parameters))[rows[name]]
@@ -110,28 +113,38 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
 
 def _of_body(
     numbers: list[float], mechanism: Mechanism, beliefs: Beliefs
-) -> Iterator[tuple[str, list[float]]]:
-    """Changes (10,) of a body's moments by cause: mass, centre, and how its mass is spread."""
+) -> Iterator[tuple[str, str, list[float]]]:
+    """Group, cause, and changes (10,) of a body's moments: mass, centre, how its mass is spread."""
     moments = Moments.from_numbers(numbers)
-    yield 'mass', (beliefs.inertia * np.array(numbers)).tolist()
+    yield 'mass', 'mass', (beliefs.inertia * np.array(numbers)).tolist()
     inertia = moments.inertia()
     sizes, axes = np.linalg.eigh(
         0.5 * np.trace(inertia.about_center) * np.eye(3) - inertia.about_center
     )
     sizes = np.sqrt(np.maximum(sizes, 0.0))
-    shift = beliefs.centre * mechanism.structure.extent()
+    # The centre of a line is on it.
+    shifts = beliefs.centre * mechanism.structure.extent() * (sizes > _THIN * sizes.max())
     for k, axis in enumerate(axes.T):
-        if sizes[k] > _THIN * sizes.max():  # the centre of a line is on it
-            c, delta = inertia.center_of_mass, shift * axis
+        if shifts[k]:
+            c, delta = inertia.center_of_mass, shifts[k] * axis
             second = 2.0 * (c @ delta) * np.eye(3) - np.outer(c, delta) - np.outer(delta, c)
             moved = Moments(0.0, inertia.mass * delta, inertia.mass * second)
-            yield f'centre {k + 1}', moved.numbers()
+            yield 'centre', f'centre {k + 1}', moved.numbers()
     for i in range(3):
         for j in range(i, 3):
-            spread = np.outer(axes[:, i], axes[:, j]) * sizes[i] * sizes[j]
-            spread = beliefs.inertia * 0.5 * (spread + spread.T)
+            # A centre that is elsewhere spreads the mass, too, by the square of its shift.
+            here, elsewhere = (
+                beliefs.inertia * sizes[i] * sizes[j], inertia.mass * shifts[i] * shifts[j],
+            )  # fmt: skip
+            spread = np.outer(axes[:, i], axes[:, j]) * np.hypot(here, elsewhere)
+            spread = 0.5 * (spread + spread.T)
             second = np.trace(spread) * np.eye(3) - spread
-            yield f'spread {i + 1}{j + 1}', Moments(0.0, np.zeros(3), second).numbers()
+            numbers_of_it = Moments(0.0, np.zeros(3), second).numbers()
+            yield (
+                'spread' if here > elsewhere else 'centre',
+                f'spread {i + 1}{j + 1}',
+                numbers_of_it,
+            )
 
 
 def _singles(
@@ -139,7 +152,7 @@ def _singles(
 ) -> dict[str, float]:
     """Standard deviations of parameters that are unknowns themselves."""
     sizes: dict[str, float] = {}
-    moved = np.diag(mechanism.actuated_inertia(mechanism.home))
+    moved = _inertia_felt(mechanism)
     motors = {joint: k for k, joint in enumerate(mechanism.actuated)}
     wrench = np.zeros(6) if usual.wrench is None else usual.wrench
     for name, value in parameters.items():
@@ -147,11 +160,13 @@ def _singles(
         k = motors.get(owner, -1)
         ratio = abs(float(mechanism.transmission_ratios[k]))
         effort, velocity = float(usual.effort[k]), max(float(usual.velocity[k]), 1e-12)
-        if kind in ('friction', 'damping') and k >= 0:
+        if kind in ('friction', 'damping', 'stiction') and k >= 0:
             size = effort * ratio / (velocity if kind == 'damping' else 1.0)
             least = (_LEAST_FRICTION if value else _NEW_FRICTION) * size
             sizes[name] = max(beliefs.friction * value, least)
-        elif kind in ('friction', 'damping', 'viscous', 'coulomb'):
+        elif kind == 'gear_loss':
+            sizes[name] = max(beliefs.friction * value, _NEW_LOSS)
+        elif kind in ('friction', 'damping', 'stiction', 'viscous', 'coulomb'):
             sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
             least = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k]) / ratio**2
@@ -166,4 +181,21 @@ def _singles(
             sizes[name] = beliefs.sensor
         elif owner == 'sensor':
             sizes[name] = beliefs.sensor * float(wrench[SENSOR.index(kind)])
+        elif kind not in INERTIAL:  # those of bodies are causes of their own
+            raise KeyError(f'nothing is known of how far {name} may err')
     return sizes
+
+
+def _inertia_felt(mechanism: Mechanism) -> FloatArray:
+    """Inertia (n_u,) that each motor feels at home, kg m^2 or kg.
+
+    Where others' share is not defined, as of cables, with the others giving way: of a motor with
+    the Jacobian row j, ``1 / (j M^-1 j^T)``.
+    """
+    try:
+        return np.diag(mechanism.actuated_inertia(mechanism.home))
+    except ActuationError:
+        rows = mechanism.jacobian_actuated_from_independent(mechanism.home)
+        rows = mechanism.transmission_ratios[:, None] * rows
+        mass = mechanism.mass_matrix(mechanism.home)
+        return np.asarray(1.0 / np.einsum('kj,jk->k', rows, np.linalg.solve(mass, rows.T)))

@@ -130,6 +130,8 @@ class _MjcfWriter:
             element.set('frictionloss', numbers([physics.friction or 0.0]))
             if physics.friction:
                 element.attrib.update(_DRY)
+            if physics.stiction:
+                self.left_out.append(f'stiction of joint {joint.name}')
         if inertia := self.description.joint_inertia(joint.name):
             element.set('armature', numbers([inertia]))
         actuator = self.description.actuators.get(joint.name)
@@ -140,6 +142,8 @@ class _MjcfWriter:
                 self.left_out.append(
                     f'Coulomb friction of joint {joint.name}, which grows with the bearing force'
                 )
+            if friction.gear_loss:
+                self.left_out.append(f'gear loss of joint {joint.name}')
         if damping:
             element.set('damping', numbers([damping]))
         return element

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.evaluation.effort_goals import GoalKind
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.packing import followed
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.engine.traced.kernels import Code
 from masticator_dynamics.errors import LimitError

@@ -17,6 +17,7 @@ from masticator_dynamics.errors import ActuationError, InputError, MasticatorErr
 from masticator_dynamics.files.recorded_joints import read_joints
 from masticator_dynamics.files.tables import Columns, plain_name
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import MotionRows
 
 MEASURED = 1e-3  # m, by which measured positions of redundant motors may leave loops open
 _SAME = 1e-9  # rad or m, of one position in two columns
@@ -24,14 +25,10 @@ WRENCH = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 
 
 @dataclasses.dataclass(frozen=True)
-class MotionFile:
-    """A motion in independent coordinates with the wrench on the platform."""
+class MotionFile(MotionRows):
+    """A motion with the wrench on the platform."""
 
     table: Columns  # the table that it was read from
-    time: FloatArray  # (N,), s, increasing
-    y: FloatArray  # (N, n_y), rad or m
-    y_dot: FloatArray  # (N, n_y), rad/s or m/s
-    y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
     wrench: FloatArray | None  # (N, 6), N and N m, as written in the file
     # (N, 6), the same on links, at their origins: columns ``fx@LINK`` to ``tz@LINK``.
     link_wrenches: dict[str, FloatArray]
@@ -100,7 +97,7 @@ def motion_in(
         y_dot, y_ddot = derivatives[:, : len(names)], derivatives[:, len(names) :]
     wrench, on_links = table.all_or_none(WRENCH), _link_wrenches(table, mechanism)
     rates = derivatives is not None
-    return MotionFile(table, time, y, y_dot, y_ddot, wrench, on_links, rates)
+    return MotionFile(time, y, y_dot, y_ddot, table, wrench, on_links, rates)
 
 
 def _derivatives(table: Columns, names: Sequence[str]) -> FloatArray | None:

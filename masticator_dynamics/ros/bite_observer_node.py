@@ -9,7 +9,6 @@ import functools
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import load_drives
@@ -24,7 +23,7 @@ from masticator_dynamics.identification.bite_observer import (
     measured_by,
 )
 from masticator_dynamics.ros.common.diagnostics import OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.direct_subscription import publisher
+from masticator_dynamics.ros.common.direct_subscription import Outgoing
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     ACTUATED,
@@ -104,16 +103,16 @@ class BiteObserving(JointStateRuntime):
         self._newest: BiteEstimate | None = None
         self._taken, self._efforts = 0.0, list[FloatArray]()
         frame = settings.frame_prefix + self._point
-        message, self._fed = WrenchStamped(), WrenchStamped()
-        message.header.frame_id = self._fed.header.frame_id = frame
-        self._feed = publisher(node, WrenchStamped, 'bite_force')
+        message, fed = WrenchStamped(), WrenchStamped()
+        message.header.frame_id = fed.header.frame_id = frame
+        self._fed = Outgoing(node, 'bite_force', fed, 'wrench.force')
         # What is compiled at first use is compiled before states come.
         home, rest = mechanism.home.position, np.zeros(len(mechanism.actuated))
         for k in range(3):
             self._observer.step(k / settings.rate, home, rest)
         super().__init__(
             node, settings, mechanism, 'joint_states', 'bite_force_estimate', message,
-            f'force of the food at {self._point}',
+            ('wrench.force',), f'force of the food at {self._point}',
         )  # fmt: skip
 
     def activate(self) -> str:
@@ -125,32 +124,28 @@ class BiteObserving(JointStateRuntime):
     def destroy(self) -> None:
         """Destroy the topics."""
         super().destroy()
-        self._node.destroy_lifecycle_publisher(self._feed)
+        self._fed.destroy()
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
+    def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray] | None:
         """The force in the axes of the point's frame, N; its torque about the point is zero."""
         if reading.effort is None or reading.measured is None:
             raise InputError('efforts of the actuated joints are missing, or not finite')
-        now = header.stamp.sec + header.stamp.nanosec * 1e-9
+        now = stamp * 1e-9
         self._efforts.append(reading.effort)
         if 0.0 <= now - self._taken < _SOON / self._settings.rate:
-            return False
+            return None
         # Means since the sample before have those of states between them in them.
         averaged = self._observer.settings.averaged
         effort = np.mean(self._efforts, axis=0) if averaged else reading.effort
         self._taken, self._efforts = now, []
         estimate = self._observer.step(now, reading.measured, effort, reading.motion)
         if estimate is None:
-            return False
+            return None
         self._newest = estimate
         _, axes = self._mechanism.frame_chain(self._point).poses(reading.motion.q)
-        self._message.header.stamp = header.stamp
-        _fill(self._message, axes.T @ estimate.force)
         if self._settings.publish_bite_force:
-            self._fed.header.stamp = header.stamp
-            _fill(self._fed, axes.T @ estimate.guarded(self._observer.settings))
-            self._feed.publish(self._fed)
-        return True
+            self._fed.publish(stamp, axes.T @ estimate.guarded(self._observer.settings))
+        return (axes.T @ estimate.force,)
 
     def collect(self) -> list[Status]:
         """What is felt and whether to believe it, and the topic."""
@@ -185,11 +180,6 @@ class BiteObserving(JointStateRuntime):
             },
             'not seen': self._observer.not_seen,
         }
-
-
-def _fill(message: WrenchStamped, force: FloatArray) -> None:
-    vector = message.wrench.force
-    vector.x, vector.y, vector.z = force.tolist()
 
 
 make_node = functools.partial(ManagedNode, 'bite_observer', BiteObserverSettings, BiteObserving)

@@ -10,7 +10,6 @@ import functools
 
 import numpy as np
 from geometry_msgs.msg import Point
-from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from masticator_dynamics import Mechanism
@@ -78,38 +77,36 @@ class FramePath(JointStateRuntime):
         marker.pose.orientation.w = 1.0
         marker.color.r, marker.color.g, marker.color.b, marker.color.a = _RED, _GREEN, _BLUE, 1.0
         marker.header.frame_id = settings.frame_prefix + mechanism.description.base
-        does = f'path of {frame}'
-        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker, does)
+        self._marker, does = marker, f'path of {frame}'
+        super().__init__(node, settings, mechanism, 'joint_states', '~/path', marker, (), does)
 
     def activate(self) -> str:
         """Start drawing an empty path."""
         self._points.clear()
         return super().activate()
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
+    def answer(self, now: int, frame: str, reading: JointReading) -> tuple[()] | None:
         """The path, at most 25 times a second."""
-        now = header.stamp.sec * 10**9 + header.stamp.nanosec
         points = self._points
         if points and now < points[-1][0]:
             points.clear()  # the clock was set back, as when a bag restarts
         if points and now - points[-1][0] < _STEP:
-            return False
+            return None
         position, _ = self._chain.poses(reading.motion.q)
         x, y, z = position.tolist()
         points.append((now, Point(x=x, y=y, z=z)))
         while now - points[0][0] > self._settings.duration * 1e9:
             points.popleft()
         if 0 <= now - self._drawn < _PERIOD:
-            return False
+            return None
         self._drawn = now
-        marker = self._message
-        marker.header.stamp = header.stamp
+        marker = self._marker
         marker.scale.x = self._settings.line_width or _THIN * self._size
         aside = self._settings.aside * self._size * self._outward
         place = marker.pose.position
         place.x, place.y, place.z = aside.tolist()
         marker.points = [point for _, point in points]
-        return True
+        return ()  # all that changes is written already
 
 
 def _outward(mechanism: Mechanism, chain: FrameChain) -> FloatArray:

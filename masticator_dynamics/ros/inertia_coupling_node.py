@@ -7,13 +7,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Float64MultiArray
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.diagnostics import ERROR, OK, STALE, WARN, Status
-from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, ManagedNode, parameter
 from masticator_dynamics.ros.joint_states.coupling_markers import CouplingMarkers
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
@@ -67,7 +66,9 @@ class Coupling(JointStateRuntime):
         self._newest: FloatArray | None = None
         message, does = Float64MultiArray(), f'inertia coupling of {", ".join(mechanism.actuated)}'
         self._markers = CouplingMarkers(node, mechanism, settings.frame_prefix)
-        super().__init__(node, settings, mechanism, 'joint_states', '~/mci', message, does)
+        super().__init__(
+            node, settings, mechanism, 'joint_states', '~/mci', message, ('data',), does
+        )
 
     def destroy(self) -> None:
         """Destroy the topics."""
@@ -79,14 +80,12 @@ class Coupling(JointStateRuntime):
         super().deactivate()
         self._newest = None
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
+    def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray]:
         """The indices."""
         self._newest = self._mechanism.inertia_coupling(reading.motion)
-        self._message.data = doubles(self._newest)
-        time = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
         settings = self._settings
-        self._markers.show(time, reading.motion, settings.warn_above, settings.error_above)
-        return True
+        self._markers.show(stamp, reading.motion, settings.warn_above, settings.error_above)
+        return (self._newest,)
 
     def collect(self) -> list[Status]:
         """One status per joint, and one of the topic."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.lifecycle import LifecycleNode
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Float64MultiArray
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.load_inertia.estimator import KINDS, MODEL
@@ -248,8 +248,9 @@ class Estimation(JointStateRuntime):
             settings.closure_tolerance,
         )
         super().__init__(
-            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray(), ''
-        )
+            node, settings, mechanism, 'joint_states', '~/load_inertia', Float64MultiArray(),
+            ('data',), '',
+        )  # fmt: skip
 
     def activate(self) -> str:
         """Start answering, requests as well."""
@@ -278,11 +279,9 @@ class Estimation(JointStateRuntime):
         super().apply(settings)
         self._service.reader.tolerance = settings.closure_tolerance
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
+    def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray]:
         """The load inertia of every motor."""
-        inertia = self._estimators[self._settings.estimator].load_inertia(reading.motion)
-        self._message.data = doubles(inertia)
-        return True
+        return (self._estimators[self._settings.estimator].load_inertia(reading.motion),)
 
     def collect(self) -> list[Status]:
         """Which estimator is used and how accurate it is, and how the topic is doing."""

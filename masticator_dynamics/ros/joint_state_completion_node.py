@@ -8,11 +8,10 @@ import dataclasses
 import functools
 
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.common.direct_subscription import doubles
 from masticator_dynamics.ros.common.managed_node import ManagedNode
 from masticator_dynamics.ros.joint_states.joint_state_runtime import (
     JointReading,
@@ -43,19 +42,15 @@ class Completion(JointStateRuntime):
         message = JointState(name=list(mechanism.tree_joints))
         super().__init__(
             node, settings, mechanism, 'joint_states_in', 'joint_states', message,
-            'completing joint_states_in to joint_states',
+            ('position', 'velocity'), 'completing joint_states_in to joint_states',
         )  # fmt: skip
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
-        """All joints of the tree."""
-        motion, message = reading.motion, self._message
-        if reading.y_dot is not None:
-            motion = self._mechanism.solve(motion.y, reading.y_dot)
-        message.header = header
-        message.position = doubles(motion.q)
+    def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray, ...]:
+        """Positions and velocities of all joints of the tree."""
+        motion, y_dot = reading.motion, reading.y_dot
+        self._target.set_frame(frame)
         # An unknown velocity is left out: it is not zero.
-        message.velocity = doubles(motion.v if reading.y_dot is not None else motion.v[:0])
-        return True
+        return motion.q, motion.v[:0] if y_dot is None else motion.tangent @ y_dot
 
 
 make_node = functools.partial(

@@ -43,7 +43,7 @@ from launch_ros.actions import Node
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf_text import plain_urdf
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping

@@ -21,7 +21,7 @@ import samples
 from processes import PYTHON, completed
 
 from masticator_dynamics import cli
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.files import tables
 
 PROGRAM = [sys.executable, '-m', 'masticator_dynamics']

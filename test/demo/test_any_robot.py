@@ -53,7 +53,7 @@ def judged(mechanism):
 def assert_passes(mechanism):
     script, checks = judged(mechanism)
     assert [(check.name, check.detail) for check in checks if check.passed is not True] == []
-    assert np.ptp(script.positions, axis=0).max() > 1e-3  # it moves
+    assert np.ptp(script.y, axis=0).max() > 1e-3  # it moves
     return script
 
 
@@ -135,7 +135,7 @@ def test_a_home_at_the_end_of_a_range(tmp_path):
     urdf = tmp_path / 'table.urdf'
     urdf.write_text(urdf.read_text().replace('lower="-9" upper="9"', 'lower="0" upper="0.4"'))
     script = assert_passes(Mechanism.load(file))
-    assert script.positions.min() == 0.0 < 0.05 < script.positions.max() <= 0.4
+    assert script.y.min() == 0.0 < 0.05 < script.y.max() <= 0.4
 
 
 def test_what_cannot_move_says_why_in_one_sentence(tmp_path):
@@ -154,7 +154,7 @@ def test_jaws_chew_and_others_swing():
         assert has_jaw(robot) is chews, name
         script = built_in_script(robot, 1)
         assert ('stroke' in script.source) is chews
-        q = robot.feedforward_batch(script.positions).q
+        q = robot.feedforward_batch(script.y).q
         if chews:  # the mouth opens: down by centimetres, and shuts
             incisor = frame_poses(robot, q, 'incisor')[0][:, 2]
             assert np.ptp(incisor) > 0.01 and incisor[0] == pytest.approx(incisor.max(), abs=1e-3)

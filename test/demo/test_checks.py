@@ -66,7 +66,7 @@ def snap(mechanism):
     bite_times = np.arange(0.0, 0.6, 0.005)
     force = np.zeros((len(bite_times), 3))
     return Script(
-        'snap', mechanism.independent, times, mechanism.home.y + positions, rest, rest,
+        times, mechanism.home.y + positions, rest, rest, 'snap', mechanism.independent,
         'molar_left', bite_times, force,
     )  # fmt: skip
 
@@ -274,9 +274,9 @@ def test_summary_counts_torques_of_the_motion(mechanism, script, record):
 def test_jaw_that_does_not_move_passes(mechanism, script):
     still = dataclasses.replace(
         script,
-        positions=np.tile(mechanism.home.y, (len(script.times), 1)),
-        velocities=0.0 * script.velocities,
-        accelerations=0.0 * script.accelerations,
+        y=np.tile(mechanism.home.y, (len(script), 1)),
+        y_dot=0.0 * script.y_dot,
+        y_ddot=0.0 * script.y_ddot,
         bite_forces=0.0 * script.bite_forces,
     )
     assert failed(mechanism, still, perfect_record(mechanism, still)) == set()

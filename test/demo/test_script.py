@@ -46,10 +46,10 @@ def forces_in_base(mechanism, script):
 
 def assert_from_home_to_home(mechanism, script):
     for end in (0, -1):
-        assert script.positions[end] == pytest.approx(mechanism.home.y, abs=1e-12)
-        assert script.velocities[end] == pytest.approx(np.zeros(4), abs=1e-12)
-        assert script.accelerations[end] == pytest.approx(np.zeros(4), abs=1e-9)
-    assert script.times[0] == 0.0
+        assert script.y[end] == pytest.approx(mechanism.home.y, abs=1e-12)
+        assert script.y_dot[end] == pytest.approx(np.zeros(4), abs=1e-12)
+        assert script.y_ddot[end] == pytest.approx(np.zeros(4), abs=1e-9)
+    assert script.time[0] == 0.0
 
 
 def test_built_in_script(mechanism):
@@ -96,10 +96,10 @@ def test_recorded_script_without_force(mechanism, recording, tmp_path):
 def test_points_keep_the_motion_between_them(mechanism, recording):
     """Quintics through the points give the planned motion, to the resolution of a recording."""
     script = recorded_script(mechanism, recording)
-    fields = 'times', 'positions', 'velocities', 'accelerations'
+    fields = 'time', 'y', 'y_dot', 'y_ddot'
     halved = dataclasses.replace(script, **{name: getattr(script, name)[::2] for name in fields})
-    assert script.times[1] <= 0.005 + 1e-12
-    instants = np.linspace(0.0, script.times[::2][-1], 1001)
+    assert script.time[1] <= 0.005 + 1e-12
+    instants = np.linspace(0.0, script.time[::2][-1], 1001)
     difference = script.path.sample(instants)[0] - halved.path.sample(instants)[0]
     assert np.abs(difference).max() < 1e-5
 
@@ -111,7 +111,7 @@ def test_save_and_load(mechanism, tmp_path):
     assert (loaded.source, loaded.coordinates, loaded.bite_frame) == (
         script.source, script.coordinates, script.bite_frame,
     )  # fmt: skip
-    assert np.array_equal(loaded.positions, script.positions)
+    assert np.array_equal(loaded.y, script.y)
     assert np.array_equal(loaded.bite_forces, script.bite_forces)
 
 
@@ -150,9 +150,9 @@ def test_what_cannot_chew_swings_within_its_ranges(name):
     assert script.coordinates == mechanism.independent
     assert script.bite_frame == mechanism.description.platform
     for edge in (0, -1):
-        assert script.positions[edge] == pytest.approx(mechanism.home.y, abs=1e-12)
-        assert script.velocities[edge] == pytest.approx(0.0, abs=1e-9)
-    assert (np.ptp(script.positions, axis=0) > 0.01).all()
-    for row in zip(script.positions, script.velocities, script.accelerations, strict=True):
+        assert script.y[edge] == pytest.approx(mechanism.home.y, abs=1e-12)
+        assert script.y_dot[edge] == pytest.approx(0.0, abs=1e-9)
+    assert (np.ptp(script.y, axis=0) > 0.01).all()
+    for row in zip(script.y, script.y_dot, script.y_ddot, strict=True):
         assert mechanism.range_violations(mechanism.solve(*row)) == ()
     assert np.abs(script.bite_forces).max() > 0.01

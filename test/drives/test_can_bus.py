@@ -8,12 +8,15 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import tracemalloc
 
 import can
 import msgpack
 import pytest
 from can.interfaces.udp_multicast.utils import pack_message
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drives.loopback import datagrams, python_can
 from masticator_dynamics.drives.can_bus import error_frame_words, is_data_frame, open_bus
@@ -138,6 +141,65 @@ def test_a_packet_whose_numbers_are_of_another_type_is_no_frame(multicast, chang
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert here.ignored == 1 and peak < 1_000_000
+
+
+@pytest.fixture(scope='module')
+def room():
+    """Two buses of ours, and a socket that receives the packets of both."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(('', 0))
+        port = probe.getsockname()[1]
+    group = Bus(interface='udp_multicast', channel='239.74.163.2', port=port)
+    with open_bus(group) as here, open_bus(group) as there, datagrams() as sender:
+        yield here, there, lambda packet: sender.sendto(packet, (group.channel, port))
+
+
+FRAMES = st.builds(
+    can.Message,
+    arbitration_id=st.sampled_from([0, 0x7F, 0x80, 0xFF, 0x100, 0x181, 0x7FF]),
+    is_extended_id=st.sampled_from([False, False, True]),
+    timestamp=st.sampled_from([0.0, 0.0, 1.5]),
+    data=st.binary(max_size=8),
+)
+
+
+@given(st.lists(FRAMES, min_size=1, max_size=8))
+def test_frames_are_the_same_whatever_came_before(room, messages):
+    """What is packed and read once is all but the data: python-can's packets are read, too."""
+    here, there, send = room
+    for message in (*messages, *messages):
+        here.send(message)
+        read = there.recv(PATIENCE)
+        send(pack_message(message))
+        for again in (read, there.recv(PATIENCE), here.recv(PATIENCE)):
+            assert 0.0 <= time.time() - again.timestamp < PATIENCE  # when it came
+            again.timestamp = message.timestamp
+            assert again.equals(message, check_channel=False, check_direction=False)
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'dlc': 2}, {'data': b'\1\2'}, {'data': b''}, {'is_extended_id': True},
+        {'is_remote_frame': True, 'data': b''}, {'is_fd': True}, {'arbitration_id': 0x182},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_packet_like_one_that_came_before_is_read_for_itself(room, multicast, change):
+    """As by a bus that has read none."""
+    here, _, send = room
+    send(msgpack.packb(PLAIN))
+    assert receive(here, 0x181) == b'\1'
+    with open_bus(multicast) as new, datagrams() as stranger:
+        packet = msgpack.packb(PLAIN | change)
+        for each in (packet, msgpack.packb(PLAIN | {'arbitration_id': 7})):
+            send(each)
+            stranger.sendto(each, (multicast.channel, multicast.port))
+        ours, theirs = here.recv(PATIENCE), new.recv(PATIENCE)
+        while here.recv(0.0):
+            pass
+        theirs.timestamp = ours.timestamp
+        assert ours.equals(theirs, check_channel=False)
 
 
 @pytest.mark.parametrize(

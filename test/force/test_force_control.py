@@ -143,6 +143,11 @@ def test_every_release_says_why_and_lets_go(reason) -> None:
     assert law.state is State.DONE
 
 
+def test_every_reason_has_a_test() -> None:
+    elsewhere = {Reason.CANCELLED, Reason.NO_WAY}  # below, and in nodes/test_force_turn.py
+    assert set(RELEASES) | elsewhere == set(Reason)
+
+
 def test_cancelled() -> None:
     law = ForceControl(Straight(), ForceGoal(most=80.0))
     pressed(law, spring(2e4), constant(40.0), seconds=0.4)
@@ -194,6 +199,87 @@ def test_drives_at_their_limit_press_no_further() -> None:
     rows = pressed(law, spring(2e4), lambda time: 20.0 + 60.0 * time, change=change)
     limited = [row.commanded.travel for row in rows if row.now.time > LATER + 0.03]
     assert max(limited) - limited[0] < 1e-6
+
+
+class Relaxing:
+    """A standard linear solid: of 20 N/mm half relaxes in 0.2 s."""
+
+    def __init__(self) -> None:
+        self.inner = 0.0
+
+    def __call__(self, travel: float) -> float:
+        depth = max(travel - 0.001, 0.0)
+        self.inner += (depth - self.inner) * (1.0 - math.exp(-PERIOD / 0.2))
+        return 2e4 * (depth - 0.5 * self.inner)
+
+
+def test_after_its_time_it_stays_where_it_is_while_what_is_pressed_relaxes() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.3, relaxation=0.5))
+    rows = pressed(law, Relaxing(), constant(40.0), seconds=2.0)
+    assert law.release.reason is Reason.DONE
+    order = [state for state, _ in itertools.groupby(row.state for row in rows)]
+    assert order[2:] == [State.FORCE, State.HOLD, State.RELEASE, State.DONE]
+    held = [row for row in rows if row.state is State.HOLD]
+    assert len(held) * PERIOD == pytest.approx(0.5, abs=0.004)
+    still = held[25:]  # it stops within its acceleration and smoothing
+    assert max(abs(row.commanded.travel - still[0].commanded.travel) for row in still) < 1e-6
+    # Both ends of the law of relaxation, from the food alone: half of what had not relaxed is lost.
+    inner = 2.0 * (still[0].commanded.travel - 0.001 - still[0].true / 2e4)
+    depth = still[0].commanded.travel - 0.001
+    end = 2e4 * (depth - 0.5 * (depth + (inner - depth) * math.exp(-len(still) * PERIOD / 0.2)))
+    assert still[-1].true == pytest.approx(end, abs=0.2) and still[0].true - end > 3.0
+    assert still[-1].commanded.force == pytest.approx(still[-1].true, abs=0.5)
+
+
+def test_what_creeps_is_held_without_an_error() -> None:
+    """Without a learnt velocity the error is the creep's rate over the bandwidth: 0.5 N here."""
+    rest = [0.001]
+
+    def flowing(travel: float) -> float:
+        rest[0] += 1e-3 * PERIOD  # 20 N/s on 20 N/mm
+        return max(2e4 * (travel - rest[0]), 0.0)
+
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=2.0))
+    rows = pressed(law, flowing, constant(40.0), seconds=3.0)
+    force = [row.true for row in rows if row.state is State.FORCE]
+    assert sum(force[500:900]) / 400 == pytest.approx(40.0, abs=0.08)
+    assert max(force) < 42.0
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_noise_does_not_end_the_learning_of_a_soft_food(seed) -> None:
+    """One reading over 30 % of a small force did in a third of seeds: half a second was lost."""
+    law = ForceControl(Straight(length=0.02), ForceGoal(most=20.0, duration=0.5))
+    rows = pressed(law, spring(2e3), constant(8.0), seconds=2.0, seed=seed)
+    force = [row.true for row in rows if row.state is State.FORCE]
+    assert force[75] == pytest.approx(8.0, abs=0.6)
+
+
+def test_a_soft_food_is_settled_in_spite_of_the_noise() -> None:
+    law = ForceControl(Straight(length=0.02), ForceGoal(most=20.0, duration=0.8))
+    rows = pressed(law, spring(2e3), constant(10.0), seconds=2.0)
+    force = [row.true for row in rows if row.state is State.FORCE]
+    outside = [k for k, value in enumerate(force) if abs(value - 10.0) > 0.2]
+    assert outside[-1] * PERIOD < 0.16
+    velocities = [row.commanded.velocity for row in rows if row.state is State.FORCE]
+    assert max(map(abs, velocities[200:])) < 0.004  # noise does not shake it
+
+
+def test_slower_drives_have_a_longer_dead_time() -> None:
+    timing = LoopTiming.of_drives(0.002, 0.004)
+    assert timing.period == 0.002 and timing.path_delay == timing.lead == 0.008
+    assert timing.bandwidth(0.002) == pytest.approx(0.4 / 0.014)
+    assert LoopTiming.of_drives(0.002, 0.002) == LoopTiming()
+    with pytest.raises(InputError, match='drives at 125 Hz are too slow'):
+        LoopTiming.of_drives(0.002, 0.008)
+
+
+def test_faults_are_told_while_it_holds() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.2, relaxation=5.0))
+    silent = from_time(1.0, lambda m: m._replace(stamp=0.9))
+    rows = pressed(law, Relaxing(), constant(40.0), seconds=2.0, change=silent)
+    assert next(row.state for row in rows if row.now.time > 0.98) is State.HOLD
+    assert law.release.reason is Reason.SILENT and law.release.time < 1.035
 
 
 def test_the_force_in_the_command_is_the_wanted_one_and_begins_without_a_bump() -> None:
@@ -271,6 +357,7 @@ def test_no_sequence_of_measurements_and_references_exceeds_a_bound(seed) -> Non
         (lambda: ForceGoal(most=-5.0), 'most of force control is -5'),
         (lambda: ForceGoal(most=5.0, approach=0.0), 'approach of force control is 0'),
         (lambda: ForceGoal(most=5.0, release_to=-1e-3), 'release_to'),
+        (lambda: ForceGoal(most=5.0, relaxation=1.0), 'a duration is needed'),
         (lambda: ForceGoal(most=INF), 'most of force control is inf'),
         (lambda: ForceBounds(velocity=INF), 'velocity of force control is inf'),
         (lambda: ForceBounds(leash=-1.0), 'leash'),

@@ -5,6 +5,7 @@
 import clarabel
 import numpy as np
 import pytest
+import samples
 
 from identification.hard_truths import arm
 from masticator_dynamics import Mechanism
@@ -17,9 +18,13 @@ from masticator_dynamics.identification.unknowns import Beliefs, Usual, unknowns
 @pytest.fixture(scope='module')
 def unknowns(tmp_path_factory):
     """Those of an arm without friction and rotors."""
-    mechanism = Mechanism.load(arm(tmp_path_factory.mktemp('arm')))
+    return _unknowns(Mechanism.load(arm(tmp_path_factory.mktemp('arm'))))
+
+
+def _unknowns(mechanism):
     mechanism = Mechanism(identify.with_motor_friction(mechanism.description))
-    return unknowns_of(mechanism, Beliefs(), Usual(np.ones(4), np.ones(4), np.ones(4), None))
+    ones = np.ones(len(mechanism.actuated))
+    return unknowns_of(mechanism, Beliefs(), Usual(ones, ones, ones, None))
 
 
 def said(unknowns, seed):
@@ -33,6 +38,19 @@ def said(unknowns, seed):
         same, x, np.linalg.inv(precision), 9, precision, x, every, precision,
         np.linalg.inv(precision), np.ones(count), np.ones(4),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_bars_without_thickness_stay_bars(seed) -> None:
+    """Of five_bar's links, which are lines: in most directions they can have no extent."""
+    unknowns = _unknowns(Mechanism.load(samples.file_of('five_bar')))
+    learnt = said(unknowns, seed)
+    x = identify.consistent(unknowns, learnt)
+    assert identify.is_consistent(unknowns, x)
+    for other in (np.zeros_like(x), identify.consistent(unknowns, said(unknowns, 7))):
+        step = other - x
+        slope = step @ learnt.precision @ (x - learnt.x)
+        assert slope > -1e-6 * (step @ learnt.precision @ step)
 
 
 @pytest.mark.parametrize('seed', range(3))

@@ -29,7 +29,7 @@ def test_ranges_and_limits_are_kept(excited):
     mechanism, found = excited
     with warnings.catch_warnings():
         warnings.simplefilter('error')  # a range that is left is a warning
-        effort = mechanism.feedforward_batch(*np.moveaxis(found.rows, 1, 0), friction=True)
+        effort = mechanism.feedforward_batch(*found.rows, friction=True)
     assert np.all(mechanism.in_ranges(effort))
     low, high = mechanism.load_limits.effort_range
     assert (effort.actuated >= low - 1e-9).all() and (effort.actuated <= high + 1e-9).all()
@@ -41,7 +41,7 @@ def test_teeth_stay_below_where_they_meet():
     mechanism, teeth = Mechanism.load('masticator'), ['incisor', 'molar_left', 'molar_right']
 
     def heights(**options):
-        y = exciting_motion(mechanism, duration=8.0, tries=2, **options).rows[:, 0]
+        y = exciting_motion(mechanism, duration=8.0, tries=2, **options).y
         motion = mechanism.solve_batch(y)
         at = [mechanism.frame_pose(motion, link).position[:, 2].max() for link in teeth]
         home = [mechanism.frame_pose(mechanism.home, link).position[2] for link in teeth]
@@ -54,12 +54,11 @@ def test_teeth_stay_below_where_they_meet():
 def test_it_is_large(excited):
     """As far as something allows: a motion a twentieth larger comes too near a range or limit."""
     mechanism, found = excited
-    rows = 1.05 * found.rows
-    rows[:, 0] -= 0.05 * found.rows[0, 0]
+    rows = 1.05 * found.y - 0.05 * found.y[0], 1.05 * found.y_dot, 1.05 * found.y_ddot
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         try:
-            effort = mechanism.feedforward_batch(*np.moveaxis(rows, 1, 0), friction=True)
+            effort = mechanism.feedforward_batch(*rows, friction=True)
         except MasticatorError:  # it does not even close
             return
     loads = load_ranges(mechanism, effort, mechanism.load_limits)
@@ -69,7 +68,7 @@ def test_it_is_large(excited):
 
 def test_derivatives_are_those_of_the_positions(excited):
     _, found = excited
-    y, y_dot, y_ddot = np.moveaxis(found.rows, 1, 0)
+    y, y_dot, y_ddot = found.rows
     step = found.time[1] - found.time[0]
     for values, slopes in ((y, y_dot), (y_dot, y_ddot)):
         differences = (values[2:] - values[:-2]) / (2.0 * step)
@@ -78,8 +77,9 @@ def test_derivatives_are_those_of_the_positions(excited):
 
 def test_it_begins_and_ends_at_rest_at_one_place(excited):
     _, found = excited
-    assert np.abs(found.rows[[0, -1], 1:]).max() < 1e-12
-    assert found.rows[0, 0] == pytest.approx(found.rows[-1, 0], abs=1e-12)
+    for rates in (found.y_dot, found.y_ddot):
+        assert np.abs(rates[[0, -1]]).max() < 1e-12
+    assert found.y[0] == pytest.approx(found.y[-1], abs=1e-12)
 
 
 def test_internal_efforts_move_nothing_and_load_bearings():
@@ -88,7 +88,7 @@ def test_internal_efforts_move_nothing_and_load_bearings():
     found = exciting_motion(mechanism, duration=6.0, tries=2, internal=0.2)
     assert np.abs(found.internal).max() == pytest.approx(0.2)
     assert np.abs(found.internal[[0, -1]]).max() < 1e-12
-    y, y_dot, y_ddot = np.moveaxis(found.rows[::50], 1, 0)
+    y, y_dot, y_ddot = (rows[::50] for rows in found.rows)
     alone = mechanism.feedforward_batch(y, y_dot, y_ddot)
     moved = mechanism.forward_dynamics_batch(y, y_dot, alone.actuated + found.internal[::50])
     assert moved == pytest.approx(y_ddot, rel=1e-6, abs=1e-6 * np.abs(y_ddot).max())
@@ -133,7 +133,7 @@ def test_it_keeps_away_from_singularities():
         mechanism, duration=6.0, tries=2, rate=50.0, conditioning=0.3, progress=steps.append
     )
     assert sum(steps) == excitation.steps(mechanism, 2)
-    poses = mechanism.solve_batch(found.rows[:, 0])
+    poses = mechanism.solve_batch(found.y)
     jacobians = mechanism.jacobian_actuated_from_independent(poses)
     home = mechanism.jacobian_actuated_from_independent(mechanism.home)
     held = np.linalg.svd(jacobians @ np.linalg.inv(home), compute_uv=False)[:, -1]

@@ -4,10 +4,12 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from masticator_dynamics.cli import main
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.laboratory.curves import fit_figure, fit_food, predicted
+from masticator_dynamics.robot.laboratory.relaxing_food import fit_relaxing_food
 from masticator_dynamics.robot.twin.food import load_food
 
 DISPLACEMENT = np.linspace(0.0, 0.007, 351)
@@ -121,7 +123,7 @@ def test_the_fit_is_drawn_over_the_curve(suffix, tmp_path, capsys) -> None:
 def test_the_drawn_law_lies_on_the_drawn_curve() -> None:
     fit = fit_food(DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3), thickness=0.008)
     assert fit.touch == pytest.approx(START, abs=1e-6)
-    figure = fit_figure(fit, DISPLACEMENT, curve(30000.0, 52.0, 0.0025, 0.3))
+    figure = fit_figure(fit)
     measured, fitted = figure.axes[0].lines
     away = np.abs(measured.get_ydata() - fitted.get_ydata())
     assert np.median(away) < 0.01 and np.count_nonzero(away > 1.0) <= 2  # at the break itself
@@ -145,3 +147,75 @@ def test_a_food_that_hardens_as_it_flows_is_fitted_by_least_squares() -> None:
         changed = fit.food.yield_force * factor
         assert left(fit.food.copy(update={'yield_force': changed})) > fit.residual
     assert left(fit.food.copy(update={'yield_force': force.max()})) > 1.5 * fit.residual
+
+
+def relaxed(time, depth, stiffness, share, constant):
+    """Force of a standard linear solid, as an integral over its past (Boltzmann), by trapezoids."""
+    fine = np.linspace(time[0], time[-1], 20 * len(time))
+    rate = np.gradient(np.interp(fine, time, depth), fine)
+    force = []
+    for now in time:
+        past = fine <= now
+        memory = (1.0 - share) + share * np.exp(-(now - fine[past]) / constant)
+        force.append(stiffness * trapezoid(memory * rate[past], fine[past]))
+    return np.array(force)
+
+
+@pytest.mark.parametrize(('share', 'constant'), [(0.5, 1.0), (0.2, 0.3), (0.9, 4.0)])
+@pytest.mark.parametrize('noise', [0.0, 0.1])
+def test_what_relaxes_comes_back(share, constant, noise) -> None:
+    """A ramp of 0.5 s, held for 5 s, and back."""
+    time = np.arange(0.0, 6.2, 0.01)
+    way = np.interp(time, [0.1, 0.6, 5.6, 6.1], [0.0, 0.003, 0.003, -0.001])
+    force = relaxed(time, np.maximum(way, 0.0), 20e3, share, constant)
+    force = np.maximum(force, 0.0) + noise * np.random.default_rng(1).standard_normal(len(time))
+    fit = fit_relaxing_food(time, way, force, thickness=0.008)
+    most = 0.02 if noise == 0.0 else 0.05
+    assert fit.food.stiffness == pytest.approx(20e3, rel=most)
+    assert fit.food.relaxing_share == pytest.approx(share, rel=most)
+    assert fit.food.relaxation_time == pytest.approx(constant, rel=2.0 * most)
+    assert fit.residual < 0.02
+
+
+def test_creep_under_a_force_tells_the_same() -> None:
+    """The other way round: the law of creep of the same solid, under 40 N from 0.2 s on."""
+    time = np.arange(0.0, 5.0, 0.01)
+    share, constant, stiffness, force = 0.5, 0.8, 20e3, 40.0
+    soft, late = stiffness * (1.0 - share), constant / (1.0 - share)
+
+    def crept(t):
+        """Response to a ramp of the force by 1 N/s."""
+        t = np.maximum(t, 0.0)
+        return t / soft - (1.0 / soft - 1.0 / stiffness) * late * (1.0 - np.exp(-t / late))
+
+    depth = force / 0.2 * (crept(time - 0.1) - crept(time - 0.3))
+    felt = np.interp(time, [0.1, 0.3], [0.0, force])
+    fit = fit_relaxing_food(time, depth, felt, thickness=0.012)
+    assert fit.food.stiffness == pytest.approx(stiffness, rel=0.03)
+    assert fit.food.relaxing_share == pytest.approx(share, rel=0.03)
+    assert fit.food.relaxation_time == pytest.approx(constant, rel=0.05)
+
+
+def test_relaxation_is_refused_where_there_is_none(tmp_path, capsys) -> None:
+    time = np.arange(0.0, 3.0, 0.01)
+    way = np.minimum(time, 1.0) * 0.003
+    with pytest.raises(InputError, match='nothing is seen to relax within'):
+        fit_relaxing_food(time, way, 20e3 * way, thickness=0.008)
+    broken = np.where(time > 0.6, 10.0, 20e3 * way)
+    with pytest.raises(InputError, match='it breaks at .* N'):
+        fit_relaxing_food(time, way, broken, thickness=0.008)
+    with pytest.raises(InputError, match='its thickness is said to be 2 mm'):
+        fit_relaxing_food(time, way, relaxed(time, way, 2e4, 0.5, 0.5), thickness=0.002)
+    source = tmp_path / 'curve.csv'
+    table = np.column_stack([time, way, relaxed(time, way, 2e4, 0.5, 0.5)])
+    np.savetxt(source, table, delimiter=',', header='time,displacement,force', comments='')
+    out, plot = tmp_path / 'gum.yaml', tmp_path / 'fit.png'
+    asked = ['fit-food', str(source), '--thickness', '8mm', '--output', str(out), '--relaxation']
+    assert main([*asked, '--plot', str(plot)]) == 0
+    assert plot.read_bytes().startswith(b'\x89PNG')
+    assert '% of it relax in 0.5' in capsys.readouterr().err
+    food = load_food(out)
+    assert food.relaxing_share == pytest.approx(0.5, rel=0.02)
+    np.savetxt(source, table[:, 1:], delimiter=',', header='displacement,force', comments='')
+    assert main(asked) == 2
+    assert 'time' in capsys.readouterr().err

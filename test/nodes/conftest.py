@@ -27,11 +27,12 @@ def mechanism():
 
 
 @pytest.fixture(scope='module')  # it would keep the computer busy beside other tests
-def node(ros_domain):
-    """The node with default parameters."""
-    from nodes.harness import NodeProcess
+def node(ros_domain, request):
+    """The node; by the clock with its own cycles, else with those that other tests leave it."""
+    from nodes.harness import CYCLE, NodeProcess
 
-    process = NodeProcess(bite_force__timeout=0.2)
+    rates = {} if request.node.get_closest_marker('clock') else {'rate': 1e9 / CYCLE}
+    process = NodeProcess(bite_force__timeout=0.2, **rates)
     yield process
     assert process.end() == 0
     assert not process.log('Traceback')

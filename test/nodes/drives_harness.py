@@ -225,16 +225,17 @@ class Robot:
     def enabled(self):
         """Enable the drives at home, whatever happened before."""
         self.drives.fault('clear all')
-        end = time.monotonic() + LONG
-        # From the beginning when something fails: a busy computer may stop drives at any time.
-        while not all(self._done(request) for request in ('disable', 'reset', 'home', 'enable')):
-            assert time.monotonic() < end, self.message
+        self.ask('disable', 'reset', 'home', 'enable')
         return self.peer
 
     def ask(self, *requests):
-        """Make requests one after another, each until it is met."""
-        for request in requests:
-            assert wait_for(lambda r=request: self._done(r), request, LONG), request
+        """Make requests one after another until all are met in a row.
+
+        From the first when one fails: a busy computer may stop drives at any time.
+        """
+        end = time.monotonic() + LONG
+        while not all(self._done(request) for request in requests):
+            assert time.monotonic() < end, self.message
 
     def _done(self, request):
         success, self.message = self.peer.request(request)

@@ -28,8 +28,6 @@ from nodes.harness import Client, NodeProcess, nanoseconds, to_time
 
 pytestmark = pytest.mark.clock  # its robot answers in each cycle
 
-pytestmark = pytest.mark.clock
-
 STIFFNESS = 2e4
 OPEN = [0.0, 0.0, 0.0, 0.08]
 
@@ -68,7 +66,8 @@ class Robot(Client):
         self.force = self.node.create_publisher(WrenchStamped, 'force_reference', 10)
         self.action = ActionClient(self.node, interfaces.apply_force(), '/dynamics/apply_force')
         assert self.action.wait_for_server(30.0)
-        self.food, self.silent, self.felt = math.inf, False, collections.deque(maxlen=100_000)
+        self.food, self.silent, self.numb = math.inf, False, False
+        self.felt = collections.deque(maxlen=100_000)
         self._ended_too = threading.Event()
         self._answers = threading.Thread(target=self._answer, daemon=True)
         self._answers.start()
@@ -97,7 +96,8 @@ class Robot(Client):
         self._near = min(max(travel, 0.0), self._path.length)
         force = max(STIFFNESS * (travel - self.food), 0.0)
         pull = self._axes.T @ [0.0, 0.0, -force]
-        self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
+        if not self.numb:
+            self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
         self.felt.append(force)
 
     def open(self):
@@ -197,11 +197,33 @@ def test_a_streamed_force_is_followed_and_its_silence_lets_go(robot):
         ({'longest_approach': 0.0, 'largest_travel': 0.0}, 'a travel of 0.0 m'),
         ({'duration': math.inf}, 'duration is inf'),
         ({'stiffness': -1.0}, 'stiffness is -1.0'),
+        ({'relaxation': math.nan}, 'relaxation is nan'),
+        ({'relaxation': 1.0, 'duration': 0.0}, 'a duration is needed'),
+        ({'tolerance': -1.0}, 'tolerance is -1.0'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(robot, changes, message):
     result = robot.result_of(robot.request(robot.goal(**changes)))
     assert result.reason == 'refused' and message in result.message
+
+
+def test_a_force_beyond_the_motors_is_refused(robot):
+    robot.set_parameter('force.most', 900.0)
+    result = robot.result_of(robot.request(robot.goal(forces=[850.0])))
+    robot.set_parameter('force.most', 120.0)
+    assert result.reason == 'refused'
+    assert '850 N at molar_left are beyond the motors: crank_' in result.message
+
+
+def test_an_observer_is_refused_where_it_does_not_tell_the_force(robot):
+    robot.open()
+    robot.set_parameter('force.source', 'observer')
+    result = robot.result_of(robot.request(robot.goal()))
+    wide = robot.result_of(robot.request(robot.goal(tolerance=40.0)))
+    robot.set_parameter('force.source', 'sensor')
+    assert result.reason == wide.reason == 'refused'
+    assert 'with 40 N to 4 N; at rest the motors tell its force only to ' in result.message
+    assert 'a force was measured never: no bite_force_estimate' in wide.message
 
 
 def test_a_direction_that_leads_away_is_refused(robot):
@@ -219,3 +241,12 @@ def test_without_a_sensor_nothing_is_pressed(robot):
     result = robot.result_of(robot.request(robot.goal()))
     robot.silent = False
     assert result.reason == 'refused' and 'joints were measured' in result.message
+
+
+def test_without_a_force_sensor_nothing_is_pressed(robot):
+    robot.open()
+    robot.numb = True
+    time.sleep(0.7)
+    result = robot.result_of(robot.request(robot.goal()))
+    robot.numb = False
+    assert result.reason == 'refused' and ' s ago: no bite_force' in result.message

@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from processes import wait_for
 
-from nodes.harness import Client, nanoseconds, rows
+from nodes.harness import CYCLE, Client, nanoseconds, rows
 
 pytestmark = pytest.mark.waiting
 
@@ -48,7 +48,7 @@ def check_no_jump(states, tolerance=1e-4):
     step = np.diff(stamps)[:, None] * 1e-9
     mean = 0.5 * (velocity[1:] + velocity[:-1])
     error = np.abs(np.diff(position, axis=0) - step * mean)
-    following = step[:, 0] < 0.003  # a busy computer leaves cycles out
+    following = step[:, 0] < 1.5e-9 * CYCLE  # a busy computer leaves cycles out
     assert following.sum() > 100
     assert error[following].max() < tolerance
 
@@ -115,7 +115,7 @@ def test_replacement_starts_from_the_motion_it_replaces(at_home, mechanism):
     state = running(0.4)
     assert np.abs(state[1]).max() > 0.1
     check_follows(at_home, mechanism, path_from_state(state, [0.2, 0.5], points), taken)
-    stamps, position, *_ = rows(at_home.states_between(start, taken - 2_000_000))
+    stamps, position, *_ = rows(at_home.states_between(start, taken - CYCLE))
     wanted = expected(mechanism, running, (stamps - start) * 1e-9)[0]
     assert np.abs(position - wanted).max() < 1e-6  # until then the old one runs
 

@@ -3,6 +3,7 @@
 """The control cycle presses with a force instead of following a motion, and goes back to it."""
 
 import collections
+import math
 import time as clock
 
 import numpy as np
@@ -12,7 +13,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_control import ForceControl
 from masticator_dynamics.control.force_goal import ForceGoal, ForceSensor, Reason, State
 from masticator_dynamics.control.pressing_path import PressingPath, Servos
-from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle
+from masticator_dynamics.motion import MotionPath
+from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle, Piece
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
@@ -124,6 +126,77 @@ def test_only_one_presses() -> None:
     rig.turn.let_go(Reason.CANCELLED, 'the clock jumped by 2 s')
     rig.run(300)
     assert rig.job.law.release.text == 'the clock jumped by 2 s' and rig.turn.job is None
+
+
+def test_a_goal_or_a_trajectory_begins_but_not_both() -> None:
+    """A trajectory whose checks end while a goal begins, at every place in between."""
+    for place in ('before', 'between', 'after'):
+        motion, turn = ExecutedMotion(OPEN), ForceTurn(JointReadings())
+        started, accepted = motion.schedule, []
+
+        def trajectory(motion=motion, turn=turn, accepted=accepted) -> None:
+            """As node `dynamics` accepts one: it asks, then replaces what it found."""
+            schedule = motion.schedule
+            if not turn.busy and motion.replace(
+                Piece(20, MotionPath.constant(OPEN + 0.01)), schedule, 10
+            ):
+                accepted.append(True)
+
+        def rests(motion=motion, started=started, place=place, trajectory=trajectory) -> bool:
+            rest = motion.replace(Piece(10, MotionPath.constant(OPEN)), started, 10)
+            if place == 'between':
+                trajectory()
+            return rest
+
+        if place == 'before':
+            trajectory()
+        begun = turn.begin(Rig().job, rests)
+        if place == 'after':
+            trajectory()
+        assert begun != bool(accepted), place
+        assert bool(turn.busy) == begun
+
+
+def test_a_goal_that_could_not_begin_leaves_the_turn_free() -> None:
+    turn = ForceTurn(JointReadings())
+    assert not turn.begin(Rig().job, lambda: False) and not turn.busy
+    with pytest.raises(ZeroDivisionError):
+        turn.begin(Rig().job, lambda: 1 / 0)
+    assert not turn.busy and turn.job is None
+
+
+def test_what_cannot_be_computed_lets_go_and_says_why() -> None:
+    rig = Rig()
+    rig.turn.begin(rig.job)
+    rig.run(300)
+    rig.job.path.wrench = lambda travel, force: np.full(6, math.nan)
+    rig.run(3)
+    assert rig.job.law.release.reason is Reason.NO_WAY and rig.job.law.release.text
+    assert rig.turn.job is None
+    y, y_dot, _ = rig.motion.state(rig.time)
+    assert np.isfinite(y).all() and not y_dot.any()
+
+
+def test_an_observer_is_a_source_or_a_check() -> None:
+    rig = Rig()
+    estimate = BiteForce(rig.mechanism)
+    estimate.timeout = 0.1
+    rig.job._observed = estimate  # says nothing: no check
+    rig.turn.begin(rig.job)
+    rig.run(400)
+    assert rig.job.law.release is None
+    axes = rig.mechanism.frame_pose(rig.mechanism.solve(OPEN), 'molar_left').rotation
+    wrench = np.concatenate([axes.T @ [0.0, 0.0, -5.0], np.zeros(3)])
+    estimate.timeout = 10.0
+    estimate.take('molar_left', rig.time, rig.time, wrench)
+    rig.run(30)
+    assert rig.job.law.release.reason is Reason.DISAGREES
+    assert 'the motors 5 N' in rig.job.law.release.text
+    rig = Rig()
+    rig.job._observed = rig.job._source = rig.bite
+    rig.turn.begin(rig.job)
+    rig.run(400)
+    assert rig.job.law.release is None and rig.job.law.state is State.FORCE
 
 
 def cost() -> float:

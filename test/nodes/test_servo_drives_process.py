@@ -44,10 +44,9 @@ pytestmark = [
 
 
 def test_a_killed_node_leaves_drives_that_stop_by_themselves(ros_domain, mechanism, tmp_path):
-    robot = Robot(mechanism, tmp_path, 'killed', auto_enable=True)
+    robot = Robot(mechanism, tmp_path, 'killed')
     try:
-        robot.node.wait_for_line('auto_enable: the loops close', LONG)
-        with robot.peer.chew():
+        with robot.enabled().chew():
             robot.node.end(signal.SIGKILL)
         begin = robot.trace.last(MASTER)
         codes = {
@@ -90,10 +89,9 @@ def test_nothing_is_compiled_when_drives_may_be_enabled(
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_in_good_order(ros_domain, mechanism, tmp_path, number):
-    robot = Robot(mechanism, tmp_path, 'ended', auto_enable=True)
+    robot = Robot(mechanism, tmp_path, 'ended')
     try:
-        robot.node.wait_for_line('auto_enable: the loops close', LONG)
-        with robot.peer.chew():
+        with robot.enabled().chew():
             begin = time.time()
             assert robot.node.end(number) == 0
         robot.trace.wait_until_left(begin, states=POWERED)

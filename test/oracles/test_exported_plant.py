@@ -16,7 +16,8 @@ from scipy.interpolate import CubicSpline  # noqa: E402
 
 from masticator_dynamics import Mechanism  # noqa: E402
 from masticator_dynamics.description import load_description  # noqa: E402
-from masticator_dynamics.description.data import ContactFriction, JointPhysics  # noqa: E402
+from masticator_dynamics.description.contacts import ContactFriction  # noqa: E402
+from masticator_dynamics.description.data import JointPhysics  # noqa: E402
 from masticator_dynamics.interchange.mjcf_export import export_mjcf  # noqa: E402
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant  # noqa: E402
 from oracles.mujoco_plant import RATE, STEP  # noqa: E402

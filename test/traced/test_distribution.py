@@ -12,7 +12,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.evaluation.effort_goals import GoalKind
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.traced import effort_distribution as traced
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.row_code import RowCode

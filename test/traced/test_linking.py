@@ -14,7 +14,7 @@ from masticator_dynamics.engine.traced.machine_code import Library, object_code,
 from masticator_dynamics.engine.traced.numbers import Graph, absolute, square_root
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.rows_ir import rows_function
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 pytestmark = pytest.mark.skipif(not linking.supported(), reason='left to LLVM on this computer')
 
@@ -25,7 +25,7 @@ ELSEWHERE = (
 
 def made_by() -> list[str]:
     """What kept code depends on."""
-    return [kept.sources('engine/traced')]
+    return [file_cache.sources('engine/traced')]
 
 
 def polynomials() -> str:

@@ -10,6 +10,7 @@ import samples
 
 from masticator_dynamics.identification.bite_observer import BiteObserver, measured_by
 from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.twin.control_chain import CommandedMotion, ControlKind
 from masticator_dynamics.robot.twin.study import StudySetting
 
@@ -81,7 +82,7 @@ def empty():
         np.vstack(pair) for pair in zip(rows, (moved.y, moved.y_dot, moved.y_ddot), strict=True)
     ]
     time = np.arange(len(rows[0])) / RATE
-    vars(setting)['reference'] = CommandedMotion.at(setting.model, time, *rows)
+    vars(setting)['reference'] = CommandedMotion.at(setting.model, MotionRows(time, *rows))
     settings, motors, record, told = told_by_drives(setting)
 
     def observe(efforts):

@@ -33,7 +33,7 @@ from masticator_dynamics.engine.traced.numbers import (
     total,
 )
 from masticator_dynamics.engine.traced.row_code import RowCode, address
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 NEAR = 1e-9  # in scaled coordinates: the centre itself has no direction
 AT_NODE = 1e-24  # square of a distance in cells
@@ -200,7 +200,7 @@ def _code(
 
     return RowCode(
         f'map {function.__name__}', coordinates, outputs, recorded,
-        lambda: [kept.sources('engine/traced', 'analysis/load_inertia'), coordinates, shapes],
+        lambda: [file_cache.sources('engine/traced', 'analysis/load_inertia'), coordinates, shapes],
         constants=np.zeros(sum(sizes)),
     )  # fmt: skip
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_floats
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.packing import joined
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
 from masticator_dynamics.engine.traced.forward_dynamics import INDEPENDENT, ForwardDynamics
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.simulation import acceleration_code
 from masticator_dynamics.engine.traced.simulation_data import Regularisation, Setting
 from masticator_dynamics.errors import InputError, MasticatorError, SingularityError
@@ -120,24 +120,23 @@ def forward_dynamics(
     many : bool
         Whether these are rows (N, n).
     """
-    law: Regularisation | None
-    if (
-        not many
-        and friction is False
-        and (row := joined(mechanism.made(_lengths), state)) is not None
-    ):
-        # Not finite numbers are not certain.
-        answers = mechanism.made(_by_friction)[None].code.certain(row)
-        if answers is not None:
-            return answers[1:], answers[:0]
-    if isinstance(friction, Regularisation):
-        law = friction
-    else:
-        law = JUMP if as_flag(friction, 'friction') else None
+    law = _law(friction)
     table = _table(mechanism, state, many)
     answers = mechanism.made(_by_friction)[law](table, many)
     answers = answers if many else answers[0]
     return answers[..., : len(mechanism.independent)], answers[..., len(mechanism.independent) :]
+
+
+def _law(friction: bool | Regularisation) -> Regularisation | None:
+    if isinstance(friction, Regularisation):
+        return friction
+    return JUMP if as_flag(friction, 'friction') else None
+
+
+def answers(mechanism: Evaluator, friction: bool | Regularisation) -> list[Answer]:
+    """Machine code for one state; see :meth:`Mechanism.forward_dynamics`."""
+    code = mechanism.made(_by_friction)[_law(friction)].code
+    return [Answer(code, 1, (len(mechanism.independent),))]
 
 
 def _lengths(mechanism: Evaluator) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, 
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.actuated_step import fit_code
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.small_functions import least_squares, travels
 from masticator_dynamics.errors import (
@@ -78,28 +79,33 @@ def closest_motion(
     return motion, residual
 
 
-def closest_pose(
-    mechanism: Evaluator, u: npt.ArrayLike, tolerance: float
-) -> tuple[FloatArray, float]:
-    """Independent positions (n_y,) and the residual of :func:`closest_motion`, by machine code.
+def answers(mechanism: Evaluator, tolerance: float) -> list[Answer]:
+    """Machine code for :meth:`Mechanism.forward_kinematics`; :func:`closest_motion` has the rest.
 
-    Parameters
-    ----------
-    mechanism, u, tolerance
-        As for :func:`closest_motion`, which takes over the rest.
+    Raises
+    ------
+    InputError
+        For a tolerance that is no number.
     """
-    target = as_vector(u, 'u', len(mechanism.actuated))
+    largest = np.array([as_number(tolerance, 'tolerance', finite=False)])
     code = mechanism.made(_fit_code)
-    if code.available:
-        outputs = code(target)
-        if outputs[0] == 1.0 and outputs[1] <= as_number(tolerance, 'tolerance', finite=False):
-            return outputs[2:], float(outputs[1])
-    motion, residual = closest_motion(mechanism, target, tolerance)
-    return motion.y.copy(), residual
+    return [Answer(code, 2, (len(mechanism.independent),), numbers=largest)]
 
 
 def _fit_code(mechanism: Evaluator) -> RowCode:
     return fit_code(mechanism.kernels)
+
+
+def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
+    """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
+    target, code = as_vector(u, 'u', len(mechanism.actuated)), mechanism.made(_fit_code)
+    largest = as_number(tolerance, 'tolerance', finite=False)
+    if code.available:
+        certain, residual, *y = code(np.append(target, largest))
+        if certain == 1.0:
+            return np.array(y), float(residual)
+    motion, residual = closest_motion(mechanism, target, largest)
+    return motion.y.copy(), residual
 
 
 def forward_kinematics_batch(

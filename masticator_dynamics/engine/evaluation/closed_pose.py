@@ -13,7 +13,8 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.block_form import ROUNDED_HOME
-from masticator_dynamics.engine.closure_equations import all_constraints, extent, opposed_axis
+from masticator_dynamics.engine.closed_home import extent, opposed_axis
+from masticator_dynamics.engine.closure_equations import all_constraints
 from masticator_dynamics.engine.descent import Loops, descend, joined_joints
 from masticator_dynamics.engine.redundant_equations import ROUNDING
 from masticator_dynamics.engine.tree import spanning_tree

@@ -4,24 +4,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.effort_derivatives import AccelerationDerivatives
-    from masticator_dynamics.engine.evaluation.mass_and_bias import Energy, Space
+    from masticator_dynamics.engine.evaluation.acceleration_derivatives import (
+        AccelerationDerivatives,
+    )
+    from masticator_dynamics.engine.evaluation.mass_and_bias import Space
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
+
+
+class Energy(NamedTuple):
+    """Energies of a mechanism, J: numbers, or arrays (N,) for a batch.
+
+    Attributes
+    ----------
+    kinetic
+        Of links and rotors.
+    potential
+        Of gravity, zero where all masses are at the base's origin, and of the joints' springs.
+    """
+
+    kinetic: FloatArray
+    potential: FloatArray
 
 
 class Dynamics(Evaluator):
     """The part of :class:`Mechanism` that is about its equations of motion."""
 
+    @answered(by('mass_and_bias', part='mass'))
     def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
 
@@ -48,6 +67,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.mass_matrix(self, motion, space)
 
+    @answered(by('mass_and_bias', part='bias'))
     def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
 
@@ -58,6 +78,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.bias(self, motion, space, 'bias')
 
+    @answered(by('mass_and_bias', part='gravity'))
     def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
 
@@ -72,10 +93,15 @@ class Dynamics(Evaluator):
 
         Numbers, or (N,) for a batch. Gravity's is zero where masses are at the base's origin.
         """
+        return Energy(*self._energies(motion).T)
+
+    @answered(by('mass_and_bias', part='energy'))
+    def _energies(self, motion: Motion | Effort) -> FloatArray:
         from masticator_dynamics.engine.evaluation import mass_and_bias
 
-        return mass_and_bias.energy(self, motion)
+        return mass_and_bias.equations_part(self, motion, 'energy')
 
+    @answered(by('accelerations'))
     def forward_dynamics(
         self,
         y: npt.ArrayLike,
@@ -129,6 +155,7 @@ class Dynamics(Evaluator):
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)[0]
 
+    @answered(by('acceleration_derivatives'))
     def forward_dynamics_derivatives(
         self,
         y: npt.ArrayLike,
@@ -149,10 +176,10 @@ class Dynamics(Evaluator):
             As :meth:`forward_dynamics`, too near a singularity, and with friction where a joint or
             contact with Coulomb friction is at rest or nothing presses there.
         """
-        from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
-        from masticator_dynamics.engine.evaluation.effort_derivatives import (
+        from masticator_dynamics.engine.evaluation.acceleration_derivatives import (
             acceleration_derivatives,
         )
+        from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
 
         many = as_floats(y, 'y').ndim > 1
         n = len(self.independent)
@@ -166,6 +193,7 @@ class Dynamics(Evaluator):
         efforts = none if effort is None else np.asarray(effort, dtype=float)
         return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
 
+    @answered(by('inertia_coupling', part='matrix'))
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
@@ -188,6 +216,10 @@ class Dynamics(Evaluator):
 
         Raises as :meth:`actuated_inertia`.
         """
-        from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupling
+        return np.asarray(np.log1p(self._coupling(motion)))
 
-        return inertia_coupling(self.actuated_inertia(motion))
+    @answered(by('inertia_coupling', part='coupling'))
+    def _coupling(self, motion: Motion | Effort) -> FloatArray:
+        from masticator_dynamics.engine.evaluation.inertia_coupling import coupling
+
+        return coupling(self.actuated_inertia(motion))

@@ -7,19 +7,19 @@ First order and exact: the recorded arithmetic is differentiated (``traced/deriv
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
-from masticator_dynamics.engine.evaluation.shown import ShownArrays
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
+from masticator_dynamics.engine.evaluation.shown import arrays_text
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import InputError, SingularityError
@@ -59,6 +59,7 @@ class EffortDerivatives:
 
     __slots__ = ('_numbers', 'actuated', 'mechanism')
 
+    VIEW: ClassVar[str] = 'actuated'
     before: ClassVar[int] = 1  # outputs before the efforts
     with_contacts: ClassVar[bool] = False  # whether those of the contacts follow
 
@@ -68,8 +69,7 @@ class EffortDerivatives:
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
-        names = ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench')
-        return 'EffortDerivatives: ' + ', '.join(f'{n} {getattr(self, n).shape}' for n in names)
+        return arrays_text(self, ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench'))
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         """Input and output of the machine code."""
@@ -137,68 +137,14 @@ def effort_derivatives(
     return result(mechanism, inputs, outputs)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class AccelerationDerivatives(ShownArrays):
-    """Accelerations at one state, or at many (a leading axis N).
-
-    Attributes
-    ----------
-    y_ddot : array, shape (..., n_y)
-        As :meth:`Mechanism.forward_dynamics`.
-    by_y, by_y_dot : array, shape (..., n_y, n_y)
-    by_effort : array, shape (..., n_y, n_u)
-    by_wrench : array, shape (..., n_y, 6)
-        Their derivatives along the closed loops.
-    """
-
-    y_ddot: FloatArray
-    by_y: FloatArray
-    by_y_dot: FloatArray
-    by_effort: FloatArray
-    by_wrench: FloatArray
-
-
-def acceleration_derivatives(
-    mechanism: Evaluator, state: FloatArray, efforts: FloatArray, friction: FloatArray
-) -> AccelerationDerivatives:
-    """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
-
-    Where the imbalance of forces is zero, accelerations follow other inputs as it demands (implicit
-    functions); so do amounts of friction (..., 0 or n_u + n_contacts).
-
-    Raises
-    ------
-    SingularityError
-        Too near a singularity, or where friction has no derivative.
-    """
-    n, rubs = len(mechanism.independent), bool(friction.shape[-1])
-    q = mechanism.solver.motions(state)[..., mechanism.slices['q']]
-    code = mechanism.kernels.imbalance_derivatives(rubs)
-    inputs = np.concatenate([state, q, efforts, friction], axis=-1)
-    outputs = np.atleast_2d(_outputs(code, inputs))
-    names = [*mechanism.contacts, *mechanism.tree_joints] if rubs else []
-    first = 1 + len(names)
-    _check_smooth(mechanism, state, outputs[:, 1:first], names)
-    _check_valid(mechanism, state, outputs)
-    last = state.shape[-1] + efforts.shape[-1]
-    rows = n + friction.shape[-1]
-    slopes = outputs[:, first:].reshape(*state.shape[:-1], rows, (outputs.shape[1] - first) // rows)
-    follow = np.r_[2 * n : 3 * n, last : slopes.shape[-1]]
-    solved = np.asarray(-np.linalg.solve(slopes[..., follow], slopes)[..., :n, :], np.float64)
-    return AccelerationDerivatives(
-        state[..., 2 * n : 3 * n], solved[..., :n], solved[..., n : 2 * n],
-        solved[..., 3 * n + 6 : last], solved[..., 3 * n : 3 * n + 6],
-    )  # fmt: skip
-
-
 def _derived(mechanism: Evaluator, code: kernels.Code, inputs: FloatArray) -> FloatArray:
     """Outputs for all rows: by machine code, or at loops closed from home."""
 
     def at_closed(rows: FloatArray, closed: FloatArray) -> FloatArray:
-        return _outputs(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
+        return outputs_of(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
 
     outputs = _with_handed_over(mechanism, code, inputs, mechanism.solver.least_norm, at_closed)
-    _check_valid(mechanism, inputs, outputs)
+    check_valid(mechanism, inputs, outputs)
     return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
@@ -216,7 +162,7 @@ def _with_handed_over(
     return outputs
 
 
-def _outputs(code: RowCode, inputs: FloatArray) -> FloatArray:
+def outputs_of(code: RowCode, inputs: FloatArray) -> FloatArray:
     """By machine code, or in numpy where there is too much of it."""
     if code.available:
         return code(inputs)
@@ -226,7 +172,8 @@ def _outputs(code: RowCode, inputs: FloatArray) -> FloatArray:
         raise InputError(f'too large to be differentiated: {error}') from None
 
 
-def _check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
+def check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
+    """Refuse rows too near a singularity."""
     if (outputs[:, 0] == 1.0).all() and np.isfinite(outputs).all():
         return
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
@@ -245,17 +192,19 @@ def _of_best(mechanism: Evaluator, code: RowCode, inputs: FloatArray, kind: Goal
     def at_best(rows: FloatArray, whole: FloatArray) -> FloatArray:
         effort = Effort(mechanism, rows, whole, kind.slices)
         best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
-        return _outputs(kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1))
+        return outputs_of(
+            kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1)
+        )
 
     outputs = _with_handed_over(mechanism, code, inputs, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
     first = 1 + len(names)
-    _check_smooth(mechanism, inputs, outputs[:, 1:first], names)
-    _check_valid(mechanism, inputs, outputs)
+    check_smooth(mechanism, inputs, outputs[:, 1:first], names)
+    check_valid(mechanism, inputs, outputs)
     return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
-def _check_smooth(
+def check_smooth(
     mechanism: Evaluator, inputs: FloatArray, margins: FloatArray, names: Sequence[str]
 ) -> None:
     """Refuse rows with friction that has no derivative."""

@@ -18,10 +18,18 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.failures import in_row
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.evaluation.results import (
+    Effort,
+    Evaluator,
+    Motion,
+    check_motion,
+    numbers_of,
+)
 from masticator_dynamics.engine.status import CLOSED
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced.actuated_inertia import inertia_code
+from masticator_dynamics.engine.traced.python_entry import Answer
+from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.errors import ActuationError, SingularityError
 
 
@@ -41,7 +49,8 @@ class ActuatedInertia:
     def __init__(self, mechanism: Evaluator):
         limbs = limbs_of(mechanism)
         self._rods, self._count = rods_of(mechanism, limbs), len(mechanism.actuated)
-        self._code = inertia_code(mechanism.kernels, limbs)
+        self.code = inertia_code(mechanism.kernels, limbs)
+        self._reference = Reference(self.code)
 
     def __call__(self, q: FloatArray) -> FloatArray:
         """Inertia matrices (N, n_u, n_u), kg m^2 or kg; NaN where the actuators lose control.
@@ -56,14 +65,22 @@ class ActuatedInertia:
         ActuationError
             When a rod has its centre of mass off the line between its ends.
         """
-        # One row by itself takes less time than one among rows that are filled up.
-        outputs = self._code(q) if len(q) != 1 else self._code(q[0])[None]
+        outputs = self._reference(q)
         controlled = outputs[:, 0] == CLOSED
         for fault in outputs[controlled, 3]:
             check_rods(self._rods, fault)
-        inertia = outputs[:, 4:].reshape(-1, self._count, self._count)
+        inertia = outputs[:, 4 : 4 + self._count**2].reshape(-1, self._count, self._count)
         inertia[~controlled] = np.nan
         return inertia
+
+
+def answers(mechanism: Evaluator, *, part: str) -> list[Answer]:
+    """Machine code for the inertia at one motion, or for its coupling before the logarithm."""
+    count, code = len(mechanism.actuated), mechanism.made(ActuatedInertia).code
+    positions = {'motion': [numbers_of(mechanism)['q']]}
+    if part == 'matrix':
+        return [Answer(code, 5, (count, count), positions)]
+    return [Answer(code, 5 + count**2, (count,), positions)]
 
 
 def actuated_inertia(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
@@ -100,9 +117,14 @@ def inertia_coupling(inertia: FloatArray) -> FloatArray:
 
         MCI_i = ln(1 + sum over j != i of |M_ij| / ((n_u - 1) |M_ii|))
     """
+    return np.asarray(np.log1p(coupling(inertia)))
+
+
+def coupling(inertia: FloatArray) -> FloatArray:
+    """Exponentials less one of these indices."""
     diagonal = np.abs(np.diagonal(inertia, axis1=-2, axis2=-1))
     others = np.abs(inertia).sum(axis=-1) - diagonal
-    return np.log1p(others / (max(diagonal.shape[-1] - 1, 1) * diagonal))
+    return np.asarray(others / (max(diagonal.shape[-1] - 1, 1) * diagonal))
 
 
 def rods_of(mechanism: Evaluator, limbs: Sequence[Block]) -> list[str]:

@@ -8,14 +8,13 @@ Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
-from masticator_dynamics.engine.evaluation.model import OnDemand
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.actuated_fit import ForwardKinematics
     from masticator_dynamics.engine.evaluation.frames import FrameChain
 
-# Of the output of `frame_of_row`; the Jacobian follows.
-POSITION, ROTATION, TWIST, JACOBIAN = slice(1, 4), slice(4, 13), slice(13, 19), slice(19, None)
+# Of the output of `frame_of_row`.
+PLACED, TWIST, JACOBIAN = slice(1, 13), slice(13, 19), slice(19, None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +37,7 @@ class FramePose:
 class Kinematics(Evaluator):
     """The part of :class:`Mechanism` that is about positions and rates of joints and frames."""
 
+    @answered(by('actuated_fit'))
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from those of the actuated joints.
 
@@ -57,9 +57,9 @@ class Kinematics(Evaluator):
         ReachError
             When no closed configuration is found.
         """
-        from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose
+        from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion
 
-        return closest_pose(self, u, tolerance)[0]
+        return closest_motion(self, u, tolerance)[0].y.copy()
 
     def forward_kinematics_batch(
         self, U: npt.ArrayLike, tolerance: float = 1e-4
@@ -117,6 +117,12 @@ class Kinematics(Evaluator):
 
         return reach_rows(self, frame, positions, rotations, starts)
 
+    @answered(by('frames', part=PLACED))
+    def _placed(self, motion: Motion | Effort, frame: str) -> FloatArray:
+        """Position, then rotation row by row (..., 12)."""
+        position, rotation = self._chain_for(motion, frame).poses(motion.q)
+        return np.concatenate([position, rotation.reshape(*position.shape[:-1], 9)], axis=-1)
+
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base; leading axes as the motion's.
 
@@ -126,10 +132,8 @@ class Kinematics(Evaluator):
             For an unknown frame, naming the known ones, and for a motion of another mechanism;
             likewise all that follow.
         """
-        chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return FramePose(of_frame[POSITION], of_frame[ROTATION].reshape(3, 3))
-        return FramePose(*chain.poses(motion.q))
+        placed = self._placed(motion, frame)
+        return FramePose(placed[..., :3], placed[..., 3:].reshape(*placed.shape[:-1], 3, 3))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -137,6 +141,7 @@ class Kinematics(Evaluator):
 
         return frame_chain(self, frame)
 
+    @answered(by('frames', part=JACOBIAN))
     def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
@@ -146,8 +151,6 @@ class Kinematics(Evaluator):
             J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
         chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return of_frame[JACOBIAN].reshape(6, -1)
         return chain.summed(chain.screws(motion.q)[1], motion.tangent)
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -159,14 +162,13 @@ class Kinematics(Evaluator):
         turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
         return turned + chain.summed(chain.screws(motion.q)[1], self.tangent_rate(motion))
 
+    @answered(by('frames', part=TWIST))
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
 
         In base axes.
         """
         chain = self._chain_for(motion, frame)
-        if (of_frame := chain.of_row(motion.rows)) is not None:
-            return of_frame[TWIST]
         return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -187,11 +189,7 @@ class Kinematics(Evaluator):
     def _chain_for(self, motion: Motion | Effort, frame: str) -> FrameChain:
         """Chain of a frame, for a motion of this mechanism."""
         check_motion(self, motion)
-        return self._chains[frame] if type(frame) is str else self.frame_chain(frame)
-
-    @functools.cached_property
-    def _chains(self) -> OnDemand[str, FrameChain]:
-        return OnDemand(self.frame_chain)
+        return self.frame_chain(frame)
 
     def wrench_on_platform(
         self,

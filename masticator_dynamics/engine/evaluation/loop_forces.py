@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.descent import Loops
 from masticator_dynamics.engine.evaluation.frames import shifted
 from masticator_dynamics.engine.evaluation.model import Model

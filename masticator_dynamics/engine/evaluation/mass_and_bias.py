@@ -8,16 +8,23 @@ By machine code of the equations of motion at given tree positions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, consecutive
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.engine.evaluation.results import (
+    Effort,
+    Evaluator,
+    Motion,
+    check_motion,
+    numbers_of,
+)
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.vectors import Vector
@@ -76,32 +83,14 @@ def _code(
 Space = Literal['independent', 'actuated']
 
 
-class Energy(NamedTuple):
-    """Energies of a mechanism, J: numbers, or arrays (N,) for a batch.
-
-    Attributes
-    ----------
-    kinetic
-        Of links and rotors.
-    potential
-        Of gravity, zero where all masses are at the base's origin, and of the joints' springs.
-    """
-
-    kinetic: FloatArray
-    potential: FloatArray
-
-
 class EquationsOfMotion:
     """The equations of motion of one mechanism, at given tree positions."""
 
     def __init__(self, mechanism: Evaluator):
         self._mechanism = mechanism
-        self._equations = equations_code(mechanism.kernels)
+        self.equations = equations_code(mechanism.kernels)
         self._rates = tree_accelerations_code(mechanism.kernels)
         self._parts = parts(len(mechanism.independent))
-        rows, slices = np.array(mechanism.independent_rows, dtype=np.int64), mechanism.slices
-        # Of the code's inputs in a row of the engine's output.
-        self._places = np.r_[slices['v'].start + rows, slices['q']]
         at_home = np.linalg.norm(
             mechanism.structure.home_tangent(mechanism.independent_rows), axis=0
         )
@@ -110,14 +99,8 @@ class EquationsOfMotion:
     def part(self, motion: Motion | Effort, name: str) -> FloatArray:
         """Mass matrix, bias, gravity or energy, (..., length)."""
         check_motion(self._mechanism, motion)
-        row = motion.rows
-        if row.ndim == 1:
-            outputs = self._equations.certain(row[self._places])
-            if outputs is not None:
-                return outputs[4:][self._parts[name]]
         inputs = np.concatenate([motion.y_dot, motion.q], axis=-1)
-        outputs = self._found(self._equations, motion, inputs)
-        return outputs[..., self._parts[name]]
+        return self._found(self.equations, motion, inputs)[..., self._parts[name]]
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
         """The rate of the tangent (..., n_q, n_y).
@@ -156,10 +139,26 @@ class EquationsOfMotion:
         return outputs[:, 4:].reshape(*inputs.shape[:-1], code.outputs - 4)
 
 
+def answers(mechanism: Evaluator, space: Space = 'independent', *, part: str) -> list[Answer]:
+    """Machine code for a part of the equations of motion of one motion."""
+    if space != 'independent':
+        return []
+    n, code = len(mechanism.independent), mechanism.made(EquationsOfMotion).equations
+    q = numbers_of(mechanism)['q']
+    length = parts(n)[part].stop - parts(n)[part].start
+    shape = (n, n) if part == 'mass' else (length,)
+    return [Answer(code, 4 + parts(n)[part].start, shape, {'motion': [(n, n), q]})]
+
+
+def equations_part(mechanism: Evaluator, motion: Motion | Effort, part: str) -> FloatArray:
+    """Mass matrix, bias, gravity or energy, (..., length)."""
+    return mechanism.made(EquationsOfMotion).part(motion, part)
+
+
 def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> FloatArray:
     """See :meth:`Mechanism.mass_matrix`."""
     count = len(mechanism.independent)
-    flat = mechanism.made(EquationsOfMotion).part(motion, 'mass')
+    flat = equations_part(mechanism, motion, 'mass')
     mass = flat.reshape(*flat.shape[:-1], count, count)
     if _of_actuated(space):
         inverse = _independent_from_motors(mechanism, motion)
@@ -169,7 +168,7 @@ def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> 
 
 def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str) -> FloatArray:
     """See :meth:`Mechanism.bias` and :meth:`Mechanism.gravity`."""
-    force = mechanism.made(EquationsOfMotion).part(motion, part)
+    force = equations_part(mechanism, motion, part)
     if not _of_actuated(space):
         return force
     inverse = _independent_from_motors(mechanism, motion)
@@ -179,12 +178,6 @@ def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str)
         y_ddot = -(inverse @ (ratios * drift[..., rows])[..., None])
         force = force + (mass_matrix(mechanism, motion, 'independent') @ y_ddot)[..., 0]
     return np.asarray((inverse.swapaxes(-1, -2) @ force[..., None])[..., 0])
-
-
-def energy(mechanism: Evaluator, motion: Motion | Effort) -> Energy:
-    """See :meth:`Mechanism.energy`."""
-    energies = mechanism.made(EquationsOfMotion).part(motion, 'energy')
-    return Energy(energies[..., 0], energies[..., 1])
 
 
 def _of_actuated(space: Space) -> bool:

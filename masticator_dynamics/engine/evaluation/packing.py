@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import InputError
-
-_FLOAT = np.dtype(np.float64)
-_NO_WRENCH = np.zeros(6)
 
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
@@ -33,35 +29,14 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     InputError
         For a wrong shape.
     """
-    if y_dot is None and y_ddot is None and wrench is None:
-        packed: FloatArray = np.zeros(3 * count + 6)
-        packed[:count] = as_vector(y, 'y', count)
-        return packed
-    try:
-        # Arrays of the right length, as control loops pass them, need no further checks.
-        wrench = _NO_WRENCH if wrench is None else wrench
-        if len(y) == count == len(y_dot) == len(y_ddot) and len(wrench) == 6:
-            packed = np.concatenate((y, y_dot, y_ddot, wrench))
-            if packed.ndim == 1 and packed.dtype is _FLOAT and type(packed) is np.ndarray:
-                return packed
-    except (TypeError, ValueError):
-        pass
     packed = np.zeros(3 * count + 6)
     parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
     start = 0
     for name, part, length in (*parts, ('wrench', wrench, 6)):
-        if part is not None:
+        if part is not None or not start:
             packed[start : start + length] = as_vector(part, name, length)
         start += length
     return packed
-
-
-def joined(lengths: Sequence[int], parts: Sequence[Any]) -> FloatArray | None:
-    """One row of arrays of doubles of these lengths; None where there is anything else."""
-    for part, length in zip(parts, lengths, strict=True):
-        if type(part) is not np.ndarray or part.shape != (length,) or part.dtype is not _FLOAT:
-            return None
-    return np.concatenate(parts)
 
 
 def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:

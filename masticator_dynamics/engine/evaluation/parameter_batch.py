@@ -16,9 +16,9 @@ from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.other_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.engine.evaluation.packing import pack_rows
 from masticator_dynamics.engine.evaluation.results import Evaluator
+from masticator_dynamics.engine.evaluation.with_parameters import check_value, in_bounds, sample_of
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.design_quantities import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,8 @@ from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.effort_goals import RowKind
     from masticator_dynamics.engine.evaluation.loop_forces import LoopForces
+    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 
 
@@ -54,8 +54,8 @@ class Evaluator(Model):
     def largest_gap(self, q: npt.ArrayLike) -> Any:
         """Largest gap of a loop or contact, m or rad, at any tree positions (n_q,) or (N, n_q).
 
-        Of a closure, that of its equations, see ``engine/constraint.py``: metres between points,
-        sines between axes. A number, or (N,).
+        Of a closure, that of its equations, see ``engine/closure_equations.py``: metres between
+        points, sines between axes. A number, or (N,).
         """
         return self.solver.largest_gap(q)
 
@@ -97,7 +97,7 @@ class Evaluator(Model):
 class _Answer:
     """Rows of the engine's output; leading axis (N,) for a batch, none for a single call."""
 
-    __slots__ = ('_given', '_rows', '_slices', 'mechanism')
+    __slots__ = ('_given', '_rows', '_slices', '_solved', 'mechanism')
 
     def __init__(
         self,
@@ -240,7 +240,60 @@ class Motion(_Answer):
 
 
 class SolvedMotion(Motion):
-    """A motion on the branch continuous with home, from :meth:`Mechanism.solve`."""
+    """A motion on the branch continuous with home, from :meth:`Mechanism.solve`.
+
+    Generated code fills in the slots and reads them, see ``traced/python_entry.py``.
+    """
+
+    __slots__ = ('_numbers',)
+    VIEW: ClassVar[str] = '_rows'
+    _numbers: bytes  # input, 1, and the engine's output
+
+    @classmethod
+    def of(cls, mechanism: Evaluator, inputs: FloatArray, row: FloatArray) -> Self:
+        """A motion from input and output of the engine."""
+        motion = cls.__new__(cls)
+        motion.mechanism = mechanism
+        motion._numbers = np.concatenate([inputs, [1.0], row]).tobytes()
+        motion._rows = np.frombuffer(motion._numbers)[len(inputs) + 1 :]
+        return motion
+
+    @property
+    def _given(self) -> FloatArray:  # type: ignore[override]
+        return np.frombuffer(self._numbers, count=self.mechanism.kernels.inputs)
+
+    @property
+    def _slices(self) -> dict[str, slice]:  # type: ignore[override]
+        return self.mechanism.slices
+
+
+def numbers_of(mechanism: Evaluator) -> dict[str, tuple[int, int]]:
+    """Where each quantity begins in what a :class:`SolvedMotion` has, and its length."""
+    first = mechanism.kernels.inputs + 1
+    return {
+        name: (first + where.start, where.stop - where.start)
+        for name, where in mechanism.slices.items()
+    }
+
+
+def as_solved(mechanism: Evaluator, motion: Any) -> Any:
+    """Another motion or effort of a mechanism, of one row, as generated code takes it.
+
+    It is taken for positions and rates only: it need not be on the branch of home.
+    """
+    other = isinstance(motion, _Answer) and not isinstance(motion, SolvedMotion)
+    if not (other and motion.mechanism is mechanism):
+        return motion
+    try:
+        return motion._solved
+    except AttributeError:
+        inputs = motion._given
+    if inputs.ndim > 1:
+        return motion
+    row = motion.rows[: mechanism.slices['tangent'].stop]
+    solved = SolvedMotion.of(mechanism, inputs[: mechanism.kernels.inputs], row)
+    motion._solved = solved
+    return solved
 
 
 class Attempts:
@@ -480,6 +533,7 @@ class QuickEffort(Effort):
     """
 
     __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
+    VIEW: ClassVar[str] = 'actuated'
 
     kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
     within: ClassVar[Any] = None  # the limits that the efforts keep, if any
@@ -501,15 +555,6 @@ class QuickEffort(Effort):
         self._numbers = _read_only(inputs), _read_only(outputs)
         efforts = kernels.EFFORT + mechanism.kernels.actuators
         self.actuated = outputs[..., kernels.EFFORT : efforts]
-
-    @classmethod
-    def of_kind(cls, kind: RowKind) -> type[QuickEffort]:
-        """The class of the efforts of another goal.
-
-        A class, since generated code makes each effort and fills in its slots: what all efforts of
-        a goal share costs nothing there.
-        """
-        return type(cls.__name__, (cls,), {'__slots__': (), 'kind': kind})
 
     @property
     def _kind(self) -> RowKind:

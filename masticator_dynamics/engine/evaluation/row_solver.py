@@ -4,7 +4,7 @@
 
 Input rows are y, y_dot, y_ddot and wrench (..., 3 n_y + 6); with wrenches on links, those on all
 bodies follow (``packing.py``, ``frames.py``). Output rows are laid out by ``Model.slices``; for a
-goal, more numbers follow (``effort_goals.py``).
+goal, more numbers follow (``row_kinds.py``).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_finite_vector, as_flag
-from masticator_dynamics.engine.evaluation.effort_goals import Goal, GoalKind, RowKind, goal_weights
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.status import CLOSED
+from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
 from masticator_dynamics.engine.traced import kernels
+from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.reference import Reference
 
 # Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. One at
@@ -59,7 +59,7 @@ class RowSolver:
         name, weights = goal_weights(goal)
         key = name, as_flag(friction, 'friction')
         if key not in self._distributions:
-            self._distributions[key] = GoalKind(self._model, self._kernels, weights, friction)
+            self._distributions[key] = GoalKind(self._model, self._kernels, weights, key[1])
         return self._distributions[key]
 
     # Motions
@@ -207,19 +207,6 @@ class RowSolver:
             return refused, rows
         return None
 
-    def from_home(self, code: kernels.Code, inputs: FloatArray) -> FloatArray:
-        """Output of machine code for a row (3 n_y + 6,), its loops closed from home.
-
-        The first number is 0 where it is not valid.
-        """
-        closed = self._kernels.from_home
-        if not (closed.available and code.at_positions.covers(inputs)):
-            return np.zeros(1)
-        motion = closed(inputs[: closed.inputs])
-        if motion[0] != 1.0 or motion[1] != CLOSED:
-            return np.zeros(1)
-        return code.at_positions(np.concatenate([inputs, motion[1:][self._model.slices['q']]]))
-
     def bodies(self, inputs: FloatArray, q: FloatArray) -> FloatArray:
         """What it takes to carry each body (n_q, 18), for one row at tree positions (n_q,)."""
         (outputs,) = Reference(self._kernels.bodies).at(inputs[None], q[None])
@@ -236,8 +223,8 @@ class RowSolver:
             return fallback(inputs)
         outputs = code(inputs)
         if inputs.ndim == 1:
-            return outputs[1:] if outputs[0] == 1.0 else fallback(inputs)
-        handed_over = np.flatnonzero(outputs[:, 0] != 1.0)
+            return outputs[1:] if outputs[0] > 0.0 else fallback(inputs)
+        handed_over = np.flatnonzero(~(outputs[:, 0] > 0.0))
         if len(handed_over):
             outputs[handed_over, 1:] = fallback(inputs[handed_over], handed_over)
         return outputs[:, 1:]

@@ -14,23 +14,30 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.parameters import Moments
-from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, WEAK_ACTUATION
+from masticator_dynamics.engine.status import (
+    CLOSED,
+    NOT_ACTUATED,
+    OUTSIDE_RANGES,
+    WEAK_ACTUATION,
+)
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Body, Twist
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
-from masticator_dynamics.engine.traced.numbers import reciprocal, select
-from masticator_dynamics.engine.traced.reference import Reference
+from masticator_dynamics.engine.traced.numbers import absolute, reciprocal, select, total
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.vectors import Matrix, Vector
 
 ON_THE_LINE = 1e-6  # of a rod's length
 
 
-def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
-    """From tree positions: status, block and amount, first rod off its line, inertia (n_u * n_u).
+def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> RowCode:
+    """From tree positions: status, block and amount, first rod off its line, inertia, coupling.
+
+    Inertia is (n_u, n_u), coupling that of :func:`coupling`. The first number is 1 only where
+    there is neither a status nor such a rod.
 
     Parameters
     ----------
@@ -49,16 +56,29 @@ def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> Reference:
         run = TracedEquationsOfMotion(description, structure, q, motion, [0.0] * 6, (), False, q)
         inertia = TracedActuatedInertia(run, limbs)
         status = select(inertia.controlled, float(CLOSED), float(NOT_ACTUATED))
-        matrix = [x for row in inertia.matrix() for x in row]
-        return [run.valid(), status, -1.0, 0.0, inertia.fault, *matrix]
+        valid, matrix = run.valid(), inertia.matrix()
+        good = select(inertia.controlled, select(inertia.fault + 0.5, 0.0, 1.0), 0.0)
+        counts = select(good, valid, OUTSIDE_RANGES * valid)
+        return [
+            counts, status, -1.0, 0.0, inertia.fault, *vec.flat(matrix), *coupling(matrix)
+        ]  # fmt: skip
 
-    return Reference(
-        RowCode(
-            f'inertia in actuated space, rods: {len(limbs)}', joints, 5 + actuators**2, function,
-            lambda: kernels.identity[:-1], largest=MOST_OPERATIONS, constants=kernels.constants,
-            impossible='' if rest and actuators else 'it has no freedoms, or no actuators',
-        )
+    return RowCode(
+        f'inertia in actuated space, rods: {len(limbs)}', joints, 5 + actuators**2 + actuators,
+        function, lambda: kernels.identity[:-1], largest=MOST_OPERATIONS,
+        constants=kernels.constants,
+        impossible='' if rest and actuators else 'it has no freedoms, or no actuators',
     )  # fmt: skip
+
+
+def coupling(matrix: Matrix) -> Vector:
+    """Exponentials less one of the indices of coupling (S0 Eq. 60) of an inertia matrix."""
+    others = max(len(matrix) - 1, 1)
+    return [
+        total(absolute(x) for b, x in enumerate(row) if b != a)
+        * reciprocal(absolute(row[a]) * float(others))
+        for a, row in enumerate(matrix)
+    ]
 
 
 class TracedActuatedInertia:

@@ -61,14 +61,14 @@ def _units(run: TracedEquationsOfMotion) -> tuple[list[float], list[float]]:
 
 
 def fit_code(kernels: Kernels) -> RowCode:
-    """From actuated positions (n_u,): whether it is valid, the largest gap, m, and y (n_y,).
+    """From actuated positions (n_u,) and a largest gap, m: whether it is valid, the gap, y (n_y,).
 
     From home, as ``evaluation/actuated_fit.py``, which takes over where a step leads nowhere.
     """
     motors, n = kernels.actuators, kernels.freedoms
 
     def function(inputs: Sequence[Any], _: bool) -> list[Any]:
-        of = kernels.recorded(inputs[motors:])
+        of = kernels.recorded(inputs[motors + 1 :])
         structure, still = of[1], [0.0] * n
         target = inputs[:motors]
 
@@ -100,10 +100,11 @@ def fit_code(kernels: Kernels) -> RowCode:
         apart = run(y, positions)
         finite = LARGEST_SQUARE - vec.dot(target, target)  # comparisons leave NaN out
         valid = select(finite, select(arrived, end.valid(), 0.0), 0.0)
-        return [valid, apart.closure_residual(), *y]
+        gap = apart.closure_residual()
+        return [select(inputs[motors] - gap, valid, 0.0), gap, *y]
 
     return RowCode(
-        'actuated fit', motors, 2 + n, function, lambda: kernels.identity[:-1],
+        'actuated fit', motors + 1, 2 + n, function, lambda: kernels.identity[:-1],
         largest=MOST_OPERATIONS, constants=kernels.constants,
         impossible='' if n and motors else 'it has no freedoms, or no actuators',
     )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.formula_limb import Limb, limb_of
 from masticator_dynamics.engine.structure import Block, Structure
 from masticator_dynamics.engine.traced import vectors as vec

@@ -16,8 +16,8 @@ import numpy as np
 from masticator_dynamics.engine.status import SINGULAR, RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Plan, Stage, TracedJoint, Turn, chain
+from masticator_dynamics.engine.traced.closure_equations import stage_equations
 from masticator_dynamics.engine.traced.functions import sine_cosine
-from masticator_dynamics.engine.traced.gap_equations import stage_equations
 from masticator_dynamics.engine.traced.matrices import inverse, solve
 from masticator_dynamics.engine.traced.numbers import (
     Number,

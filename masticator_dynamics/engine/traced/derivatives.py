@@ -28,13 +28,15 @@ from masticator_dynamics.engine.traced.differentiation import (
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
+    effort_lost,
     friction_of_actuators,
+    gear_losses,
     losses,
     smoothness,
 )
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.load_cases import LoadCases, bearing_forces
-from masticator_dynamics.engine.traced.matrices import solve_triangle
+from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
 from masticator_dynamics.engine.traced.numbers import (
     Number,
     Scalar,
@@ -199,10 +201,14 @@ def contacts(run: InverseDynamics, inputs: int, rows: Sequence[int]) -> list[Sca
 
 
 def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list[Scalar]:
-    """Whether it is valid, whether friction is smooth, and derivatives of what is left open.
+    """Whether it is valid, whether friction is smooth, and derivatives of the accelerations.
 
-    That is what efforts leave unbalanced in the independent coordinates and, with friction, by how
-    much its amounts are not those of the loads that they cause.
+    (n_y, n_y) by y and by y_dot, (n_y, n_u) by efforts and (n_y, 6) by the wrench. Nothing is left
+    open: what efforts leave unbalanced in the independent coordinates and, with friction, by how
+    much its amounts are not those of the loads that they cause. Where that stays zero,
+    accelerations and amounts follow the other inputs (implicit functions)::
+
+        dF = F_x dx + F_z dz = 0,    dz/dx = -F_z^-1 F_x    z: accelerations and amounts
 
     Parameters
     ----------
@@ -227,15 +233,25 @@ def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list
         multipliers = balance.multipliers
         bearing = bearing_forces(run, multipliers)
         across = [direction(*force[:2])[0] for force in bearing]
+        gears = gear_losses(run, True)
         open_loads += [
-            amounts[j] - (drag[i] + per_newton[i] * across[i]) for i, j in enumerate(actuators)
+            amounts[j] - (drag[i] + per_newton[i] * across[i] + effort_lost(gears[i], supplied[i]))
+            for i, j in enumerate(actuators)
         ]
         loads = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in contacts]
         open_loads += [x - absolute(load) for x, load in zip(pressed, loads, strict=True)]
-        smooth = smoothness(run, contacts, per_newton, across)
-    inputs = 3 * len(run.plan.independent) + 6
+        smooth = smoothness(run, contacts, per_newton, across, gears, supplied)
+    n, inputs = len(run.plan.independent), 3 * len(run.plan.independent) + 6
     wanted = [*range(inputs), *range(first, first + len(unknowns))]
-    return [run.valid(), *smooth, *vec.flat(forward(open_loads, wanted, motion_rules(run, inputs)))]
+    rows = forward(open_loads, wanted, motion_rules(run, inputs))
+    last = inputs + count
+    basis, triangle = orthogonal([[*row[2 * n : 3 * n], *row[last:]] for row in rows])
+    columns = [*zip(*rows, strict=True)]
+    parts = columns[:n], columns[n : 2 * n], columns[inputs:last], columns[3 * n : inputs]
+    # Rows of the inverse, of accelerations alone.
+    inverted = [solve_triangle(triangle, [b[i] for b in basis]) for i in range(n)]
+    slopes = [-vec.dot(row, column) for part in parts for row in inverted for column in part]
+    return [run.valid(), *smooth, *slopes]
 
 
 def _closed_by_parameters(

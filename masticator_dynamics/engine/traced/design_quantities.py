@@ -11,19 +11,17 @@ from typing import Any
 
 from masticator_dynamics.engine.structure import Block
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.actuated_inertia import TracedActuatedInertia
+from masticator_dynamics.engine.traced.actuated_inertia import TracedActuatedInertia, coupling
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.load_cases import bearing_forces, transmitted
 from masticator_dynamics.engine.traced.matrices import singular_squares
 from masticator_dynamics.engine.traced.numbers import (
-    absolute,
     greater,
     lane_pick,
     lesser,
     reciprocal,
     square_root,
-    total,
 )
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.vectors import Vector
@@ -145,13 +143,7 @@ class Quantities:
 
     def inertia_coupling(self) -> list[Any]:
         """Exponentials less one of the indices (S0 Eq. 60)."""
-        matrix = self._inertia.matrix()
-        others = max(len(matrix) - 1, 1)
-        return [
-            total(absolute(x) for b, x in enumerate(row) if b != a)
-            * reciprocal(absolute(row[a]) * float(others))
-            for a, row in enumerate(matrix)
-        ]
+        return coupling(self._inertia.matrix())
 
     def fault(self, names: Sequence[str]) -> Any:
         """The first limb whose rod has its centre of mass off its line, if it matters; else -1."""

@@ -11,8 +11,13 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.best_pattern import best_of
 from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE
-from masticator_dynamics.engine.traced.friction import friction_of_actuators, smoothness
-from masticator_dynamics.engine.traced.goals import force_weights, motor_weights
+from masticator_dynamics.engine.traced.effort_goals import force_weights, motor_weights
+from masticator_dynamics.engine.traced.friction import (
+    effort_lost,
+    friction_of_actuators,
+    gear_losses,
+    smoothness,
+)
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.load_cases import LoadCases
 from masticator_dynamics.engine.traced.numbers import absolute, largest, select, sign_of
@@ -69,9 +74,12 @@ class Distribution:
         self._drag = [
             goal.drag[i] + goal.per_newton[i] * direction(*self._bearing[i][:2])[0] for i in motors
         ]
-        self._efforts = [
-            self._sum([c.efforts[i] for c in self._all]) + self._drag[i] for i in motors
-        ]
+        self._passed_on, self._efforts = [], []
+        for i in motors:
+            effort = self._sum([c.efforts[i] for c in self._all])
+            self._drag[i] = self._drag[i] + effort_lost(goal.gear_loss[i], effort)
+            self._passed_on.append(effort)
+            self._efforts.append(effort + self._drag[i])
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - vec.dot(sizes, sizes))
 
@@ -134,7 +142,10 @@ class Distribution:
         if not self._friction:
             return [1.0] * (len(self._cases.contacts) + len(self._run.plan.tree.joints))
         across = [direction(*force[:2])[0] for force in self._bearing]
-        return smoothness(self._run, self._cases.contacts, self._goal.per_newton, across)
+        return smoothness(
+            self._run, self._cases.contacts, self._goal.per_newton, across, self._goal.gear_loss,
+            self._passed_on,
+        )  # fmt: skip
 
 
 def observed_joints(
@@ -159,4 +170,5 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
     weights = motor_weights(run, goals)
     drag, per_newton = friction_of_actuators(run, friction)
     lanes = [m.lanes for m in run.forces.motors]
-    return PatternGoal(weights, drag, per_newton, lanes, *force_weights(goals))
+    lost = gear_losses(run, friction)
+    return PatternGoal(weights, drag, per_newton, lost, lanes, *force_weights(goals))

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator
 
-from masticator_dynamics.engine.traced.llvm_ir import pointer
-from masticator_dynamics.engine.traced.python_entry import (
+from masticator_dynamics.engine.traced.entry_layout import (
+    ANSWER,
     ARRAY_BASE,
     ARRAY_DATA,
     ARRAY_DIMENSIONS,
@@ -16,148 +17,190 @@ from masticator_dynamics.engine.traced.python_entry import (
     ARRAY_TYPE,
     BYTES_DATA,
     CONTEXT,
+    CONTIGUOUS_ALIGNED,
     DOUBLE,
     FUNCTIONS,
-    KEYWORDS,
-    MOST_OTHERS,
+    MOST_ANSWERS,
+    MOST_PARAMETERS,
+    MOTION,
     OBJECT_TYPE,
+    PARAMETER,
+    PART,
     SLOTS,
     TUPLE_ITEMS,
+    WORD,
+    Record,
 )  # fmt: skip
+from masticator_dynamics.engine.traced.llvm_ir import pointer
 
-_CONTIGUOUS_ALIGNED = 0x101
 
-
-def entry_function(freedoms: int, outputs: int, at: int, constants: int) -> str:
+def entry_function() -> str:
     """``PyObject *entry(self, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)``.
 
-    It calls ``row``: from y, y_dot, y_ddot and wrench to ``outputs`` numbers; the first is 1 if
-    they are valid, and the efforts begin at ``at``.
-
-    Parameters
-    ----------
-    constants : int
-        How many numbers of the mechanism follow the inputs.
+    It is the same for all questions: what differs is in the context that ``self`` begins with.
     """
     writer = _Writer()
-    plain = writer.equal('%keywords', '0')
-    writer.say(f'br i1 {plain}, label %unnamed, label %named')
-    writer.label('unnamed')
-    writer.require(writer.new('icmp slt i64 %count, 5'), 'other')
-    lengths = [freedoms, freedoms, freedoms, 6]
-    addresses = [writer.argument(i, length) for i, length in enumerate(lengths)]
-    numbers, out = _evaluate(writer, addresses, lengths, outputs, constants)
-    efforts = _make_result(writer, numbers, out, at)
-    _choose(writer)
-    _give_up(writer, numbers, efforts)
+    values, sources = writer.words(MOST_PARAMETERS), writer.words(MOST_PARAMETERS)
+    _take_arguments(writer, values)
+    _find_sources(writer, values, sources)
+    answer, numbers, out = _evaluate(writer, sources, _choose(writer, values))
+    _show(writer, answer, numbers, out)
+    writer.label('other')
+    fallback = writer.known['fallback']
+    looked = writer.call('PyObject_Vectorcall', fallback, '%arguments', '%count', '%keywords')
+    writer.leave(f'ret i64 {looked}')
+    writer.label('error')
+    writer.leave('ret i64 0')
     return (
         f'\ndefine i64 @entry(i64 %self, i64 %arguments, i64 %count, i64 %keywords) '
         f'nounwind #0 {{\n{writer.text()}}}\n'
     )
 
 
-def _evaluate(
-    writer: _Writer, addresses: Sequence[str], lengths: Sequence[int], outputs: int, constants: int
-) -> tuple[str, str]:
-    """Call the function of a row with the arguments; go on if its outputs are valid."""
-    double, inputs = pointer('double'), sum(lengths)
-    numbers = writer.call('PyBytes_FromStringAndSize', '0', str(8 * (inputs + outputs)))
-    writer.require(writer.new(f'icmp ne i64 {numbers}, 0'), 'no_memory')
-    into = writer.new(f'add i64 {numbers}, {BYTES_DATA}')
-    out = writer.new(f'add i64 {into}, {8 * inputs}')
-    read = into
-    if constants:
-        whole = writer.new(f'alloca double, i64 {inputs + constants}')
-        read = writer.new(f'ptrtoint {double} {whole} to i64')
-    parts = [*zip(addresses, lengths, strict=True), (writer.known['constants'], constants)]
-    start = 0
-    for data, length in parts:
-        for i in range(length):
-            number = writer.load(data, 8 * i, 'double')
-            for memory in dict.fromkeys((into, read) if start < inputs else (read,)):
-                writer.store(number, memory, 8 * (start + i), 'double')
-        start += length
-    places = [writer.new(f'inttoptr i64 {address} to {double}') for address in (read, out)]
-    writer.say(f'call void @row({", ".join(f"{double} {place}" for place in places)})')
-    first = writer.load(out, 0, 'double')
-    writer.require(writer.new(f'fcmp oeq double {first}, 1.0'), 'invalid')
-    return numbers, out
+def _take_arguments(writer: _Writer, values: str) -> None:
+    """The value of each parameter: an argument, or its default; 0 where there is none."""
+    known = writer.known
+    parameters = known['parameters']
+    few = writer.new(f'icmp sle i64 %count, {known["positional"]}')
+    writer.require(few, 'other')
+    with writer.loop(parameters) as i:
+        is_given = writer.new(f'icmp slt i64 {i}, %count')
+        place = writer.either(is_given, writer.element('%arguments', i), writer.default_of(i))
+        writer.store(writer.load(place), writer.element(values, i))
+    with writer.where(writer.unequal('%keywords', '0')):
+        named = writer.element('%arguments', '%count')
+        with writer.loop(writer.load('%keywords', TUPLE_ITEMS - WORD)) as k:
+            name = writer.load(writer.element('%keywords', k), TUPLE_ITEMS)
+            # Names are compared by address: Python keeps only one of each.
+            place = writer.first(parameters, lambda i: writer.equal(writer.name_of(i), name))
+            writer.require(writer.new(f'icmp sge i64 {place}, %count'), 'other')
+            writer.store(writer.load(writer.element(named, k)), writer.element(values, place))
 
 
-def _make_result(writer: _Writer, numbers: str, out: str, at: int) -> str:
-    """Return a result whose slots are filled in; its efforts are an array in the bytes' memory."""
-    context = writer.known
-    kinds = 'i64, i32, i64, i32, i64, i64, i32, i32, i64'
-    new = writer.new(f'inttoptr i64 {context["new_array"]} to {pointer(f"i64 ({kinds})")}')
-    first = writer.new(f'add i64 {out}, {8 * at}')
-    efforts = writer.new(
-        f'call i64 {new}(i64 {context["array"]}, i32 1, i64 {context["length"]}, i32 {DOUBLE}, '
-        f'i64 0, i64 {first}, i32 0, i32 {_CONTIGUOUS_ALIGNED}, i64 0)'
-    )
-    writer.require(writer.new(f'icmp ne i64 {efforts}, 0'), 'no_array')
-    writer.call('Py_IncRef', numbers)
-    writer.store(numbers, efforts, ARRAY_BASE)
-    answer = writer.call('PyType_GenericAlloc', context['result'], '0')
-    writer.require(writer.new(f'icmp ne i64 {answer}, 0'), 'no_answer')
-    writer.call('Py_IncRef', context['mechanism'])
-    for slot, value in zip(SLOTS, (context['mechanism'], numbers, efforts), strict=True):
-        writer.store(value, answer, context[f'slot_{slot}'])
-    writer.say(f'ret i64 {answer}')
-    return efforts
+def _find_sources(writer: _Writer, values: str, sources: str) -> None:
+    """Where the numbers of arrays and motions are; zeros for arrays that are None."""
+    known = writer.known
+    with writer.loop(known['parameters']) as i:
+        value = writer.load(writer.element(values, i))
+        writer.require(writer.unequal(value, '0'), 'other')
+        kind, place = writer.kind_of(i), writer.element(sources, i)
+        with writer.where(writer.new(f'icmp sgt i64 {kind}, 0')):
+            writer.store(known['zeros'], place)
+            needed = writer.equal(i, '0'), writer.unequal(value, known['none'])
+            with writer.where(writer.new(f'or i1 {", ".join(needed)}')):
+                writer.store(writer.array(value, kind), place)
+        with writer.where(writer.equal(kind, str(MOTION))):
+            same = writer.equal(writer.load(value, OBJECT_TYPE), known['motion'])
+            writer.require(same, 'other')
+            of = writer.load(value, known['motion_mechanism'])
+            writer.require(writer.equal(of, known['mechanism']), 'other')
+            numbers = writer.load(value, known['motion_numbers'])
+            writer.require(writer.unequal(numbers, '0'), 'other')
+            writer.store(writer.new(f'add i64 {numbers}, {BYTES_DATA}'), place)
 
 
-def _choose(writer: _Writer) -> None:
-    """Call another such function, if all keywords are among those that it is registered for.
+def _choose(writer: _Writer, values: str) -> str:
+    """The answer for these values of choices; where there is none, Python is asked for it once."""
+    known = writer.known
+    before = writer.here
+    writer.label('look')
+    asked = writer.new(f'phi i64 [0, %{before}], [1, %chosen]')
 
-    Keywords are a tuple of names; their values follow the other arguments. Names are compared by
-    address: Python keeps only one of each.
+    def differs(record: str, i: str) -> str:
+        its = writer.load(writer.element(record, i))
+        other = writer.unequal(writer.load(writer.element(values, i)), its)
+        return writer.new(f'and i1 {writer.equal(writer.kind_of(i), "0")}, {other}')
+
+    def fits(a: str) -> str:
+        record = writer.answer(a)
+        other = writer.first(known['parameters'], lambda i: differs(record, i))
+        used = writer.unequal(writer.load(record, ANSWER['row']), '0')
+        return writer.new(f'and i1 {used}, {writer.equal(other, "-1")}')
+
+    place = writer.first(str(MOST_ANSWERS), fits)
+    with writer.where(writer.equal(place, '-1')):
+        writer.require(writer.equal(asked, '0'), 'other')
+        count = known['parameters']
+        none = writer.call('PyObject_Vectorcall', known['chooser'], values, count, '0')
+        writer.require(writer.unequal(none, '0'), 'error')
+        writer.call('Py_DecRef', none)
+        writer.label('chosen')
+        writer.leave('br label %look')
+    return writer.answer(place)
+
+
+def _evaluate(writer: _Writer, sources: str, first: str) -> tuple[str, str, str]:
+    """Call the function of a row; where its outputs do not count, that of the next answer.
+
+    Returns the answer, an object of bytes with as many inputs as the result needs and with the
+    outputs, and where these are.
     """
-    context = writer.known
-    writer.label('named')
-    last = writer.new(f'sub i64 {writer.load("%keywords", TUPLE_ITEMS - 8)}, 1')
-    writer.require(writer.new(f'icmp ult i64 {last}, {len(KEYWORDS)}'), 'other')
-    asked = {word: context['no'] for word in KEYWORDS} | {'goal': context['word_torque']}
-    for i in range(len(KEYWORDS)):
-        place = writer.either(writer.new(f'icmp ult i64 {i}, {last}'), str(i), last)
-        name = writer.load(writer.element('%keywords', place), TUPLE_ITEMS)
-        value = writer.load(writer.element(writer.element('%arguments', '%count'), place))
-        is_any = '0'
-        for word, before in asked.items():
-            is_it = writer.equal(name, context[f'word_{word}'])
-            is_any = writer.new(f'or i1 {is_any}, {is_it}')
-            asked[word] = writer.either(is_it, value, before)
-        writer.require(is_any, 'other')
-    chosen = '0'
-    for i in range(MOST_OTHERS):
-        first = (1 + len(KEYWORDS)) * i
-        same = '1'
-        for k, value in enumerate(asked.values()):
-            equal = writer.equal(value, writer.load(context['others'], 8 * (first + k)))
-            same = writer.new(f'and i1 {same}, {equal}')
-        function = writer.load(context['others'], 8 * (first + len(KEYWORDS)))
-        chosen = writer.either(same, function, chosen)
-    writer.require(writer.new(f'icmp ne i64 {chosen}, 0'), 'other')
-    best = writer.call('PyObject_Vectorcall', chosen, '%arguments', '%count', '0')
-    writer.say(f'ret i64 {best}')
+    before, filled = writer.here, writer.words(1)
+    writer.label('evaluate')
+    answer = writer.new(f'phi i64 [{first}, %{before}], [%next, %again]')
+    inputs, parts, kept = (writer.field(answer, x) for x in ('inputs', 'part_count', 'kept'))
+    stack = writer.new(f'alloca i64, i64 {inputs}')
+    given = writer.new(f'ptrtoint {pointer("i64")} {stack} to i64')
+    writer.store(given, filled)
+    with writer.loop(parts) as p:
+        part = writer.record(writer.field(answer, 'parts'), p, PART)
+        source = writer.load(writer.element(sources, writer.load(part)))
+        source = writer.new(f'add i64 {source}, {writer.load(part, PART["offset"])}')
+        into, count = writer.load(filled), writer.load(part, PART['count'])
+        writer.copy(source, into, count)
+        writer.store(writer.element(into, count), filled)
+    numbers = writer.field(answer, 'numbers')
+    writer.copy(numbers, writer.load(filled), writer.field(answer, 'number_count'))
+    length = writer.new(f'add i64 {kept}, {writer.field(answer, "outputs")}')
+    size = writer.new(f'mul i64 {length}, {WORD}')
+    whole = writer.call('PyBytes_FromStringAndSize', '0', size)
+    writer.require(writer.unequal(whole, '0'), 'error')
+    start = writer.new(f'add i64 {whole}, {BYTES_DATA}')
+    out = writer.element(start, kept)
+    function = pointer('void (i64, i64)')
+    row = writer.new(f'inttoptr i64 {writer.field(answer, "row")} to {function}')
+    writer.say(f'call void {row}(i64 {given}, i64 {out})')
+    first_output = writer.load(out, 0, 'double')
+    with writer.where(writer.new(f'fcmp une double {first_output}, 1.0')):
+        writer.call('Py_DecRef', whole)
+        following = writer.field(answer, 'next')
+        writer.require(writer.unequal(following, '0'), 'other')
+        writer.label('again')
+        writer.say(f'%next = add i64 {following}, 0')
+        writer.leave('br label %evaluate')
+    writer.copy(given, start, kept)
+    return answer, whole, out
 
 
-def _give_up(writer: _Writer, numbers: str, efforts: str) -> None:
-    """What to return for what was not served, and where memory runs out."""
-    writer.label('invalid')
-    writer.call('Py_DecRef', numbers)
-    writer.say('br label %other')
-    writer.label('other')
-    fallback = writer.known['fallback']
-    looked = writer.call('PyObject_Vectorcall', fallback, '%arguments', '%count', '%keywords')
-    writer.say(f'ret i64 {looked}')
-    writer.label('no_answer')
-    writer.call('Py_DecRef', efforts)
-    writer.say('br label %no_array')
-    writer.label('no_array')
-    writer.call('Py_DecRef', numbers)
-    writer.say('br label %no_memory')
-    writer.label('no_memory')
-    writer.say('ret i64 0')
+def _show(writer: _Writer, answer: str, whole: str, out: str) -> None:
+    """Return an array in the memory of the outputs, or a result that has it in a slot."""
+    known = writer.known
+    kinds = 'i64, i32, i64, i32, i64, i64, i32, i32, i64'
+    new = writer.new(f'inttoptr i64 {known["new_array"]} to {pointer(f"i64 ({kinds})")}')
+    first = writer.new(f'add i64 {out}, {writer.field(answer, "first")}')
+    axes, flags = (
+        writer.new(f'trunc i64 {writer.field(answer, x)} to i32') for x in ('axes', 'flags')
+    )
+    view = writer.new(
+        f'call i64 {new}(i64 {known["array"]}, i32 {axes}, i64 {writer.field(answer, "shape")}, '
+        f'i32 {DOUBLE}, i64 0, i64 {first}, i32 0, i32 {flags}, i64 0)'
+    )
+    with writer.where(writer.equal(view, '0')):
+        writer.call('Py_DecRef', whole)
+        writer.leave('br label %error')
+    writer.store(whole, view, ARRAY_BASE)  # which owns the bytes
+    kind = writer.field(answer, 'result')
+    with writer.where(writer.equal(kind, '0')):
+        writer.leave(f'ret i64 {view}')
+    result = writer.call('PyType_GenericAlloc', kind, '0')
+    with writer.where(writer.equal(result, '0')):
+        writer.call('Py_DecRef', view)
+        writer.leave('br label %error')
+    for slot, value in zip(SLOTS, (known['mechanism'], whole, view), strict=True):
+        if value != view:
+            writer.call('Py_IncRef', value)
+        writer.store(value, result, writer.field(answer, f'at_{slot}'))
+    writer.leave(f'ret i64 {result}')
 
 
 class _Writer:
@@ -167,25 +210,24 @@ class _Writer:
     ----------
     known : dict of str
         What the function's ``self`` holds, by name, see `python_entry.py`.
+    here : str
+        The label that was written last.
     """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._count = 0
+        self._memory: list[str] = []
+        self._count, self._left, self.here = 0, False, 'begin'
         context = self.load('%self', TUPLE_ITEMS)
         self.known = {
-            name: self.load(context, BYTES_DATA + 8 * i)
-            for i, name in enumerate((*CONTEXT, *(f'slot_{slot}' for slot in SLOTS)))
+            name: self.load(context, BYTES_DATA + WORD * i) for i, name in enumerate(CONTEXT)
         }
 
     def text(self) -> str:
-        return '\n'.join(self._lines) + '\n'
+        return '\n'.join(['begin:', *self._memory, *self._lines]) + '\n'
 
     def say(self, line: str) -> None:
         self._lines.append('  ' + line)
-
-    def label(self, name: str) -> None:
-        self._lines.append(f'{name}:')
 
     def new(self, operation: str) -> str:
         """The result of an operation."""
@@ -193,21 +235,81 @@ class _Writer:
         self.say(f'%x{self._count} = {operation}')
         return f'%x{self._count}'
 
+    # Where to go
+
+    def label(self, name: str) -> None:
+        """What follows; what was before goes on with it, unless it has left."""
+        if not self._left:
+            self.say(f'br label %{name}')
+        self._lines.append(f'{name}:')
+        self._left, self.here = False, name
+
+    def leave(self, line: str) -> None:
+        """The last line of a block."""
+        self.say(line)
+        self._left = True
+
+    def _branch(self, truth: str, then: str, otherwise: str) -> None:
+        self.leave(f'br i1 {truth}, label %{then}, label %{otherwise}')
+
+    def _labels(self, *names: str) -> list[str]:
+        self._count += 1
+        return [f'{name}{self._count}' for name in names]
+
     def require(self, truth: str, otherwise: str) -> None:
         """Go on where a condition holds, else at a label."""
-        self._count += 1
-        self.say(f'br i1 {truth}, label %x{self._count}, label %{otherwise}')
-        self.label(f'x{self._count}')
+        (then,) = self._labels('then')
+        self._branch(truth, then, otherwise)
+        self.label(then)
+
+    @contextlib.contextmanager
+    def where(self, truth: str) -> Iterator[None]:
+        """Lines for where a condition holds."""
+        inside, after = self._labels('if', 'after')
+        self._branch(truth, inside, after)
+        self.label(inside)
+        yield
+        self.label(after)
+
+    @contextlib.contextmanager
+    def loop(self, count: str) -> Iterator[str]:
+        """Lines for each number below ``count``, which is given."""
+        before = self.here
+        head, body, done, i = self._labels('head', 'body', 'done', '%i')
+        self.label(head)
+        place = len(self._lines)
+        self.say('')
+        self._branch(self.new(f'icmp slt i64 {i}, {count}'), body, done)
+        self.label(body)
+        yield i
+        following = self.new(f'add i64 {i}, 1')
+        ends = f'[0, %{before}], [{following}, %{self.here}]'
+        self._lines[place] = f'  {i} = phi i64 {ends}'
+        self.leave(f'br label %{head}')
+        self.label(done)
+
+    def first(self, count: str, test: Callable[[str], str]) -> str:
+        """The first number below ``count`` that a test holds for, else -1."""
+        (end,) = self._labels('end')
+        with self.loop(count) as i:
+            truth, (on,) = test(i), self._labels('on')
+            there = self.here
+            self._branch(truth, end, on)
+            self.label(on)
+        none = self.here
+        self.label(end)
+        return self.new(f'phi i64 [{i}, %{there}], [-1, %{none}]')
+
+    # Numbers
 
     def equal(self, a: str, b: str, kind: str = 'i64') -> str:
         return self.new(f'icmp eq {kind} {a}, {b}')
 
+    def unequal(self, a: str, b: str) -> str:
+        return self.new(f'icmp ne i64 {a}, {b}')
+
     def either(self, truth: str, a: str, b: str) -> str:
         return self.new(f'select i1 {truth}, i64 {a}, i64 {b}')
-
-    def element(self, base: str, index: str) -> str:
-        """Address of a word of an array of them."""
-        return self.new(f'add i64 {base}, {self.new(f"mul i64 {index}, 8")}')
 
     def call(self, function: str, *arguments: str) -> str:
         """Call one of Python's functions."""
@@ -220,16 +322,56 @@ class _Writer:
         self.say(line)
         return ''
 
+    # Memory
+
+    def words(self, count: int) -> str:
+        """Address of some words of the function's own."""
+        self._count += 2
+        stack, place = f'%x{self._count - 1}', f'%x{self._count}'
+        self._memory.append(f'  {stack} = alloca i64, i64 {count}')
+        self._memory.append(f'  {place} = ptrtoint {pointer("i64")} {stack} to i64')
+        return place
+
+    def element(self, base: str, index: str, size: int = WORD) -> str:
+        """Address of a word of an array of them, or of a record."""
+        return self.new(f'add i64 {base}, {self.new(f"mul i64 {index}, {size}")}')
+
+    def record(self, base: str, index: str, record: Record) -> str:
+        return self.element(base, index, record.size)
+
+    def answer(self, index: str) -> str:
+        return self.record(self.known['answers'], index, ANSWER)
+
+    def field(self, answer: str, name: str) -> str:
+        return self.load(answer, ANSWER[name])
+
+    def name_of(self, parameter: str) -> str:
+        return self.load(self.record(self.known['of_parameters'], parameter, PARAMETER))
+
+    def kind_of(self, parameter: str) -> str:
+        of = self.record(self.known['of_parameters'], parameter, PARAMETER)
+        return self.load(of, PARAMETER['kind'])
+
+    def default_of(self, parameter: str) -> str:
+        """Its address."""
+        of = self.record(self.known['of_parameters'], parameter, PARAMETER)
+        return self.new(f'add i64 {of}, {PARAMETER["default"]}')
+
     def _at(self, base: str, offset: int | str, kind: str) -> str:
         return self.new(f'inttoptr i64 {self.new(f"add i64 {base}, {offset}")} to {pointer(kind)}')
 
     def load(self, base: str, offset: int | str = 0, kind: str = 'i64') -> str:
         return self.new(f'load {kind}, {pointer(kind)} {self._at(base, offset, kind)}')
 
-    def store(self, value: str, base: str, offset: int | str, kind: str = 'i64') -> None:
+    def store(self, value: str, base: str, offset: int | str = 0, kind: str = 'i64') -> None:
         self.say(f'store {kind} {value}, {pointer(kind)} {self._at(base, offset, kind)}')
 
-    def array(self, argument: str, length: int) -> str:
+    def copy(self, source: str, target: str, count: str) -> None:
+        """Copy some words."""
+        with self.loop(count) as i:
+            self.store(self.load(self.element(source, i)), self.element(target, i))
+
+    def array(self, argument: str, length: str) -> str:
         """Address of the data of an argument, which must be an array of doubles."""
         for value, wanted in (
             (self.load(argument, OBJECT_TYPE), self.known['array']),
@@ -239,25 +381,8 @@ class _Writer:
         count = self.load(argument, ARRAY_DIMENSIONS_COUNT, 'i32')
         self.require(self.equal(count, '1', 'i32'), 'other')
         size = self.load(self.load(argument, ARRAY_DIMENSIONS))
-        self.require(self.equal(size, str(length)), 'other')
+        self.require(self.equal(size, length), 'other')
         flags = self.load(argument, ARRAY_FLAGS, 'i32')
-        flags = self.new(f'and i32 {flags}, {_CONTIGUOUS_ALIGNED}')
-        self.require(self.equal(flags, str(_CONTIGUOUS_ALIGNED), 'i32'), 'other')
+        flags = self.new(f'and i32 {flags}, {CONTIGUOUS_ALIGNED}')
+        self.require(self.equal(flags, str(CONTIGUOUS_ALIGNED), 'i32'), 'other')
         return self.load(argument, ARRAY_DATA)
-
-    def argument(self, i: int, length: int) -> str:
-        """Address of the data of an argument; of zeros where a later one is omitted or None."""
-        absent = f'absent_{i}' if i else 'other'
-        self.require(self.new(f'icmp sgt i64 %count, {i}'), absent)
-        argument = self.load('%arguments', 8 * i)
-        if i == 0:
-            return self.array(argument, length)
-        self.require(self.new(f'icmp ne i64 {argument}, {self.known["none"]}'), absent)
-        data = self.array(argument, length)
-        self.say(f'br label %present_{i}')
-        for label in (f'present_{i}', absent):
-            self.label(label)
-            self.say(f'br label %taken_{i}')
-        self.label(f'taken_{i}')
-        zeros = self.known['zeros']
-        return self.new(f'phi i64 [{zeros}, %{absent}], [{data}, %present_{i}]')

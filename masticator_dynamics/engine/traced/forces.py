@@ -24,7 +24,7 @@ from masticator_dynamics.engine.traced.bodies import (
     chain,
     is_base,
 )
-from masticator_dynamics.engine.traced.gap_equations import Wrench
+from masticator_dynamics.engine.traced.closure_equations import Wrench
 from masticator_dynamics.engine.traced.inertia import Spread, Swing
 from masticator_dynamics.engine.traced.matrices import orthogonal
 from masticator_dynamics.engine.traced.numbers import (

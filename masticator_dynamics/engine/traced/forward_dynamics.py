@@ -24,7 +24,13 @@ from masticator_dynamics.engine.traced.equations_of_motion import (
     Virtual,
 )
 from masticator_dynamics.engine.traced.forces import Efforts
-from masticator_dynamics.engine.traced.friction import TracedContact, friction_of_actuators, losses
+from masticator_dynamics.engine.traced.friction import (
+    TracedContact,
+    effort_lost_of,
+    friction_of_actuators,
+    gear_losses,
+    losses,
+)
 from masticator_dynamics.engine.traced.matrices import cholesky, solve_factored
 from masticator_dynamics.engine.traced.motion import Slide, solve
 from masticator_dynamics.engine.traced.numbers import (
@@ -95,6 +101,7 @@ class ForwardDynamics(TracedEquationsOfMotion):
         self.drag, self.per_newton = friction_of_actuators(
             self, setting.friction, setting.transitions[:2]
         )
+        self._gears = gear_losses(self, setting.friction)
         self._losses = losses(self) if setting.friction else {}
         self._motor_efforts = [self._gathered(m.joint, parts.efforts) for m in self.forces.motors]
         self._solve()
@@ -222,7 +229,9 @@ class ForwardDynamics(TracedEquationsOfMotion):
             for i, (x, y) in enumerate(bearings):
                 across = vec.apply((x, y), scalars)
                 length = square_root(across[0] * across[0] + across[1] * across[1])
-                moving.append(self.drag[i] + self.per_newton[i] * length)
+                drag = self.drag[i] + self.per_newton[i] * length
+                given = self._motor_efforts[i]
+                moving.append(drag + effort_lost_of(self._gears[i], given, drag))
                 # Relative to the loads without friction: those with it may nearly cancel.
                 bare = absolute(x[0]) + absolute(y[0])
                 change = absolute(moving[i] - self.amounts[i])

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from masticator_dynamics.engine.constraint import Constraint
+from masticator_dynamics.engine.closure_equations import Constraint
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import Stage, chain, is_base
 from masticator_dynamics.engine.traced.closed_motion import Evaluation
@@ -23,6 +23,7 @@ from masticator_dynamics.engine.traced.numbers import (
     per_lane,
     reciprocal,
     select,
+    sign_of,
     square_root,
     stacked,
     total,
@@ -179,8 +180,51 @@ def friction_of_actuators(
     return drag, per_newton
 
 
+def gear_losses(run: Evaluation, friction: bool) -> list[Any]:
+    """Effort that the gears take per effort that the motors pass on, with the sense of the motion.
+
+    Per entry of ``Forces.motors``; see :func:`effort_lost`.
+    """
+    motors, actuators = run.forces.motors, run.plan.description.actuators
+    if not friction or all(data.friction.gear_loss is None for data in actuators.values()):
+        return [0.0] * len(motors)
+    names = [j.name for j in run.plan.tree.joints]
+
+    def law(j: int) -> list[float]:
+        data = actuators[names[j]].friction
+        return [data.gear_loss or 0.0, data.transition_velocity]
+
+    rates = [m.joint.velocity for m in motors]
+    fastest, lost = largest(rates), []
+    for m, rate in zip(motors, rates, strict=True):
+        loss, transition = m.joint.constant(law)
+        lost.append(loss * _sense(rate, fastest, transition))
+    return lost
+
+
+def effort_lost(loss: Any, passed_on: Any) -> Any:
+    """What a gear takes of an effort that the motor passes on, by its entry of the losses.
+
+    It takes a part of what it passes on, whichever way the power goes (a gear's efficiency, to the
+    first order).
+    """
+    return 0.0 if is_known(loss, 0.0) else loss * absolute(passed_on)
+
+
+def effort_lost_of(loss: Any, effort: Any, drag: Any) -> Any:
+    """The same of an effort that the motor gives, of which the bearing takes its drag."""
+    if is_known(loss, 0.0):
+        return 0.0
+    rest = effort - drag
+    return effort_lost(loss, rest * reciprocal(1.0 + loss * sign_of(rest)))
+
+
 def losses(run: Evaluation) -> Efforts:
-    """Efforts that the joints' own damping and dry friction supply: against the motion."""
+    """Efforts that the joints' own damping and dry friction supply: against the motion.
+
+    What is more near rest falls off with the square of the velocity (Hess and Soom 1990, ASME
+    Journal of Tribology 112, 147).
+    """
     physics, names = run.plan.description.joints, [j.name for j in run.plan.tree.joints]
 
     def law(j: int) -> list[float]:
@@ -189,12 +233,21 @@ def losses(run: Evaluation) -> Efforts:
             return [0.0, 0.0, 0.0]
         return [data.damping or 0.0, data.friction or 0.0, data.transition_velocity]
 
+    def near_rest(j: int) -> list[float]:
+        data = physics.get(names[j])
+        if data is None or data.stiction is None:
+            return [0.0, 1.0]
+        return [data.stiction, data.stiction_velocity**2 or 1.0]
+
     fastest = largest(joint.velocity for joint in run.plan.joints)
     losses = {}
     for joint in run.plan.joints:
-        if any(any(law(j)) for j in joint.joints):
+        if any(any((*law(j), near_rest(j)[0])) for j in joint.joints):
             damping, coulomb, transition = joint.constant(law)
             rate = joint.velocity
+            if any(near_rest(j)[0] for j in joint.joints):
+                more, square = joint.constant(near_rest)
+                coulomb = coulomb + more * square * reciprocal(square + rate * rate)
             losses[joint] = -(damping * rate + coulomb * _sense(rate, fastest, transition))
     return losses
 
@@ -204,11 +257,13 @@ def smoothness(
     contacts: Sequence[TracedContact],
     per_newton: Sequence[Any],
     across: Sequence[Any],
+    gears: Sequence[Any],
+    efforts: Sequence[Any],
 ) -> list[Any]:
     """For each contact, then each joint: positive where its friction has a derivative.
 
     That of contacts and joints at rest has none unless it grows over a transition velocity, nor has
-    that of a bearing without force across its axis.
+    that of a bearing without force across its axis, or of a gear that passes nothing on.
 
     Parameters
     ----------
@@ -216,6 +271,8 @@ def smoothness(
         Per entry of ``Forces.motors``, as :func:`friction_of_actuators` gives it.
     across : sequence of number
         Force across its axis, N, likewise.
+    gears, efforts : sequence of number
+        As :func:`gear_losses` gives them, and what the motors pass on, likewise.
     """
     description = run.plan.description
     actuators, physics = description.actuators, description.joints
@@ -225,10 +282,10 @@ def smoothness(
         motor, joint_law = actuators.get(names[j]), physics.get(names[j])
         law = motor.friction if motor else None
         return float(
-            (law is not None and bool(law.coulomb) and not law.transition_velocity)
+            (law is not None and bool(law.coulomb or law.gear_loss) and not law.transition_velocity)
             or (
                 joint_law is not None
-                and bool(joint_law.friction)
+                and bool(joint_law.friction or joint_law.stiction)
                 and not joint_law.transition_velocity
             )
         )
@@ -238,9 +295,13 @@ def smoothness(
     for joint in run.plan.joints:
         sticks = per_lane(abrupt(j) for j in joint.joints)
         margins[joint] = select(sticks, absolute(joint.velocity) - REST * fastest, 1.0)
-    for m, slope, force in zip(run.forces.motors, per_newton, across, strict=True):
+    for m, slope, force, loss, effort in zip(
+        run.forces.motors, per_newton, across, gears, efforts, strict=True
+    ):
         if not is_known(slope, 0.0):
             margins[m.joint] = lesser(margins[m.joint], force)
+        if not is_known(loss, 0.0):
+            margins[m.joint] = lesser(margins[m.joint], absolute(effort))
     laws = [data.friction for data in description.contacts]
     margins_of_contacts = [
         contact.sliding if law.coulomb and not law.transition_velocity else 1.0

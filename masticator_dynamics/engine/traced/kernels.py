@@ -9,15 +9,12 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-import numpy as np
-
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.engine.traced import python_entry
 from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.variable import Variable
@@ -88,37 +85,10 @@ class Kernels:
         """Why there is none."""
         return self.evaluate.reason
 
-    def entry(
-        self, code: RowCode, result: type, mechanism: object, fallback: Callable[..., Any],
-        more: FloatArray = NONE,
-    ) -> python_entry.Entry | None:  # fmt: skip
-        """The generated function for Python; see ``python_entry.py``.
-
-        None where there is no machine code, or no entry on this platform.
-
-        Parameters
-        ----------
-        result : type
-            Class of the results.
-        mechanism : object
-            The mechanism that they are results of.
-        fallback : callable
-            Called with arguments that machine code does not serve.
-        more : array
-            Numbers that follow the inputs of this code.
-        """
-        if not self.available or not python_entry.supported():
-            return None
-        sizes, constants = (self.freedoms, self.actuators), np.concatenate([more, self.constants])
-        return python_entry.Entry(code.row, result, mechanism, fallback, sizes, constants)
-
     @functools.cached_property
     def evaluate(self) -> Code:
         """Outputs (..., outputs) for inputs (..., inputs), one row or many."""
-        return Code(
-            self, 'row', lambda run: _outputs().efforts(run), self.outputs,
-            further=self._entry_text,
-        )  # fmt: skip
+        return Code(self, 'row', lambda run: _outputs().efforts(run), self.outputs)
 
     @functools.cached_property
     def from_home(self) -> RowCode:
@@ -141,8 +111,8 @@ class Kernels:
 
     @functools.cached_property
     def everything(self) -> Code:
-        """Whether it is valid, then a whole row (``Model.slices``)."""
-        return Code(self, 'whole row', lambda run: _outputs().whole_row(run), 1 + self.width)
+        """Whether it is valid, as :attr:`evaluate`, then a whole row (``Model.slices``)."""
+        return Code(self, 'whole row', lambda run: _outputs().solved(run), 1 + self.width)
 
     @functools.cached_property
     def motion(self) -> Code:
@@ -150,13 +120,13 @@ class Kernels:
         outputs = self.tree * (3 + self.freedoms)
         return Code(self, 'motion', lambda run: _outputs().motion(run), outputs, streamed=True)
 
+    @_once
     def best(self, goals: Mapping[str, float], friction: bool) -> Code:
         """Outputs of :attr:`evaluate`, with the best efforts for a goal."""
         kind = f'row, {sorted(goals.items())}, friction {friction}'
         return Code(
-            self, kind, lambda run: _outputs().best_efforts(goals, friction, run), self.outputs,
-            further=self._entry_text,
-        )  # fmt: skip
+            self, kind, lambda run: _outputs().best_efforts(goals, friction, run), self.outputs
+        )
 
     @functools.cached_property
     def gap(self) -> Code:
@@ -200,13 +170,12 @@ class Kernels:
     @_once
     def within(self, goals: Mapping[str, float], friction: bool, finite: str) -> Code:
         """As :meth:`best`, valid where the efforts keep limits that do not enter their choice."""
-        more = finite.count('1') + 1
         return Code(
             self, f'row within, {sorted(goals.items())}, friction {friction}, {finite}',
             lambda run, rest, *_: _outputs().efforts_within(
                 goals, friction, self._bounds(finite, rest), run
             ),
-            self.outputs, further=lambda: self._entry_text(more), more=more,
+            self.outputs, more=finite.count('1') + 1,
         )  # fmt: skip
 
     @_once
@@ -233,12 +202,11 @@ class Kernels:
             choice = _limited().LimitedChoice(run, bounds, **keywords)
             return list(_outputs().limited(goals, friction, whole, run, choice, given_up))
 
-        more = finite.count('1') + 1
         return Code(
             self,
             f'limited, {sorted(goals.items())}, friction {friction}, {finite}, {how}, {whole}',
             function, self.distribution(goals, friction).outputs if whole else self.outputs,
-            further=str if whole else lambda: self._entry_text(more), more=more,
+            more=finite.count('1') + 1,
         )  # fmt: skip
 
     def _nearest(
@@ -278,11 +246,7 @@ class Kernels:
         )
 
     def _derived(self, kind: str, count: int, function: Function) -> Code:
-        outputs = 1 + count * (1 + self.inputs)
-        return Code(
-            self, f'derivatives of {kind}', function, outputs,
-            further=lambda: self._entry_text(outputs=outputs, at=1),
-        )  # fmt: skip
+        return Code(self, f'derivatives of {kind}', function, 1 + count * (1 + self.inputs))
 
     def best_derivatives(
         self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
@@ -291,12 +255,11 @@ class Kernels:
 
         Whether it is valid is followed by :meth:`Distribution.smooth`.
         """
-        at = 1 + len(rows) + self.tree
-        outputs = at + (self.actuators + len(rows)) * (1 + self.inputs)
+        before = 1 + len(rows) + self.tree
         return Code(
             self, f'derivatives, {sorted(goals.items())}, friction {friction}',
             lambda run: _derivatives().best_efforts(run, goals, friction, self.inputs, rows),
-            outputs, further=lambda: self._entry_text(outputs=outputs, at=at),
+            before + (self.actuators + len(rows)) * (1 + self.inputs),
         )  # fmt: skip
 
     def derivatives_at_best(
@@ -325,10 +288,9 @@ class Kernels:
 
     @_once
     def imbalance_derivatives(self, friction: bool) -> RowCode:
-        """Whether it is valid, and derivatives of what efforts leave unbalanced (m, k).
+        """Whether it is valid, and derivatives of accelerations; see `derivatives.imbalance`.
 
-        By y, y_dot, y_ddot, wrench, efforts and amounts of friction. Inputs are followed by
-        positions of all joints, efforts and these amounts; see `derivatives.imbalance`.
+        Inputs are followed by positions of all joints, efforts and amounts of friction.
         """
         first, contacts = self.inputs + self.tree, len(self.description.contacts)
         amounts = (self.actuators + contacts) * friction
@@ -339,11 +301,11 @@ class Kernels:
             run = self.run(inputs[:first], False, True, inputs[last:])
             return list(_derivatives().imbalance(run, inputs[first:last], first))
 
-        rows, columns = self.freedoms + amounts, self.inputs + self.actuators + amounts
+        columns = 2 * self.freedoms + self.actuators + 6
         return RowCode(
             f'derivatives of the imbalance, friction {friction}', last,
-            1 + smooth + rows * columns, function, lambda: self.identity,
-            largest=MOST_OPERATIONS, constants=self.constants,
+            1 + smooth + self.freedoms * columns, function, lambda: self.identity,
+            largest=2 * MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
     @functools.cached_property
@@ -401,12 +363,6 @@ class Kernels:
         )  # fmt: skip
 
     # Machine code
-
-    def _entry_text(self, more: int = 0, outputs: int = 0, at: int = EFFORT) -> str:
-        from masticator_dynamics.engine.traced.entry_text import entry_function
-
-        constants = more + len(self.constants)
-        return entry_function(self.freedoms, outputs or self.outputs, at, constants)
 
     @functools.cached_property
     def identity(self) -> list[Any]:
@@ -468,7 +424,7 @@ class Code(RowCode):
     more : int
         How many numbers follow all these. The function then takes them, too, a function that
         gives the evaluation with other accelerations, from what to add, and the accelerations.
-    further, streamed
+    streamed : bool
         As for :class:`RowCode`.
     """
 
@@ -481,7 +437,6 @@ class Code(RowCode):
         *,
         loads: bool = False,
         at_positions: bool = False,
-        further: Callable[[], str] = str,
         streamed: bool = False,
         more: int = 0,
     ):
@@ -508,7 +463,7 @@ class Code(RowCode):
             kind, inputs, outputs,
             recorded,
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
-            further=further, streamed=streamed, largest=MOST_OPERATIONS,
+            streamed=streamed, largest=MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
         )  # fmt: skip
 
@@ -547,7 +502,7 @@ def identity(description: MechanismDescription, structure: Structure) -> list[An
     """Everything in a mechanism that machine code depends on."""
     d, s = description, structure
     return [
-        kept.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages, s.home,
-        d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
+        file_cache.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages,
+        s.home, d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
         d.force_joints, d.joints,
     ]  # fmt: skip

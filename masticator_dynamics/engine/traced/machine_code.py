@@ -17,7 +17,7 @@ import llvmlite
 
 from masticator_dynamics.engine.traced import linking
 from masticator_dynamics.engine.traced.llvm_ir import attributes, declarations
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 OPTIMISATION = 2
 # In the small code model, code and constants lie together, which `linking` needs.
@@ -53,8 +53,8 @@ def this_processor() -> Processor:
     def from_llvm() -> bytes:
         return json.dumps(dataclasses.astuple(_as_llvm_has_it())).encode()
 
-    name = kept.key_of(generator_version(), described)
-    return Processor(*json.loads(kept.kept('processors', f'{name}.json', from_llvm)))
+    name = file_cache.key_of(generator_version(), described)
+    return Processor(*json.loads(file_cache.cached('processors', f'{name}.json', from_llvm)))
 
 
 def _described() -> list[str]:

@@ -20,12 +20,15 @@ from masticator_dynamics.engine.traced.sign_pattern import direction
 def efforts(run: InverseDynamics, forces: Any = None) -> list[Scalar]:
     """Outputs of :attr:`Kernels.evaluate` for a row."""
     forces = forces or LeastNorm(run)
-    valid = run.valid()
     return [
-        select(run.within_ranges(), valid, OUTSIDE_RANGES * valid),
-        run.closure_residual(), forces.balance_residual(),
-        *forces.efforts(), *forces.multipliers(),
+        _valid(run), run.closure_residual(), forces.balance_residual(), *forces.efforts(),
+        *forces.multipliers(),
     ]  # fmt: skip
+
+
+def _valid(run: Any) -> Scalar:
+    valid = run.valid()
+    return select(run.within_ranges(), valid, OUTSIDE_RANGES * valid)
 
 
 def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
@@ -43,8 +46,13 @@ def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamic
     return efforts(run, Distribution(run, goals, friction))
 
 
+def solved(run: InverseDynamics) -> list[Scalar]:
+    """Outputs of :attr:`Kernels.everything`."""
+    return [_valid(run), *whole_row(run)[1:]]
+
+
 def whole_row(run: Any, forces: Any = None) -> list[Scalar]:
-    """Outputs of :attr:`Kernels.everything`: whether it is valid, then a whole row.
+    """Whether it is valid, then a whole row.
 
     Parameters
     ----------
@@ -83,7 +91,7 @@ def _rates(run: Evaluation) -> list[Scalar]:
 def distributed(
     goals: Mapping[str, float], friction: bool, exhaustive: bool, run: InverseDynamics
 ) -> list[Scalar]:
-    """Outputs of :meth:`Kernels.distribution`, see ``effort_goals.py``.
+    """Outputs of :meth:`Kernels.distribution`, see ``row_kinds.py``.
 
     Parameters
     ----------

@@ -1,14 +1,15 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A function for Python, generated along with the arithmetic that it calls.
+"""A function for Python, generated like the arithmetic that it calls, and the same for all of it.
 
 Unpacking arrays and making results in Python would cost several times the arithmetic, and a
 compiled extension would need a compiler at every install. So the few lines of C that such an
 extension consists of are generated, too, in LLVM's language: a function of the vectorcall protocol
-that reads up to four arrays, lets the row function write into a fresh ``bytes`` object and returns
-a result object whose slots it fills in. It only handles arrays of doubles of the right length, or
-None, and values of keywords registered by :meth:`Entry.add`, for which it calls other such
-functions; for everything else, and where the row is not valid, it calls a function in Python.
+that packs its arguments into a row, lets the function of a row write into a fresh ``bytes`` object,
+and returns an array in that memory, or a result object that has one in a slot. Which arguments
+there are, and what answers them, is a table (:class:`Entry`). It takes arrays of doubles of the
+right length, or None, motions, and values of other parameters that an answer is registered for;
+for everything else, and where the row does not count, it calls a function in Python.
 
 The memory layouts that it relies on are numpy's published struct of an array and CPython's of
 ``bytes`` and tuples; :func:`supported` checks that they hold here.
@@ -19,39 +20,39 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.machine_code import Library
-
-SLOTS = ('mechanism', '_numbers', 'actuated')
-BYTES_DATA, TUPLE_ITEMS = 32, 24  # bytes before the contents of such objects
-ARRAY_DATA, ARRAY_DIMENSIONS_COUNT, ARRAY_DIMENSIONS = 16, 24, 32
-ARRAY_BASE, ARRAY_TYPE, ARRAY_FLAGS, OBJECT_TYPE = 48, 56, 64, 8
-_NEW_ARRAY, DOUBLE = 93, 12  # PyArray_New in numpy's table of functions; its number of float64
-# What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
-KEYWORDS = ('goal', 'friction', 'limits', 'nearest')
-WORDS = (*KEYWORDS, 'torque')
-# Python's functions that it calls, and their types; by address, since not every Python exports
-# them to a linker.
-FUNCTIONS = {
-    'PyBytes_FromStringAndSize': 'i64 (i64, i64)',
-    'PyType_GenericAlloc': 'i64 (i64, i64)',
-    'PyObject_Vectorcall': 'i64 (i64, i64, i64, i64)',
-    'Py_IncRef': 'void (i64)',
-    'Py_DecRef': 'void (i64)',
-}
-CONTEXT = (
-    'none', 'array', 'double', 'new_array', 'zeros', 'length', 'result', 'mechanism', 'fallback',
-    'constants',
-    *(f'word_{word}' for word in WORDS), 'no', 'others',
-    *(f'at_{name}' for name in FUNCTIONS),
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.engine.traced.entry_layout import (
+    ANSWER,
+    ARRAY_BASE,
+    ARRAY_DATA,
+    ARRAY_DIMENSIONS,
+    ARRAY_DIMENSIONS_COUNT,
+    ARRAY_FLAGS,
+    ARRAY_TYPE,
+    BYTES_DATA,
+    CONTEXT,
+    CONTIGUOUS_ALIGNED,
+    FUNCTIONS,
+    MOST_ANSWERS,
+    MOST_PARAMETERS,
+    NEW_ARRAY,
+    OBJECT_TYPE,
+    SLOTS,
+    TUPLE_ITEMS,
+    WORD,
+    WRITEABLE,
 )  # fmt: skip
+from masticator_dynamics.engine.traced.entry_text import entry_function
+from masticator_dynamics.engine.traced.machine_code import Library
+from masticator_dynamics.engine.traced.row_code import NONE, RowCode, library
+from masticator_dynamics.files import file_cache
+
 _FASTCALL_KEYWORDS = 0x82
-MOST_OTHERS = 14  # goals with a name, with friction or without, and within limits
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -75,7 +76,7 @@ def supported() -> bool:
     text = b'masticator'
     held = ctypes.c_int64.from_address(id(pair := (text, probe)) + TUPLE_ITEMS).value
     return (
-        ctypes.sizeof(ctypes.c_void_p) == 8
+        ctypes.sizeof(ctypes.c_void_p) == WORD
         and bytes.__basicsize__ == BYTES_DATA + 1
         and ctypes.string_at(id(text) + BYTES_DATA, len(text)) == text
         and held == id(pair[0])
@@ -90,33 +91,63 @@ def supported() -> bool:
     )
 
 
-def slot_offsets(result: type) -> list[int]:
-    """Where the slots of a class lie in its objects, found by looking."""
-    probe: object = object.__new__(result)
-    offsets = []
-    for slot in SLOTS:
-        mark = object()
-        setattr(probe, slot, mark)
-        words = (ctypes.c_int64 * (result.__basicsize__ // 8)).from_address(id(probe))
-        offsets.append(8 * list(words).index(id(mark)))
-    return offsets
+def _slot(of: type, name: str) -> int:
+    """Where a slot of a class lies in its objects, found by looking."""
+    probe: object = object.__new__(of)
+    mark = object()
+    setattr(probe, name, mark)
+    words = (ctypes.c_int64 * (of.__basicsize__ // WORD)).from_address(id(probe))
+    return WORD * list(words).index(id(mark))
+
+
+class Answer(NamedTuple):
+    """A function of a row, what its inputs are, and what is returned of its outputs.
+
+    Attributes
+    ----------
+    code : RowCode
+        Its first output is 1 where the row counts.
+    first, shape : int, tuple of int
+        Of the array of outputs that is returned, or is in the slot ``result.VIEW``.
+    parts : mapping of str to sequence of (int, int), optional
+        Which numbers of which parameters make a row, in order: where they begin and how many they
+        are; by default those of all arrays.
+    numbers : array
+        Numbers that follow these.
+    result : type, optional
+        Class of results, with slots 'mechanism', '_numbers' and ``VIEW``. What it has in '_numbers'
+        begins with as many inputs as ``kept`` says, and all outputs follow.
+    """
+
+    code: RowCode
+    first: int
+    shape: tuple[int, ...]
+    parts: Mapping[str, Sequence[tuple[int, int]]] | None = None
+    numbers: FloatArray = NONE
+    result: type | None = None
+    kept: int = 0
 
 
 class Entry:
-    """The generated function as a Python callable.
+    """The generated function as a Python callable, for one question about one mechanism.
 
     Parameters
     ----------
-    code : Library
-        The machine code, with a function ``entry``; kept as long as the callable.
-    result : type
-        Class of the results; has ``SLOTS``.
+    mechanism : object
+        What results are of.
+    motion : type
+        Class of motions, with slots 'mechanism' and '_numbers'.
+    kinds, defaults : mapping of str to int, mapping of str to object
+        Parameters, in order, and what those that have one are if they are left out.
     fallback : callable
         What is called with arguments that are not served here.
-    sizes : (int, int)
-        Degrees of freedom and actuators.
-    constants : array
-        Numbers of the mechanism that its code takes as inputs.
+    choose : callable
+        Gives answers for values of all parameters of kind 0: each is asked where those before it
+        have none.
+    positional : int
+        How many parameters may be given without their names.
+    about : str
+        What Python shows about it.
 
     Attributes
     ----------
@@ -124,75 +155,111 @@ class Entry:
     """
 
     def __init__(
-        self,
-        code: Library,
-        result: type,
-        mechanism: object,
-        fallback: Callable[..., Any],
-        sizes: tuple[int, int],
-        constants: FloatArray,
-    ):
-        zeros = np.zeros(max(sizes[0], 6))
-        length = np.array([sizes[1]], dtype=np.int64)
-        # Values of the keywords and the function of each, addresses.
-        self._others = np.zeros((MOST_OTHERS, 1 + len(KEYWORDS)), dtype=np.int64)
+        self, mechanism: object, motion: type, kinds: Mapping[str, int],
+        defaults: Mapping[str, object], fallback: Callable[..., Any],
+        choose: Callable[..., Sequence[Answer]], positional: int, about: str,
+    ):  # fmt: skip
+        assert len(kinds) <= MOST_PARAMETERS
+        self._kinds, self._choose = dict(kinds), choose
+        self._table = np.zeros((MOST_ANSWERS, ANSWER.size // WORD), dtype=np.int64)
+        self._held: list[Any] = [None] * MOST_ANSWERS
+        self._count = 0
+        names = [sys.intern(name) for name in kinds]
+        parameters = np.array(
+            [(id(name), id(defaults[name]) if name in defaults else 0, kinds[name])
+             for name in names], dtype=np.int64,
+        )  # fmt: skip
+        zeros = np.zeros(max(6, *kinds.values()))
+        code, choose_here = _code(), self._add
         context = {
-            'none': id(None),
-            'array': id(np.ndarray),
-            'double': id(np.dtype(np.float64)),
-            'new_array': _numpy_functions()[_NEW_ARRAY],
-            'zeros': zeros.ctypes.data,
-            'length': length.ctypes.data,
-            'result': id(result),
-            'mechanism': id(mechanism),
-            'fallback': id(fallback),
-            'constants': constants.ctypes.data,
-            **{f'word_{word}': id(sys.intern(word)) for word in WORDS},
-            'no': id(False),
-            'others': self._others.ctypes.data,
+            'none': id(None), 'array': id(np.ndarray), 'double': id(np.dtype(np.float64)),
+            'new_array': _numpy_functions()[NEW_ARRAY], 'zeros': zeros.ctypes.data,
+            'mechanism': id(mechanism), 'motion': id(motion),
+            'motion_mechanism': _slot(motion, 'mechanism'),
+            'motion_numbers': _slot(motion, '_numbers'),
+            'fallback': id(fallback), 'chooser': id(choose_here), 'positional': positional,
+            'parameters': len(kinds),
+            'of_parameters': parameters.ctypes.data, 'answers': self._table.ctypes.data,
             **{
                 f'at_{name}': ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
                 for name in FUNCTIONS
             },
-        }
-        words = [context[name] for name in CONTEXT] + slot_offsets(result)
-        self._context = np.array(words, dtype=np.int64).tobytes()
+        }  # fmt: skip
+        words = np.array([context[name] for name in CONTEXT], dtype=np.int64).tobytes()
         definition = _MethodDefinition(
-            b'feedforward', code.address('entry'), _FASTCALL_KEYWORDS, None
-        )
+            about.partition('(')[0].encode(), code.address('entry'), _FASTCALL_KEYWORDS,
+            about.encode(),
+        )  # fmt: skip
         # The tuple owns everything whose address is passed. A function reads its definition until
         # it is gone itself: when Python exits, a list in this module would be gone before.
-        self._held: dict[int, tuple[Any, ...]] = {}
         held = (
-            self._context, code, zeros, length, result, mechanism, fallback, definition,
-            self._others, self._held, constants,
+            words, code, zeros, parameters, names, dict(defaults), mechanism, motion, fallback,
+            choose_here, definition, self._table, self._held,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         self.call: Callable[..., Any] = make(ctypes.addressof(definition), held, None)
 
-    def add(self, keywords: tuple[str, bool, object, bool], function: Callable[..., Any]) -> None:
-        """Have another function called for exactly these values of the keywords.
+    def _add(self, *values: object) -> None:
+        """Have what is chosen for some values of the parameters answer from now on.
 
-        Of those with limits, the last few are kept.
-
-        Parameters
-        ----------
-        keywords : tuple
-            Values of ``KEYWORDS``: objects, which are compared by address.
-        function : callable
-            What is called with them, always the same, and with the other arguments.
+        Values are compared by address. When there is no more room, the oldest make it, but the
+        first stay.
         """
-        goal, *rest = keywords
-        held = sys.intern(goal), *rest, function
-        place = len(self._held)
-        if place == MOST_OTHERS:
-            place = next(i for i, other in self._held.items() if other[2] is not False)
-            self._others[place] = 0
-            del self._held[place]
+        choices = [x for x, kind in zip(values, self._kinds.values(), strict=True) if kind == 0]
+        answers = [a for a in self._choose(*choices) if a.code.available]
+        if not answers:
+            return
+        place = self._count
+        if place >= MOST_ANSWERS:
+            place = 1 + (place - 1) % (MOST_ANSWERS - 1)
+        self._count += 1
+        following, held = 0, list[Any](choices)
+        for answer in reversed(answers):
+            record, of_record = self._record(answer, following)
+            following = record.ctypes.data
+            held += [record, of_record]
+        self._table[place] = record
+        self._table[place, : len(values)] = [
+            id(x) if kind == 0 else 0 for x, kind in zip(values, self._kinds.values(), strict=True)
+        ]
         self._held[place] = held
-        self._others[place] = [id(x) for x in held]
+
+    def _record(self, answer: Answer, following: int) -> tuple[IntArray, Any]:
+        """An answer as a record of the table, and what it needs to be kept."""
+        names, code, result = list(self._kinds), answer.code, answer.result
+        chosen = answer.parts or {
+            name: [(0, kind)] for name, kind in self._kinds.items() if kind > 0
+        }
+        parts = np.array(
+            [(names.index(name), WORD * start, count)
+             for name, places in chosen.items() for start, count in places], dtype=np.int64,
+        )  # fmt: skip
+        numbers, shape = code.followed_by(answer.numbers), np.array(answer.shape, dtype=np.int64)
+        words = {
+            'row': code.row.address('row'), 'part_count': len(parts), 'parts': parts.ctypes.data,
+            'number_count': len(numbers), 'numbers': numbers.ctypes.data,
+            'inputs': int(parts[:, 2].sum()) + len(numbers), 'outputs': code.outputs,
+            'kept': answer.kept, 'first': WORD * answer.first, 'axes': len(shape),
+            'shape': shape.ctypes.data, 'next': following,
+            'flags': CONTIGUOUS_ALIGNED | (0 if result else WRITEABLE),
+            'result': id(result) if result else 0,
+        }  # fmt: skip
+        assert words['inputs'] == code.inputs + len(code.followed_by(NONE)), code.kind
+        if result:
+            slots = ('mechanism', '_numbers', result.VIEW)  # type: ignore[attr-defined]
+            words |= {f'at_{s}': _slot(result, name) for s, name in zip(SLOTS, slots, strict=True)}
+        record = np.zeros(ANSWER.size // WORD, dtype=np.int64)
+        for name, word in words.items():
+            record[ANSWER[name] // WORD] = word
+        return record, (parts, numbers, shape, answer)
+
+
+@functools.cache
+def _code() -> Library:
+    """The machine code, with a function ``entry``."""
+    return library('entry', entry_function, [file_cache.sources('engine/traced')])
 
 
 def _numpy_functions() -> Any:
@@ -202,4 +269,4 @@ def _numpy_functions() -> Any:
     pointer_of.restype = ctypes.c_void_p
     pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
     table = pointer_of(core.multiarray._ARRAY_API, None)
-    return (ctypes.c_void_p * (_NEW_ARRAY + 1)).from_address(table)
+    return (ctypes.c_void_p * (NEW_ARRAY + 1)).from_address(table)

@@ -40,7 +40,7 @@ class Reference:
             outputs = self._code.one_by_one(inputs)
         else:
             outputs = np.zeros((len(rows), self._code.outputs))
-        for i in np.flatnonzero((outputs[:, 0] != 1.0) | ~finite.all(axis=1)):
+        for i in np.flatnonzero(~((outputs[:, 0] > 0.0) & finite.all(axis=1))):
             if finite[i].all():
                 self._on_floats(inputs[i], outputs[i])
             else:

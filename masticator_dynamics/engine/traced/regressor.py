@@ -13,10 +13,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.description.data import JointFriction, JointPhysics
 from masticator_dynamics.engine.parameters import INERTIAL, bodies_with_mass
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.bodies import TracedJoint
-from masticator_dynamics.engine.traced.friction import TracedContact, friction_of_actuators, losses
+from masticator_dynamics.engine.traced.friction import (
+    TracedContact,
+    effort_lost,
+    friction_of_actuators,
+    gear_losses,
+    losses,
+)
 from masticator_dynamics.engine.traced.inertia import powers
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.kernels import Kernels
@@ -31,7 +38,8 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
 
     These efforts are (n_u, n_y), the columns (n_y, names). Inputs are y_dot, y_ddot, and positions
     of all joints; with friction, then loads: force across the axis of each actuated joint (two
-    components each), and the multiplier of each contact.
+    components each), and the multiplier of each contact; with gears that lose, then the effort that
+    each motor passes on.
 
     Parameters
     ----------
@@ -42,7 +50,8 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
     """
     n, motors, contacts = kernels.freedoms, kernels.actuators, len(kernels.description.contacts)
     first = 2 * n + kernels.tree
-    inputs = first + (2 * motors + contacts) * friction
+    gears = has_gear_losses(names)
+    inputs = first + (2 * motors + contacts + motors * gears) * friction
 
     def function(numbers: Sequence[Any], share: bool) -> list[Any]:
         rates, q = numbers[: 2 * n], numbers[2 * n : first]
@@ -56,6 +65,11 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
         'regressor', inputs, 1 + n * (motors + len(names)), function,
         lambda: [*kernels.identity, tuple(names)], constants=kernels.constants, streamed=True,
     )  # fmt: skip
+
+
+def has_gear_losses(names: Sequence[str]) -> bool:
+    """Whether some of the parameters are losses of gears."""
+    return any(name.endswith('.gear_loss') for name in names)
 
 
 def _outputs(run: InverseDynamics, names: Sequence[str], loads: Sequence[Any]) -> list[Scalar]:
@@ -106,22 +120,31 @@ def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
     names = {id(joint): name for name, joint in joints.items()}
     plan.description = _with_unit_friction(description, damping=1.0)
     drag, per_newton = friction_of_actuators(run, True)
-    damping = losses(run)
+    gears, damping = gear_losses(run, True), losses(run)
     plan.description = _with_unit_friction(description, friction=1.0)
     dry = losses(run)
+    plan.description = _with_unit_friction(description, stiction=1.0)
+    near_rest = losses(run)
     plan.description = description
-    for m, viscous, coulomb in zip(run.forces.motors, drag, per_newton, strict=True):
+    count = len(plan.actuated)
+    contacts = description.contacts
+    multipliers = loads[2 * count : 2 * count + len(contacts)]
+    passed_on = loads[2 * count + len(contacts) :]
+    for m, viscous, coulomb, gear in zip(run.forces.motors, drag, per_newton, gears, strict=True):
         (actuator,), name = m.joint.actuator, names[id(m.joint)]
         x, y = loads[2 * actuator : 2 * actuator + 2]
         across = square_root(x * x + y * y)
         rates = vec.scale(m.joint.tangent, m.ratio)
         columns[f'{name}.viscous'] = list(vec.scale(rates, viscous))
         columns[f'{name}.coulomb'] = list(vec.scale(rates, coulomb * across))
+        if passed_on:
+            lost = effort_lost(gear, passed_on[actuator])
+            columns[f'{name}.gear_loss'] = list(vec.scale(rates, lost))
     for name in description.joints:
         joint = joints[name]
-        for key, supplied in (('damping', damping), ('friction', dry)):
-            columns[f'{name}.{key}'] = list(vec.scale(joint.tangent, -supplied[joint]))
-    multipliers = loads[2 * len(plan.actuated) :]
+        for key, supplied in (('damping', damping), ('friction', dry), ('stiction', near_rest)):
+            if joint in supplied:
+                columns[f'{name}.{key}'] = list(vec.scale(joint.tangent, -supplied[joint]))
     for contact, multiplier in zip(description.contacts, multipliers, strict=True):
         law = dataclasses.replace(contact.friction, coulomb=1.0, viscous=1.0)
         unit = TracedContact(run, dataclasses.replace(contact, friction=law), True)
@@ -132,16 +155,22 @@ def _frictional(run: InverseDynamics, loads: Sequence[Any]) -> Columns:
 
 
 def _with_unit_friction(
-    description: MechanismDescription, damping: float = 0.0, friction: float = 0.0
+    description: MechanismDescription,
+    damping: float = 0.0,
+    friction: float = 0.0,
+    stiction: float = 0.0,
 ) -> MechanismDescription:
+    def unit(law: JointFriction) -> JointFriction:
+        loss = None if law.gear_loss is None else 1.0
+        return dataclasses.replace(law, coulomb=1.0, viscous=1.0, gear_loss=loss)
+
+    def alone(physics: JointPhysics) -> JointPhysics:
+        more = None if physics.stiction is None else stiction
+        return dataclasses.replace(physics, damping=damping, friction=friction, stiction=more)
+
     motors = {
-        name: dataclasses.replace(
-            motor, friction=dataclasses.replace(motor.friction, coulomb=1.0, viscous=1.0)
-        )
+        name: dataclasses.replace(motor, friction=unit(motor.friction))
         for name, motor in description.actuators.items()
     }
-    joints = {
-        name: dataclasses.replace(physics, damping=damping, friction=friction)
-        for name, physics in description.joints.items()
-    }
+    joints = {name: alone(physics) for name, physics in description.joints.items()}
     return dataclasses.replace(description, actuators=motors, joints=joints)

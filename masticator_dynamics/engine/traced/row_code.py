@@ -21,7 +21,7 @@ from masticator_dynamics.engine.traced.machine_code import (
 )
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.engine.traced.rows_ir import LINE, rows_function, table_function
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 NONE: FloatArray = np.empty(0)
 
@@ -39,8 +39,9 @@ def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Librar
         What determines the text; the other part of the key.
     """
     processor = this_processor()
-    key = kept.key_of(kind, generator_version(), processor, depends_on)
-    return Library(kept.kept('machine_code', f'{key}.o', lambda: object_code(text(), processor)))
+    key = file_cache.key_of(kind, generator_version(), processor, depends_on)
+    name = f'{key}.o'
+    return Library(file_cache.cached('machine_code', name, lambda: object_code(text(), processor)))
 
 
 class RowCode:
@@ -57,8 +58,6 @@ class RowCode:
         kind may go into lanes.
     depends_on : callable
         Gives what determines the code, besides the kind.
-    further : callable
-        Gives further functions to go with that of one row, in LLVM's language.
     streamed : bool
         Write many rows past the caches: more of them than the caches hold are read later.
     largest : int, optional
@@ -77,15 +76,14 @@ class RowCode:
         function: Callable[[list[Any], bool], list[Any]],
         depends_on: Callable[[], list[Any]],
         *,
-        further: Callable[[], str] = str,
         streamed: bool = False,
         largest: int | None = None,
         impossible: str = '',
         constants: FloatArray = NONE,
     ):
         self.kind, self.inputs, self.outputs = kind, inputs, outputs
-        self._recorded, self._depends_on = function, depends_on
-        self._further, self._streamed = further, streamed
+        self.function, self._depends_on = function, depends_on
+        self._streamed = streamed
         self._largest, self._impossible = largest, impossible
         self._constants = constants
 
@@ -111,7 +109,7 @@ class RowCode:
 
     def text(self) -> str:
         """The code for one row in LLVM's language."""
-        return self._text(0) + self._further()
+        return self._text(0)
 
     @functools.cached_property
     def rows(self) -> Library | None:
@@ -135,7 +133,7 @@ class RowCode:
         # Many rows may take more: limbs have no lanes, and parts are compiled by themselves.
         most = self._largest and self._largest * (2 if width and not table else 1)
         graph = Graph(most) if most else Graph()
-        outputs = self._recorded(list(graph.inputs(self._all_inputs)), not width)
+        outputs = self.function(list(graph.inputs(self._all_inputs)), not width)
         # The code writes as many numbers into memory for ``outputs``.
         assert len(outputs) == self.outputs, (self.kind, len(outputs), self.outputs)
         if not width:
@@ -156,6 +154,10 @@ class RowCode:
             return inputs
         constants = np.broadcast_to(self._constants, (*inputs.shape[:-1], len(self._constants)))
         return np.concatenate([inputs, constants], axis=-1)
+
+    def followed_by(self, numbers: FloatArray) -> FloatArray:
+        """What follows the inputs that differ from row to row, the last of which are the same."""
+        return np.concatenate([numbers, self._constants])
 
     def _for(self, inputs: FloatArray) -> RowCode:
         """The code for rows of this length."""
@@ -183,13 +185,13 @@ class RowCode:
             If there is no answer.
         """
         code = self._for(inputs)
-        return np.array(code._recorded(code._complete(inputs).tolist(), False), dtype=float)
+        return np.array(code.function(code._complete(inputs).tolist(), False), dtype=float)
 
     @functools.cached_property
     def _recording(self) -> tuple[Graph, list[Any]]:
         """Graph and outputs, limb by limb, however large."""
         graph = Graph()
-        return graph, self._recorded(list(graph.inputs(self._all_inputs)), False)
+        return graph, self.function(list(graph.inputs(self._all_inputs)), False)
 
     def in_numpy(self, inputs: FloatArray) -> FloatArray:
         """Outputs (..., outputs) without machine code; not for recordings with loops or calls."""
@@ -198,19 +200,6 @@ class RowCode:
         rows = np.atleast_2d(self._complete(inputs))
         outputs: FloatArray = evaluated(*self._recording, rows)
         return outputs.reshape(*inputs.shape[:-1], self.outputs)
-
-    def certain(self, inputs: FloatArray) -> FloatArray | None:
-        """Output of one row of inputs, contiguous doubles; None if its first number is not 1.
-
-        The shortest way: nothing is checked but whether there is machine code.
-        """
-        if self.reason:
-            return None
-        if len(self._constants):
-            inputs = np.concatenate([inputs, self._constants])
-        out = np.empty(self.outputs)
-        self.row.row(address(inputs), address(out))
-        return out if out.item(0) == 1.0 else None
 
     def one_by_one(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
@@ -286,6 +275,34 @@ class RowCode:
     def _length(self) -> int:
         """Length of an output row of many, padded to whole registers, or cache lines."""
         return self.outputs + -self.outputs % (LINE if self._streamed else this_processor().rows)
+
+
+class RowInPlace:
+    """A code for one row after another, whose inputs stay where they are.
+
+    Parameters
+    ----------
+    code : RowCode
+        Must be available.
+    inputs : int
+        Numbers of a row, without the constants that follow.
+
+    Attributes
+    ----------
+    inputs : (inputs,) array
+        To be written.
+    """
+
+    def __init__(self, code: RowCode, inputs: int):
+        whole = code._complete(np.zeros(inputs))
+        self._code, self.inputs = code._for(whole[:inputs]), whole[:inputs]
+        self._row, self._at, self._whole = self._code.row.row, address(whole), whole
+
+    def __call__(self) -> FloatArray:
+        """Outputs (outputs,) for the present inputs."""
+        out = np.empty(self._code.outputs)
+        self._row(self._at, address(out))
+        return out
 
 
 def _aligned(count: int, length: int) -> FloatArray:

@@ -49,8 +49,9 @@ class PatternGoal:
     ----------
     efforts : list
         Weights of the squares of the efforts; empty: none.
-    drag, per_newton : list
-        Effort of the joints' friction: its constant part, and per newton across the axis.
+    drag, per_newton, gear_loss : list
+        Effort of the joints' friction: its constant part, per newton across the axis, and per
+        effort that is passed on. What gears take is no part of what is minimised.
     lanes : list of int
     forces, contacts : float
         Weights of the squares of the observed forces and of the contacts' multipliers.
@@ -59,6 +60,7 @@ class PatternGoal:
     efforts: list[Any]
     drag: list[Any]
     per_newton: list[Any]
+    gear_loss: list[Any]
     lanes: list[int]
     forces: float
     contacts: float
@@ -128,10 +130,10 @@ class Terms:
                 for lane in range(count)
             ]
 
-        weights, drag, slopes = (entries(x) for x in (goal.efforts, goal.drag, goal.per_newton))
+        of_goal = {name: entries(getattr(goal, name)) for name in _OF_GOAL}
         return dataclasses.replace(
             self,
-            goal=PatternGoal(weights, drag, slopes, [1] * sum(lanes), goal.forces, goal.contacts),
+            goal=dataclasses.replace(goal, lanes=[1] * sum(lanes), **of_goal),
             efforts=entries(self.efforts),
             across=entries(self.across),
         )
@@ -177,7 +179,7 @@ class Terms:
         return dataclasses.replace(self, goal=goal, **dict(zip(_OF_TERMS, rest, strict=True)))
 
 
-_OF_GOAL = ('efforts', 'drag', 'per_newton')
+_OF_GOAL = ('efforts', 'drag', 'per_newton', 'gear_loss')
 _OF_TERMS = ('efforts', 'across', 'observed', 'contacts', 'sliding')
 
 

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
+from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.structure import Structure
-from masticator_dynamics.engine.traced.control_flow import recorded_call
+from masticator_dynamics.engine.traced.control_flow import call, graph_of, recorded_call
 from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels, identity
 from masticator_dynamics.engine.traced.llvm_ir import row_function
 from masticator_dynamics.engine.traced.machine_code import Library
-from masticator_dynamics.engine.traced.numbers import Graph, Scalar, TooLargeError, lesser
+from masticator_dynamics.engine.traced.numbers import Graph, Scalar, TooLargeError, lesser, select
 from masticator_dynamics.engine.traced.outputs import whole_row
 from masticator_dynamics.engine.traced.row_code import RowCode, library
 from masticator_dynamics.engine.traced.simulation_data import Given, Setting
@@ -99,6 +100,38 @@ def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = F
         1 + kernels.freedoms + amounts * setting.friction, function,
         lambda: [*kernels.identity[:-1], setting], largest=MOST_OPERATIONS,
         constants=kernels.constants, impossible='' if kernels.freedoms else 'it has no freedoms',
+    )  # fmt: skip
+
+
+def derivatives_code(kernels: Kernels, setting: Setting) -> RowCode:
+    """As :func:`acceleration_code`; derivatives as in `derivatives.imbalance` follow.
+
+    Rows count where friction, if any, has derivatives.
+    """
+    n, first = kernels.freedoms, 2 * kernels.freedoms + kernels.actuators + 6
+    places = consecutive({'y': n, 'y_dot': n, 'effort': kernels.actuators, 'wrench': 6})
+    imbalance = kernels.imbalance_derivatives(setting.friction)
+    table = n * first
+
+    def function(row: Vector, share: bool) -> list[Any]:
+        state, constants = row[:first], row[first:]
+        y, y_dot, efforts, wrench = (state[place] for place in places.values())
+        run = ForwardDynamics(*kernels.recorded(constants), [*state, 1.0], setting, False)
+        amounts = run.friction() if setting.friction else []
+        valid, *y_ddot = rates_of(run)
+        inputs = [*y, *y_dot, *y_ddot, *wrench, *run.positions(), *efforts, *amounts, *constants]
+        solved, *outputs = call(
+            graph_of(row), 'imbalance', lambda numbers: imbalance.function(numbers, False), inputs
+        )
+        smooth, slopes = outputs[:-table], outputs[-table:]
+        for margin in (valid, *smooth):
+            solved = select(margin, solved, 0.0)
+        return [solved, *y_ddot, *slopes]
+
+    return RowCode(
+        'derivatives of accelerations', first, 1 + n + table, function,
+        lambda: [*kernels.identity, setting], largest=2 * MOST_OPERATIONS,
+        constants=kernels.constants,
     )  # fmt: skip
 
 

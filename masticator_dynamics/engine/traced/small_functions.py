@@ -14,11 +14,11 @@ from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.tree import Placement, SpanningTree
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 
 def _depends_on(*further: Any) -> list[Any]:
-    return [kept.sources('engine/traced'), *further]
+    return [file_cache.sources('engine/traced'), *further]
 
 
 def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict[int, Any]:

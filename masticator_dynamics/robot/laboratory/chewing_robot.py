@@ -34,7 +34,9 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.joint_series import force_series, joint_series
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
+from masticator_dynamics.robot.laboratory.pressed_mouthful import open_gap
 from masticator_dynamics.robot.laboratory.protocol import Mouthful, Stop
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
@@ -45,7 +47,7 @@ from masticator_dynamics.robot.recording.play import (
     message_class,
     trajectory_message,
 )
-from masticator_dynamics.robot.recording.script import Script
+from masticator_dynamics.robot.twin.force_run import opened
 from masticator_dynamics.ros import middleware
 
 DISABLE, APPROACH = '/servo_drives/disable', '/servo_drives/approach'
@@ -153,10 +155,10 @@ class Robot(Recorder):
         InputError
             If the drives cannot be made to follow.
         """
+        if mouthful.motion.force is not None:
+            return self._bite(mouthful, pause)
         path = motion_path(self._mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
-        self._stand_ready()
-        self._tell(f'{mouthful.name}: {mouthful.food.name} on the {mouthful.motion.side}')
-        self._pause(pause)
+        self._serve(mouthful, pause)
         times = np.linspace(path.start, path.end, max(2, round(path.end / _POINT_STEP) + 1))
         refused, lead = self._health.refused[0], LEAD + LEAD_PART * path.end
         sent = time.time_ns()
@@ -164,18 +166,55 @@ class Robot(Recorder):
         end, last = 'done', sent + 1e9 * (lead + path.end + _TAIL)
         while end == 'done' and time.time_ns() < last:
             self.spin(_SPIN)
-            if self._health.stopped:
-                end = f'the drives stopped: {self._health.stopped}'
-            elif self._health.refused[0] != refused:
+            end = self._stopped() or end
+            if end == 'done' and self._health.refused[0] != refused:
                 end = f'node dynamics refused the motion: {self._health.refused[1]}'
-            elif self._stop.force is not None and self._force > self._stop.force:
-                end = 'force'
         if end not in ('done', 'force'):
             self.spin(_TAIL)
         series = self._series(sent, mouthful, end)
         if end in ('done', 'force'):  # the mouth is open
             self._go_home()
         return series
+
+    def _bite(self, mouthful: Mouthful, pause: float) -> Series:
+        """Bite at a force, as often as the motion says."""
+        try:
+            from masticator_dynamics.robot.laboratory.pressing_robot import BitingClient
+        except ModuleNotFoundError as error:
+            raise InputError(f'bites at a force need {error.name}: make setup builds it') from error
+
+        gap = open_gap(mouthful.food)
+        start = opened(self._mechanism, mouthful.food.frame, gap)
+        self._serve(mouthful, pause)
+        self._go_to(start)
+        client, end = BitingClient(self, self.spin), 'done'
+        sent, before = time.time_ns(), self._health.counts
+        try:
+            for _ in range(mouthful.strokes):
+                end = client.bite(mouthful, gap, self._stopped)
+                if end != 'done':
+                    break
+        finally:
+            client.destroy()
+        self.spin(_TAIL)
+        series = self._series(sent, mouthful, end)
+        if not self._health.stopped:
+            self._go_home()
+        if behind := self._health.counts.since(before).in_words():
+            self._tell(f'{mouthful.name}: this computer was too slow: {behind}')
+        return series
+
+    def _stopped(self) -> str:
+        """Why a mouthful ends early; empty: it does not."""
+        if self._health.stopped:
+            return f'the drives stopped: {self._health.stopped}'
+        return 'force' if self._stop.force is not None and self._force > self._stop.force else ''
+
+    def _serve(self, mouthful: Mouthful, pause: float) -> None:
+        """Stand ready at home while the operator serves the food."""
+        self._stand_ready()
+        self._tell(f'{mouthful.name}: {mouthful.food.name} on the {mouthful.motion.side}')
+        self._pause(pause)
 
     def _stand_ready(self) -> None:
         """Get the drives to follow and the jaw to home, from any state."""
@@ -198,18 +237,20 @@ class Robot(Recorder):
 
     def _go_home(self) -> None:
         """Make the node dynamics go home from wherever its motion is, and wait for it."""
-        home = self._mechanism.home.y[None]
-        self._send(np.array([_TO_HOME]), (home, 0.0 * home, 0.0 * home), 0)
+        self._go_to(self._mechanism.home.y)
+
+    def _go_to(self, y: FloatArray) -> None:
+        """Make the node dynamics go to independent positions (n_y,), and wait for it."""
+        row = y[None]
+        self._send(np.array([_TO_HOME]), (row, 0.0 * row, 0.0 * row), 0)
         self._pause(_TO_HOME + LEAD)
 
     def _send(
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int
     ) -> None:
         """Send a motion that begins at ``stamp``, ns since 1970, or now if that is 0."""
-        nothing = np.zeros((0, 3))
-        names = self._mechanism.independent
-        script = Script('', names, times, *rows, '', nothing[:, 0], nothing)
-        self._trajectory.publish(trajectory_message(script, stamp))
+        motion = MotionRows(times, *rows)
+        self._trajectory.publish(trajectory_message(self._mechanism.independent, motion, stamp))
         self.events.clear()
 
     def _series(self, start: int, mouthful: Mouthful, end: str) -> Series:

@@ -248,6 +248,16 @@ _FEWEST = 10  # rows
 
 
 @dataclasses.dataclass(frozen=True)
+class DrawnFit:
+    """Forces (N,) as measured and by the law, N, along (N,) what the label says."""
+
+    label: str
+    along: FloatArray
+    measured: FloatArray
+    law: FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
 class FoodFit:
     """A food and how well it fits the curve.
 
@@ -263,6 +273,7 @@ class FoodFit:
         m, displacement at which the compression begins.
     notes : tuple of str
         What of the curve is not in the food.
+    drawn : DrawnFit
     """
 
     food: Food
@@ -271,6 +282,7 @@ class FoodFit:
     breaks: bool
     touch: float
     notes: tuple[str, ...]
+    drawn: DrawnFit
 
 
 def fit_food(
@@ -296,15 +308,15 @@ def fit_food(
     DescriptionError
         If no food has such a thickness or softening.
     """
-    _check(displacement, force, thickness)
-    end, bites = _first_compression(displacement)
-    x, f = displacement[:end], force[:end]
+    check_curve(displacement, force, thickness)
+    end, bites = first_compression(displacement)
+    whole_x, whole_f = x, f = displacement[:end], force[:end]
     peak = float(f.max())
-    first = int(np.argmax(f > _TOUCH * peak))
+    first = first_touch(f)
     x, f = x[first:], f[first:]
-    fracture = _fracture(f)
+    fracture = first_fracture(f)
     top = int(np.argmax(f if fracture is None else f[: fracture + 1]))
-    stiffness, zero = _line(x[: top + 1], f[: top + 1])
+    stiffness, zero = rising_line(x[: top + 1], f[: top + 1])
     depth = x - zero
     if depth[-1] > thickness:
         raise InputError(
@@ -343,7 +355,10 @@ def fit_food(
     )
     food = checked(Food, fitted, 'the fitted food')
     residual = float(np.sqrt(np.mean((predicted(food, depth) - f) ** 2)) / peak)
-    return FoodFit(food, residual, yields, fracture is not None, zero, tuple(notes))
+    drawn = DrawnFit(
+        'compression, mm', 1e3 * (whole_x - zero), whole_f, predicted(food, whole_x - zero)
+    )
+    return FoodFit(food, residual, yields, fracture is not None, zero, tuple(notes), drawn)
 
 
 def _flow(elastic: FloatArray, force: FloatArray) -> float:
@@ -357,7 +372,7 @@ def _flow(elastic: FloatArray, force: FloatArray) -> float:
                                  options={'xatol': 1e-9 * most}).x)  # fmt: skip
 
 
-def _first_compression(displacement: FloatArray) -> tuple[int, int]:
+def first_compression(displacement: FloatArray) -> tuple[int, int]:
     """Row behind the deepest of the first compression, and how many there are."""
     starts = openings(displacement.max() - displacement)
     first = displacement[: starts[1]] if len(starts) > 1 else displacement
@@ -370,18 +385,17 @@ def predicted(food: Food, depth: FloatArray) -> FloatArray:
     return np.where(depth >= food.break_compression, food.broken_force * force, force)
 
 
-def fit_figure(fit: FoodFit, displacement: FloatArray, force: FloatArray) -> Any:
+def fit_figure(fit: FoodFit) -> Any:
     """The measured compression, and the law that was fitted to it."""
     from matplotlib.figure import Figure
 
-    end, _ = _first_compression(displacement)
-    depth = displacement[:end] - fit.touch
+    drawn = fit.drawn
     figure = Figure(figsize=(5.0, 3.4), layout='constrained')
     axes = figure.subplots()
-    axes.plot(1e3 * depth, force[:end], '.', color='0.6', ms=3, label='measured')
-    axes.plot(1e3 * depth, predicted(fit.food, depth), color='C3', lw=1.4, label='fitted')
+    axes.plot(drawn.along, drawn.measured, '.', color='0.6', ms=3, label='measured')
+    axes.plot(drawn.along, drawn.law, color='C3', lw=1.4, label='fitted')
     axes.set(
-        xlabel='compression, mm', ylabel='force, N',
+        xlabel=drawn.label, ylabel='force, N',
         title=f'residual {fit.residual:.1%} of the peak',
     )  # fmt: skip
     axes.legend(frameon=False)
@@ -389,7 +403,8 @@ def fit_figure(fit: FoodFit, displacement: FloatArray, force: FloatArray) -> Any
     return figure
 
 
-def _check(displacement: FloatArray, force: FloatArray, thickness: float) -> None:
+def check_curve(displacement: FloatArray, force: FloatArray, thickness: float) -> None:
+    """Refuse (`InputError`) what is no compression."""
     if not thickness > 0.0:
         raise InputError(f'the thickness is {thickness} m, expected a positive number')
     if len(displacement) < _FEWEST:
@@ -398,7 +413,12 @@ def _check(displacement: FloatArray, force: FloatArray, thickness: float) -> Non
         raise InputError(f'the largest force is {force.max():.3g} N; compression must be positive')
 
 
-def _fracture(force: FloatArray) -> int | None:
+def first_touch(force: FloatArray) -> int:
+    """Row at which the compression begins."""
+    return int(np.argmax(force > _TOUCH * float(force.max())))
+
+
+def first_fracture(force: FloatArray) -> int | None:
     """Last row before the first drop that loses a large share of the force within three rows."""
     for k in np.flatnonzero(np.diff(force) < 0.0).tolist():
         after = force[k + 1 : k + 4].min()
@@ -407,7 +427,7 @@ def _fracture(force: FloatArray) -> int | None:
     return None
 
 
-def _line(x: FloatArray, force: FloatArray) -> tuple[float, float]:
+def rising_line(x: FloatArray, force: FloatArray) -> tuple[float, float]:
     """Slope (N/m) of the rise and where it begins (m)."""
     low, high = (part * force[-1] for part in _RISE)
     chosen = (force >= low) & (force <= high)

@@ -24,7 +24,8 @@ from masticator_dynamics.files.tables import write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.laboratory import mouthful_bag
-from masticator_dynamics.robot.laboratory.mouthful import Series, check_motion, chew
+from masticator_dynamics.robot.laboratory.mouthful import Series, check_strokes, chew
+from masticator_dynamics.robot.laboratory.pressed_mouthful import check_bites, press
 from masticator_dynamics.robot.laboratory.protocol import (
     Mouthful,
     Protocol,
@@ -78,12 +79,16 @@ class Experiment:
         _check_folder(folder, self.text)
         self._check_recordings()
         self._check_disk()
-        self._model = _setting(self.protocol.sockets).model
+        setting = _setting(self.protocol.sockets)
+        self._model = setting.model
         tried = set()
         for mouthful in self.mouthfuls:
             motion = repr((mouthful.motion, mouthful.strokes, mouthful.rest, mouthful.food_name))
             if motion not in tried:
-                check_motion(self._model, mouthful)
+                if mouthful.motion.force:
+                    check_bites(setting, mouthful)
+                else:
+                    check_strokes(self._model, mouthful)
                 tried.add(motion)
 
     def missing(self) -> list[Mouthful]:
@@ -224,7 +229,8 @@ def _check_folder(folder: pathlib.Path, text: str) -> None:
 
 def _chew(mouthful: Mouthful, sockets: str, stop: Stop) -> Series:
     """Chew a mouthful on the twin, in whatever process."""
-    return chew(mouthful, _setting(sockets), stop)
+    how = press if mouthful.motion.force else chew
+    return how(mouthful, _setting(sockets), stop)
 
 
 @functools.cache
@@ -248,7 +254,10 @@ def _settings(mouthful: Mouthful, protocol: Protocol) -> dict[str, Any]:
         'number': mouthful.number,
         'levels': dict(mouthful.levels),
         'repetition': mouthful.repetition,
-        'motion': dict(mouthful.motion),
+        'motion': {
+            **dict(mouthful.motion),
+            'force': mouthful.motion.force and dict(mouthful.motion.force),
+        },
         'food': dict(mouthful.food),
         'strokes': mouthful.strokes,
         'rest': dict(mouthful.rest),

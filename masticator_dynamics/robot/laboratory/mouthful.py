@@ -73,7 +73,7 @@ class Series:
         return self.end not in SOUND_ENDS
 
 
-class _Watch:
+class CycleWatch:
     """Records every cycle of a run, and decides when to stop."""
 
     def __init__(self, stop: Stop):
@@ -83,6 +83,7 @@ class _Watch:
         self._left: list[str] = []
 
     def __call__(self, plant: MechanismPlant, effort: FloatArray) -> bool:
+        """Note a cycle, with the drives' efforts (n_u,); returns whether to stop."""
         force = float(np.linalg.norm(plant.food_force))
         self._left = [event.contact for event in plant.events if not event.landed]
         self.rows.append(
@@ -125,7 +126,7 @@ def chew(mouthful: Mouthful, setting: StudySetting, stop: Stop) -> Series:
     """
     path = motion_path(setting.model, mouthful.motion, mouthful.strokes, mouthful.rest)
     run = dataclasses.replace(setting, path=path, food=mouthful.food)
-    watch = _Watch(stop)
+    watch = CycleWatch(stop)
     try:
         run.run(ControlKind.FRICTION, run.gains, watch)
         end = watch.end
@@ -243,7 +244,7 @@ def opening_angle(mechanism: Mechanism, side: str, gap: float) -> float:
     return float(np.interp(gap, gaps, beta))
 
 
-def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
+def check_strokes(mechanism: Mechanism, mouthful: Mouthful) -> None:
     """Refuse a motion that the mechanism cannot make, before anything moves.
 
     Raises
@@ -251,7 +252,7 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
     InputError
         Naming the mouthful, its motion, the stroke and what is exceeded.
     """
-    name = f'{mouthful.name} ({_shown(mouthful)})'
+    name = shown(mouthful)
     try:
         path = motion_path(mechanism, mouthful.motion, mouthful.strokes, mouthful.rest)
         times = np.arange(path.start, path.end, 0.005)
@@ -290,11 +291,13 @@ def check_motion(mechanism: Mechanism, mouthful: Mouthful) -> None:
         raise InputError(f'{where(survey.worst_row)}: {survey.worst}')
 
 
-def _shown(mouthful: Mouthful) -> str:
+def shown(mouthful: Mouthful) -> str:
+    """A mouthful by name, side and motion, for messages."""
     motion = mouthful.motion
-    if motion.recording:
-        return f'{motion.side}, {motion.recording}'
-    return f'{motion.side}, {motion.period:g} s, {motion.opening:g} rad'
+    moved = motion.recording or f'{motion.period:g} s, {motion.opening:g} rad'
+    if motion.force:
+        moved = f'{motion.force.level:g} N'
+    return f'{mouthful.name} ({motion.side}, {moved})'
 
 
 # m^3/(N m), assumed: 1e-6 mm^3/(N m), a common order of magnitude for lubricated polyethylene on

@@ -31,8 +31,38 @@ from masticator_dynamics.robot.twin.food import Food, load_food
 
 STROKES = 10  # per mouthful by default
 MOST = 9999  # mouthfuls per experiment
+_FIRST_FORCE = 5.0  # N, at most, at which a rise begins: what contact is noticed by
 _LARGEST_SPREAD = 0.5  # of a logarithm; beyond it, foods of the same name have nothing in common
+_SHAPE = ('period', 'opening', 'occlusal_gap')  # of strokes
+_APPROACHED = 1.0  # s, about, of a bite at a force before and after it
 BYTES_PER_SECOND = 210_000  # of a recording, measured at 500 Hz
+
+
+class ForceBite(Strict):
+    """Bites at a force, in place of strokes: each closes until it has it, and opens again."""
+
+    level: Positive = pydantic.Field(description='N')
+    rise: NotNegative = pydantic.Field(
+        0.0, description='s, in which the force rises to the level; 0: as fast as it may'
+    )
+    hold: Positive = pydantic.Field(0.5, description='s, for which the level is held: creep')
+    relaxation: NotNegative = pydantic.Field(
+        0.0, description='s, for which the teeth then stay where they are: relaxation'
+    )
+    approach: Positive = pydantic.Field(0.010, description='m/s, until the food is touched')
+    repetitions: Count = pydantic.Field(1, description='bites of a mouthful, alike')
+
+    @property
+    def controlled(self) -> float:
+        """For how long the force is controlled, s."""
+        return self.rise + self.hold
+
+    def wanted(self, time: float) -> float:
+        """Wanted force, N, at a time since it is controlled, s."""
+        if time >= self.rise:
+            return self.level
+        first = min(_FIRST_FORCE, 0.1 * self.level)
+        return first + (self.level - first) * time / self.rise
 
 
 class MouthfulMotion(Strict):
@@ -46,6 +76,9 @@ class MouthfulMotion(Strict):
     )
     recording: str = pydantic.Field(
         '', description="CSV of a subject's incisor, chewed in place of strokes made of these data"
+    )
+    force: ForceBite | None = pydantic.Field(
+        None, description='bites at a force, in place of strokes made of these data'
     )
 
 
@@ -90,7 +123,8 @@ class Protocol(Strict):
     motion: MouthfulMotion = MouthfulMotion()
     food: str = pydantic.Field(description='name of a shipped food, or path of a YAML file')
     strokes: Count | None = pydantic.Field(
-        None, description='of a mouthful; 10 unless told, or those of a recording'
+        None,
+        description='of a mouthful; 10 unless told, or those of a recording or of motion.force',
     )
     rest: Rest = Rest()
     samples: list[Count] = pydantic.Field(
@@ -226,12 +260,17 @@ def _condition(
     for name, level in levels.items():
         key = name.removeprefix('motion.')
         place = motion if name.startswith('motion.') else settings
+        if key.startswith('force.') and place is motion:
+            key = key.removeprefix('force.')
+            place = motion['force'] = dict(motion['force'] or ()) | {key: None}
         if key not in place:
             names = ', '.join([*settings, *(f'motion.{k}' for k in motion)])
             raise DescriptionError(file, f'factors.{name}', f'unknown factor; there are: {names}')
         place[key] = level
     checked_motion = _checked_motion(motion, file)
     strokes = settings['strokes']
+    if checked_motion.force:
+        strokes = _bites(checked_motion.force, strokes, protocol.rest, file)
     if checked_motion.recording:
         recorded, _ = _recorded(checked_motion.recording)
         if strokes is not None:
@@ -260,15 +299,32 @@ def food_source(name: str, file: str | pathlib.Path) -> str | pathlib.Path:
 def _checked_motion(motion: Mapping[str, Any], file: str | pathlib.Path) -> MouthfulMotion:
     """A validated motion, with the full path of its recording."""
     checked_motion = checked(MouthfulMotion, dict(motion), f'{file}: factors')
+    if checked_motion.force:
+        _refuse_set(checked_motion, (*_SHAPE, 'recording'), 'is for strokes', file)
     if not checked_motion.recording:
         return checked_motion
-    for key in ('period', 'opening', 'occlusal_gap'):
-        if getattr(checked_motion, key) != getattr(MouthfulMotion(), key):
-            raise DescriptionError(
-                file, f'motion.{key}', 'is what the recording says; leave it out'
-            )
+    _refuse_set(checked_motion, _SHAPE, 'is what the recording says', file)
     recorded = pathlib.Path(file).parent / checked_motion.recording
     return MouthfulMotion(**{**dict(checked_motion), 'recording': str(recorded)})
+
+
+def _refuse_set(
+    motion: MouthfulMotion, keys: Sequence[str], why: str, file: str | pathlib.Path
+) -> None:
+    for key in keys:
+        if getattr(motion, key) != getattr(MouthfulMotion(), key):
+            raise DescriptionError(file, f'motion.{key}', f'{why}; leave it out')
+
+
+def _bites(force: ForceBite, strokes: Any, rest: Rest, file: str | pathlib.Path) -> int:
+    """How many bites at a force a mouthful has; refuses what is for strokes."""
+    if strokes is not None:
+        raise DescriptionError(
+            file, 'strokes', f'are those of motion.force, {force.repetitions}; leave it out'
+        )
+    if rest != Rest():
+        raise DescriptionError(file, 'rest', 'is for strokes; leave it out')
+    return force.repetitions
 
 
 @functools.cache
@@ -284,6 +340,8 @@ def _recorded(name: str) -> tuple[int, float]:
 
 def _duration(motion: MouthfulMotion, strokes: int) -> float:
     """Duration of a mouthful's strokes and of the opening after them, s."""
+    if motion.force:
+        return strokes * (motion.force.controlled + motion.force.relaxation + _APPROACHED)
     chewed = _recorded(motion.recording)[1] if motion.recording else strokes * motion.period
     return chewed + WIDEST * motion.period
 

@@ -174,7 +174,9 @@ def methods(experiment: Experiment, analyses: Analyses = ()) -> str:
     """What was done, as a paragraph of a paper."""
     protocol, metadata = experiment.protocol, _recorded(experiment)
     motion = protocol.motion
-    if motion.recording:
+    if experiment.mouthfuls[0].motion.force:
+        moved = _bitten(experiment)
+    elif motion.recording:
         moved = f'The jaw repeated the recorded motion of a subject ({motion.recording})'
     else:
         same = {
@@ -243,6 +245,21 @@ def _recorded(experiment: Experiment) -> dict[str, Any]:
 def _strokes(experiment: Experiment) -> str:
     counts = sorted({mouthful.strokes for mouthful in experiment.mouthfuls})
     return ' or '.join(map(str, counts)) + ' strokes per mouthful'
+
+
+def _bitten(experiment: Experiment) -> str:
+    """How bites at a force were made."""
+    bites = [m.motion.force for m in experiment.mouthfuls if m.motion.force]
+
+    def levels(key: str, scale: float = 1.0) -> str:
+        return ' or '.join(f'{scale * x:g}' for x in sorted({getattr(b, key) for b in bites}))
+
+    count = _strokes(experiment).replace('strokes', 'bites')
+    return (
+        f'The jaw made {count} at a controlled force of {levels("level")} N (reached within '
+        f'{levels("rise")} s, held for {levels("hold")} s; then the gap was held for '
+        f'{levels("relaxation")} s), after an approach at {levels("approach", 1e3)} mm/s'
+    )
 
 
 def _design(experiment: Experiment) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy import stats
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.laboratory import mouthful_figures
+from masticator_dynamics.robot.laboratory import force_figures, mouthful_figures
 from masticator_dynamics.robot.laboratory.factor_effects import (
     CONFIDENCE,
     Comparison,
@@ -40,13 +40,17 @@ class Result:
     end: str  # 'done', 'force', 'broken', or the text of a fault
     strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
+    pressed: Mapping[str, float]  # figures of bites at a force; none of strokes
 
     @classmethod
     def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
         """Of what was recorded of a mouthful; no strokes where the mouth did not open."""
         opened = bool(mouthful_figures.openings(series.gap))
         strokes = mouthful_figures.strokes(series.time, series.gap, series.force) if opened else ()
-        return cls(mouthful, series.end, strokes, JawLoads.of(series, mechanism))
+        bite, pressed = mouthful.motion.force, dict[str, float]()
+        if bite is not None:
+            pressed = force_figures.figures(bite, strokes, series.time, series.gap, series.force)
+        return cls(mouthful, series.end, strokes, JawLoads.of(series, mechanism), pressed)
 
     @property
     def fault(self) -> bool:
@@ -55,7 +59,7 @@ class Result:
 
     def figures(self) -> dict[str, float]:
         """Texture and load figures of the whole mouthful, by name; SI units."""
-        return {**mouthful_figures.figures(self.strokes), **self.jaw.figures()}
+        return {**mouthful_figures.figures(self.strokes), **self.pressed, **self.jaw.figures()}
 
 
 Table = tuple[list[str], list[list[Any]]]
@@ -179,7 +183,8 @@ def bounds(figure: str) -> tuple[float, float]:
         return -math.inf, math.inf
     if figure == 'decay_per_stroke':  # strokes can also become harder
         return -math.inf, 1.0
-    return 0.0, 1.0 if figure == 'resilience' or figure.endswith('_pulled') else math.inf
+    part = figure in ('resilience', 'relaxed_share') or figure.endswith('_pulled')
+    return 0.0, 1.0 if part else math.inf
 
 
 def summary(

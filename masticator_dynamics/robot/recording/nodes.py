@@ -129,6 +129,9 @@ def _dynamics(mechanism: Mechanism, **parameters: str | float | bool) -> NodeSet
     return NodeSetup('dynamics', 'efforts of ', common | parameters)
 
 
+_EXACT: Parameters = {'force.sensor_noise': 0.0}  # of the twin's force
+
+
 @dataclasses.dataclass(frozen=True)
 class ClosedLoop:
     """Simulated drives and food of all passes of a demo.
@@ -191,7 +194,7 @@ class ClosedLoop:
             NodeSetup('twin', 'simulating ', twin),
             _dynamics(
                 mechanism, drives=drives, rate=commands, publish_joint_states=False,
-                visual_rate=10.0,
+                visual_rate=10.0, **_EXACT,
             ),
             # Drives that do not answer are a fault.
             NodeSetup(

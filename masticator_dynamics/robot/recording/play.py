@@ -39,6 +39,7 @@ from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.bag_writer import offered_qos, write_mcap
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
 from masticator_dynamics.robot.recording.processes import RunError, load_in_words
@@ -139,12 +140,11 @@ class Recorder(Node):
                 self.on_message(topic, content)
 
 
-def trajectory_message(script: Script, start: int) -> JointTrajectory:
-    """The script's motion starting at a time, ns since 1970."""
-    message = JointTrajectory(joint_names=list(script.coordinates))
+def trajectory_message(names: Sequence[str], motion: MotionRows, start: int) -> JointTrajectory:
+    """A motion of coordinates starting at a time, ns since 1970."""
+    message = JointTrajectory(joint_names=list(names))
     message.header.stamp = Time(nanoseconds=start).to_msg()
-    rows = zip(script.times, script.positions, script.velocities, script.accelerations, strict=True)
-    for instant, position, velocity, acceleration in rows:
+    for instant, position, velocity, acceleration in zip(motion.time, *motion.rows, strict=True):
         message.points.append(
             JointTrajectoryPoint(
                 time_from_start=Duration(nanoseconds=round(instant * 1e9)).to_msg(),
@@ -210,7 +210,7 @@ class Player(Recorder):
         self.prepare()
         lead = LEAD + _FIRST + LEAD_PART * self.script.duration
         self.start = time.time_ns() + int(lead * 1e9)
-        message = trajectory_message(self.script, self.start)
+        message = trajectory_message(self.script.coordinates, self.script, self.start)
         self.send(topics.TRAJECTORY, self.trajectory, message)
         elapsed = 0.0
         while elapsed <= self.script.duration + self.tail:

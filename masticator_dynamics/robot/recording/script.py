@@ -28,6 +28,7 @@ from masticator_dynamics.motion import (
     with_rest_ramp,
 )
 from masticator_dynamics.motion.chewing import COORDINATES
+from masticator_dynamics.motion.motion_rows import MotionRows
 
 # s, between the points of the trajectory message: a recording's own step, within these bounds.
 LONGEST_STEP, SHORTEST_STEP = 0.01, 0.002
@@ -43,55 +44,28 @@ _FADE = 0.05  # s, in which a force at the end of the recording fades out
 
 
 @dataclasses.dataclass(frozen=True)
-class Script:
-    """A trajectory and a bite force over the time from the start of the motion.
+class Script(MotionRows):
+    """Trajectory points and a bite force over the time from the start of the motion.
 
-    Attributes
-    ----------
-    source : str
-        Origin, for people.
-    coordinates : tuple of str
-        Independent coordinates, the columns of the rows.
-    times : (N,) array
-        Of the trajectory points, s; the first is 0.
-    positions, velocities, accelerations : (N, n) array
-        Of the points; the mechanism moves on the quintics through them.
-    bite_frame : str
-        URDF link: the force acts at its origin, its axes are those of `bite_forces`.
-    bite_times : (M,) array
-        s.
-    bite_forces : (M, 3) array
-        What the food does to the mandible, N.
-    limits : bool
-        Whether efforts must be chosen within the description's limits: otherwise some are beyond.
+    The mechanism moves on the quintics through the points; the first is at 0.
     """
 
-    source: str
-    coordinates: tuple[str, ...]
-    times: FloatArray
-    positions: FloatArray
-    velocities: FloatArray
-    accelerations: FloatArray
-    bite_frame: str
-    bite_times: FloatArray
-    bite_forces: FloatArray
-    limits: bool = False
+    source: str  # origin, for people
+    coordinates: tuple[str, ...]  # the columns of the rows
+    bite_frame: str  # URDF link: the force acts at its origin, its axes are those of `bite_forces`
+    bite_times: FloatArray  # (M,), s
+    bite_forces: FloatArray  # (M, 3), what the food does to the mandible, N
+    limits: bool = False  # whether efforts must be chosen within limits: others are beyond
 
     @property
     def duration(self) -> float:
         """Time of the last point, s."""
-        return float(self.times[-1])
+        return float(self.time[-1])
 
     @functools.cached_property
     def path(self) -> MotionPath:
         """The motion that the points describe."""
-        return MotionPath.through(
-            self.times,
-            self.positions,
-            self.velocities,
-            self.accelerations,
-            names=self.coordinates,
-        )
+        return MotionPath.through(self.time, *self.rows, names=self.coordinates)
 
     @property
     def effort_options(self) -> dict[str, Any]:
@@ -273,4 +247,4 @@ def sampled_script(
     poses = mechanism.feedforward_batch(path.sample(bite_times)[0])
     _, rotations = frame_poses(mechanism, poses.q, frame)
     turned = np.einsum('nji,nj->ni', rotations, forces)
-    return Script(source, path.names, times, *rows, frame, bite_times, turned)
+    return Script(times, *rows, source, path.names, frame, bite_times, turned)

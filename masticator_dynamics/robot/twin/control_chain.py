@@ -34,6 +34,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import FrameChain, wrenches_on_platform
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.motion.path import MotionPath
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 
@@ -58,13 +59,9 @@ class Delays:
 
 
 @dataclasses.dataclass(frozen=True)
-class CommandedMotion:
-    """A commanded motion at every cycle; rows are cycles."""
+class CommandedMotion(MotionRows):
+    """A commanded motion; rows are cycles."""
 
-    time: FloatArray  # (N,), s
-    y: FloatArray  # (N, n_y)
-    y_dot: FloatArray  # (N, n_y)
-    y_ddot: FloatArray  # (N, n_y)
     position: FloatArray  # (N, n_u), of the actuated joints, rad or m
     velocity: FloatArray  # (N, n_u), of the actuated joints, rad/s or m/s
     q: FloatArray  # (N, n_q), tree positions
@@ -85,23 +82,17 @@ class CommandedMotion:
         """
         count = int(np.ceil((path.end - path.start) * rate - 1e-9)) + 1
         time = np.arange(count) / rate
-        return cls.at(mechanism, time, *path.sample(np.minimum(path.start + time, path.end)))
+        rows = path.sample(np.minimum(path.start + time, path.end))
+        return cls.at(mechanism, MotionRows(time, *rows))
 
     @classmethod
-    def at(
-        cls,
-        mechanism: Mechanism,
-        time: FloatArray,
-        y: FloatArray,
-        y_dot: FloatArray,
-        y_ddot: FloatArray,
-    ) -> CommandedMotion:
-        """Complete independent coordinates and two derivatives, (N, n_y) each, at the cycles."""
-        motion = mechanism.feedforward_batch(y, y_dot, y_ddot)
+    def at(cls, mechanism: Mechanism, rows: MotionRows) -> CommandedMotion:
+        """Complete the independent coordinates at the cycles."""
+        motion = mechanism.feedforward_batch(*rows.rows)
         joints = mechanism.tree_indices(mechanism.actuated)
         incisor, _ = FrameChain(mechanism, 'incisor').poses(motion.q)
         position, velocity = motion.q[:, joints], motion.v[:, joints]
-        return cls(time, y, y_dot, y_ddot, position, velocity, motion.q, incisor)
+        return cls(rows.time, *rows.rows, position, velocity, motion.q, incisor)
 
 
 @dataclasses.dataclass(frozen=True)

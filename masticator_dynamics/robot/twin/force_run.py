@@ -27,7 +27,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator.simulation_file import SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.stops_and_food import (
     AXIS,
     BODY,
@@ -38,7 +38,7 @@ from masticator_dynamics.engine.traced.stops_and_food import (
     push,
 )
 from masticator_dynamics.mechanism import Mechanism
-from masticator_dynamics.robot.twin.control_chain import DriveChain
+from masticator_dynamics.robot.twin.control_chain import DYNAMICS_PERIOD, DriveChain
 from masticator_dynamics.robot.twin.food import Food
 from masticator_dynamics.robot.twin.mechanism_plant import MechanismPlant
 from masticator_dynamics.robot.twin.stops import Stops, pack_stops
@@ -121,27 +121,38 @@ class ForceSetting:
             np.array([drive.gains.position if drive.gains else math.nan for drive in drives]),
             np.array([drive.limits.velocity for drive in drives]),
             np.array([drive.limits.acceleration for drive in drives]),
+            1.0 / self.drives.cycle_rate,
         )
 
-    def opened(self) -> FloatArray:
-        """Hinged open from home until the food does not touch (n_y,)."""
-        mechanism, gap = self.known, self.food.thickness + self.clearance
-        height = mechanism.frame_pose(mechanism.home, self.food.frame).position[2]
-        low, high = mechanism.home.y.copy(), mechanism.home.y.copy()
-        high[-1] = 0.5
-        for _ in range(50):
-            y = 0.5 * (low + high)
-            opened = height - mechanism.frame_pose(mechanism.solve(y), self.food.frame).position[2]
-            low, high = (y, high) if opened < gap else (low, y)
-        return y
+    @property
+    def timing(self) -> LoopTiming:
+        """Of a control cycle of 2 ms with these drives."""
+        return LoopTiming.of_drives(DYNAMICS_PERIOD, self.servos.period)
+
+    @property
+    def gap(self) -> float:
+        """Of the teeth at the start, m."""
+        return self.food.thickness + self.clearance
 
     def path(self) -> PressingPath:
         """The tooth's way to occlusion and a little beyond."""
-        length = self.food.thickness + self.clearance + self.beyond
+        start = opened(self.known, self.food.frame, self.gap)
         return PressingPath(
-            self.known, self.food.frame, [0.0, 0.0, 1.0], self.opened(), length, self.servos,
-            towards=self.known.home.y,
+            self.known, self.food.frame, [0.0, 0.0, 1.0], start, self.gap + self.beyond,
+            self.servos, towards=self.known.home.y,
         )  # fmt: skip
+
+
+def opened(mechanism: Mechanism, frame: str, gap: float) -> FloatArray:
+    """Independent positions (n_y,), hinged open from home until a tooth is a gap, m, below it."""
+    height = mechanism.frame_pose(mechanism.home, frame).position[2]
+    low, high = mechanism.home.y.copy(), mechanism.home.y.copy()
+    high[-1] = 0.5
+    for _ in range(50):
+        y = 0.5 * (low + high)
+        below = height - mechanism.frame_pose(mechanism.solve(y), frame).position[2]
+        low, high = (y, high) if below < gap else (low, y)
+    return y
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,7 +207,18 @@ class ForceRecord:
 
 
 class PressingRobot:
-    """The robot of a setting in virtual time, one cycle of the control at a time."""
+    """The robot of a setting in virtual time, one cycle of the control at a time.
+
+    Attributes
+    ----------
+    plant : MechanismPlant
+    effort, drive_effort : array, shape (n_u,)
+        As commanded, and as the drives measure them, without losses, N m.
+    limited : bool
+        Whether an effort of the cycle before was at its limit.
+    fine : list
+        Time (s), true force on the tooth (N) and gap (m) at every step of the simulation.
+    """
 
     def __init__(self, setting: ForceSetting, path: PressingPath, period: float):
         self._setting, self._path = setting, path
@@ -221,6 +243,7 @@ class PressingRobot:
         self._cycles, self._period = 0, period
         self._near, self._stuck, self._stamp = 0.0, math.nan, -math.inf
         self._age, self.limited = 0.0, False
+        self.drive_effort = np.zeros(len(plant.actuated))
         self.effort = np.zeros(len(plant.actuated))
         self.fine: list[tuple[float, float, float]] = []
 
@@ -238,7 +261,7 @@ class PressingRobot:
         """What the cycle that begins now knows."""
         self._age += self._period
         if self._cycles % self._every == 0:
-            self._measured, _ = self._chain.measure()
+            self._measured, self.drive_effort = self._chain.measure()
             self._age = 0.0
             self._near = self._path.measured(self._measured, self._near)
         sensor, time = self._setting.sensor, self.time
@@ -323,7 +346,7 @@ def press(
     control : type
         The law.
     """
-    timing = timing or LoopTiming()
+    timing = timing or setting.timing
     path = setting.path()
     law = control(path, goal, bounds, sensor, timing)
     robot = PressingRobot(setting, path, timing.period)

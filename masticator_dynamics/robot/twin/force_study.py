@@ -19,7 +19,7 @@ from masticator_dynamics.drives.configuration import changed, load_drives
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.drives.simulator.simulation_file import load_simulation
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.robot.twin.food import Food
@@ -47,7 +47,8 @@ class Figure:
     prototype : str
     goal : float
         At most this.
-    value : float
+    value, worst : float
+        Median and largest over the seeds of the sensor's noise.
     """
 
     name: str
@@ -55,10 +56,11 @@ class Figure:
     prototype: str
     goal: float
     value: float
+    worst: float
 
     @property
     def reached(self) -> bool:
-        """Whether it is no more than the goal."""
+        """Whether the median is no more than the goal."""
         return self.value <= self.goal
 
 
@@ -73,21 +75,23 @@ class Case:
     ----------
     title : str
     run : callable
-        Gives the record and figures by name.
+        Called with the ``seed`` of the sensor's noise, gives the record and figures by name.
     goals : dict
         By name of the figure: unit, prototype, goal.
     """
 
     title: str
-    run: Callable[[], tuple[ForceRecord, Numbers]]
+    run: Callable[..., tuple[ForceRecord, Numbers]]
     goals: dict[str, tuple[str, str, float]]
 
-    def figures(self, numbers: Numbers) -> list[Figure]:
-        """Of a run's numbers."""
-        return [
-            Figure(f'{self.title}: {name}', *goal, numbers.get(name, math.nan))
-            for name, goal in self.goals.items()
-        ]
+    def figures(self, runs: Sequence[Numbers]) -> list[Figure]:
+        """Of the numbers of runs with different noise."""
+        made = []
+        for name, goal in self.goals.items():
+            values = [numbers.get(name, math.nan) for numbers in runs]
+            median, worst = float(np.median(values)), float(np.max(values))
+            made.append(Figure(f'{self.title}: {name}', *goal, median, worst))
+        return made
 
 
 # The robots
@@ -106,6 +110,11 @@ def shipped(
     return ForceSetting(
         Mechanism(with_rotors('masticator', drives)), drives, simulation, Food(**eaten)
     )
+
+
+def noisy(setting: ForceSetting, seed: int) -> ForceSetting:
+    """The same with other noise of the sensor."""
+    return dataclasses.replace(setting, sensor=dataclasses.replace(setting.sensor, seed=seed))
 
 
 def without_losses(setting: ForceSetting) -> ForceSetting:
@@ -165,9 +174,13 @@ def pressed_loop(setting: ForceSetting, force: float, timing: LoopTiming) -> Pre
 _SETTLED, _STEADY = 0.02, 0.2  # share of the force; s at the end
 
 
-def step(setting: ForceSetting, force: float, duration: float = 0.8) -> tuple[ForceRecord, Numbers]:
+def step(
+    setting: ForceSetting, force: float, duration: float = 0.8, seed: int = 1
+) -> tuple[ForceRecord, Numbers]:
     """A constant wanted force, N."""
-    record = press(setting, ForceGoal(most=2.0 * force, duration=duration), lambda time: force)
+    record = press(
+        noisy(setting, seed), ForceGoal(most=2.0 * force, duration=duration), lambda time: force
+    )
     time, true = record.controlled
     if len(time) < 2:
         return record, {}
@@ -191,38 +204,43 @@ def step(setting: ForceSetting, force: float, duration: float = 0.8) -> tuple[Fo
     }
 
 
-def sine(setting: ForceSetting, mean: float, amplitude: float) -> tuple[ForceRecord, Numbers]:
+def sine(
+    setting: ForceSetting, mean: float, amplitude: float, seed: int = 1
+) -> tuple[ForceRecord, Numbers]:
     """A wanted force that swings at 2 Hz, N."""
 
     def reference(time: float) -> float:
         return mean + amplitude * math.sin(4.0 * math.pi * time)
 
     goal = ForceGoal(most=2.0 * (mean + amplitude), duration=2.2)
-    record = press(setting, goal, reference)
+    record = press(noisy(setting, seed), goal, reference)
     time, true = record.controlled
     inside = (time > 0.5) & (time < 2.1)
     error = true[inside] - np.array([reference(t) for t in time[inside].tolist()])
     return record, {'RMS': float(np.sqrt(np.mean(error**2)))}
 
 
-def creep(force: float = 60.0) -> tuple[ForceRecord, Numbers]:
+def creep(force: float = 60.0, seed: int = 1) -> tuple[ForceRecord, Numbers]:
     """A constant force on food of which half relaxes in a second."""
     setting = shipped(20e3, 0.010, relaxing_share=0.5, relaxation_time=1.0)
     record = press(
-        setting, ForceGoal(most=2.0 * force, duration=5.0), lambda time: force, longest=7.0
+        noisy(setting, seed),
+        ForceGoal(most=2.0 * force, duration=5.0),
+        lambda time: force,
+        longest=7.0,
     )
     time, true = record.controlled
     error = true[time > 0.15] - force
     return record, {'RMS': float(np.sqrt(np.mean(error**2))), 'lasted': float(time[-1])}
 
 
-def crack(setting: ForceSetting, rate: float | None) -> tuple[ForceRecord, Numbers]:
+def crack(setting: ForceSetting, rate: float | None, seed: int = 1) -> tuple[ForceRecord, Numbers]:
     """Up to where the food breaks: along a ramp, N/s, or by a step to 60 N."""
 
     def reference(time: float) -> float:
         return 60.0 if rate is None else min(5.0 + rate * time, 60.0)
 
-    record = press(setting, ForceGoal(most=120.0, duration=2.0), reference)
+    record = press(noisy(setting, seed), ForceGoal(most=120.0, duration=2.0), reference)
     breaks = setting.food.thickness - setting.food.break_compression
     at = int(np.argmax(record.gap < breaks))
     when, after = float(record.fine_time[at]), slice(at + 4, None)
@@ -236,28 +254,29 @@ def crack(setting: ForceSetting, rate: float | None) -> tuple[ForceRecord, Numbe
     }
 
 
-def teeth() -> tuple[ForceRecord, Numbers]:
+def teeth(seed: int = 1) -> tuple[ForceRecord, Numbers]:
     """Nothing between the teeth, 30 N."""
     setting = dataclasses.replace(shipped(1e3, 0.002, renewal_gap=0.05), clearance=0.003)
-    record = press(setting, ForceGoal(most=60.0, duration=0.8), lambda time: 30.0)
+    record = press(noisy(setting, seed), ForceGoal(most=60.0, duration=0.8), lambda time: 30.0)
     return record, {'peak': float(record.force.max())}
 
 
-def bites(count: int = 5) -> tuple[ForceRecord, Numbers]:
+def bites(count: int = 5, seed: int = 1) -> tuple[ForceRecord, Numbers]:
     """Equal bites, with other noise."""
     worst = 0.0
-    for seed in range(1, count + 1):
-        setting = dataclasses.replace(shipped(20e3, 0.008), sensor=SimulatedSensor(seed=seed))
-        record, numbers = step(setting, 60.0, 0.4)
+    for number in range(count):
+        record, numbers = step(shipped(20e3, 0.008), 60.0, 0.4, count * seed + number)
         worst = max(worst, numbers['peak error'])
     return record, {'peak error': worst}
 
 
-def fault(sensor: SimulatedSensor, since: float) -> tuple[ForceRecord, Numbers]:
+def fault(sensor: SimulatedSensor, since: float, seed: int = 1) -> tuple[ForceRecord, Numbers]:
     """Something is wrong with the sensor from a time on, s, while 60, then 70 N are asked."""
     setting = dataclasses.replace(shipped(20e3, 0.008), sensor=sensor)
     goal = ForceGoal(most=140.0, duration=1.0)
-    record = press(setting, goal, lambda time: 60.0 if time < 0.2 else 70.0, bounds=ForceBounds())
+    record = press(
+        noisy(setting, seed), goal, lambda time: 60.0 if time < 0.2 else 70.0, bounds=ForceBounds()
+    )
     assert record.release is not None
     return record, {
         'told': 1e3 * (record.release.time - since),
@@ -376,32 +395,42 @@ class ForceStudy:
     def text(self) -> str:
         """As a table."""
         width = max(len(figure.name) for figure in self.figures)
-        lines = [f'{"":{width}}  {"prototype":>12}  {"goal":>8}  {"now":>8}']
+        lines = [f'{"":{width}}  {"prototype":>12}  {"goal":>8}  {"median":>8} {"worst":>8}']
         for f in self.figures:
             mark = '' if f.reached else '  not reached'
-            goal = f'{f.goal:.4g}'
-            lines.append(
-                f'{f.name:{width}}  {f.prototype:>12}  {goal:>8}  {f.value:8.3g} {f.unit:2}{mark}'
-            )
+            numbers = f'{f.goal:8.4g}  {f.value:8.3g} {f.worst:8.3g}'
+            lines.append(f'{f.name:{width}}  {f.prototype:>12}  {numbers} {f.unit:2}{mark}')
         return '\n'.join(lines)
 
 
 def study_force(
-    runs: Sequence[Case], progress: Progress | None = None, processes: int | None = None
+    runs: Sequence[Case],
+    progress: Progress | None = None,
+    processes: int | None = None,
+    seeds: Sequence[int] = (1,),
 ) -> ForceStudy:
-    """Run cases; ``progress`` is called with the share that is done."""
-    figures: dict[int, list[Figure]] = {}
+    """Run cases with each seed of the sensor's noise.
+
+    ``progress`` is called with the share that is done; the records are those of the first seed.
+    """
+    tasks = [(k, seed) for k in range(len(runs)) for seed in seeds]
+    numbers: dict[int, list[Numbers]] = {k: [] for k in range(len(runs))}
     records: dict[str, ForceRecord] = {}
-    for k, (record, numbers) in results(_run, ((case,) for case in runs), processes):
-        figures[k] = runs[k].figures(numbers)
-        records[runs[k].title] = record
+    done = 0
+    for place, (record, found) in results(_run, ((runs[k], seed) for k, seed in tasks), processes):
+        k, seed = tasks[place]
+        numbers[k].append(found)
+        if seed == seeds[0]:
+            records[runs[k].title] = record
+        done += 1
         if progress is not None:
-            progress(len(figures) / len(runs))
-    return ForceStudy(tuple(f for k in sorted(figures) for f in figures[k]), records)
+            progress(done / len(tasks))
+    figures = (f for k in numbers for f in runs[k].figures(numbers[k]))
+    return ForceStudy(tuple(figures), records)
 
 
-def _run(case: Case) -> tuple[ForceRecord, Numbers]:
-    return case.run()
+def _run(case: Case, seed: int) -> tuple[ForceRecord, Numbers]:
+    return case.run(seed=seed)
 
 
 def plot_force_study(picture: IO[bytes], study: ForceStudy) -> None:

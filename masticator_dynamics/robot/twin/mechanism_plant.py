@@ -127,13 +127,14 @@ class MechanismPlant:
             If the mechanism gets where its equations cannot be evaluated; the plant then stays at
             the last state where they could.
         """
-        rows = np.array(np.atleast_2d(as_floats(efforts, 'efforts')), order='C')
+        rows = as_floats(efforts, 'efforts')
+        rows = rows[None] if rows.ndim == 1 else rows
         if rows.shape not in ((1, len(self.joints)), (2 * self.substeps + 1, len(self.joints))):
             raise InputError(
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
                 f'({2 * self.substeps + 1}, {len(self.joints)})'
             )
-        if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():
+        if not math.isfinite(np.vdot(rows, rows)) and not np.isfinite(rows).all():
             raise InputError(f'efforts are {rows}, not finite numbers')
         self._in_fixture = self._in_fixture and not rows.any()
         if self._in_fixture:

@@ -110,7 +110,7 @@ def recorded(setting: StudySetting, duration: float = 20.0, tries: int = 10) -> 
     model, drives = setting.model, setting.drives
     teeth = [link for link in TEETH if link in model.frames]
     motion = exciting_motion(model, duration, rate=drives.cycle_rate, tries=tries, below=teeth)
-    reference = CommandedMotion.at(model, motion.time, *np.moveaxis(motion.rows, 1, 0))
+    reference = CommandedMotion.at(model, motion)
     plant = MechanismPlant(
         setting.plant or model, step=setting.simulation.step, friction=setting.friction,
         start=reference.y[0],

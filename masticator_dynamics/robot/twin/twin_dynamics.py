@@ -26,6 +26,31 @@ _NO_WRENCH = np.zeros(6)
 _NO_FOOD = np.zeros(0)
 
 
+class _Inputs:
+    """Inputs of the code, see ``traced.simulation_data.Given``, in the same place for every run."""
+
+    def __init__(self, *sizes: int):
+        self.numbers = np.zeros(sum(sizes))
+        parts = np.split(self.numbers, np.cumsum(sizes)[:-1])
+        self._state, self._yields, self.efforts, self._rest, self._wrench, self._last = parts
+        self.address = address(self.numbers)
+
+    def fill(
+        self,
+        state: FloatArray,
+        efforts: FloatArray,
+        wrench: FloatArray,
+        food: FloatArray,
+        last: float,
+    ) -> None:
+        """Set all of them; efforts (n_u,) are held, or given (3, n_u)."""
+        self._state[:], self._wrench[:], self._last[0] = state, wrench, last
+        self.efforts.reshape(-1, efforts.shape[-1])[:] = efforts
+        if len(food):
+            count = len(self._yields)
+            self._yields[:], self._rest[:] = food[:count], food[count : count + len(self._rest)]
+
+
 class TwinDynamics:
     """The equations of motion M(y) y_ddot = J^T effort + T^T wrench - bias of a mechanism.
 
@@ -60,8 +85,14 @@ class TwinDynamics:
         self._fields = {k: slice(first + s.start, first + s.stop) for k, s in slices.items()}
         self._report = np.zeros(self._fields['mass'].stop)
         self._row = self._report[1 + self._state : first]
-        self._eaten = Bolus.WIDTH if food else 0
+        actuators = len(mechanism.actuated)
+        rest = Bolus.WIDTH - self._state if food else 0
+        self._stepping, self._reporting = (
+            _Inputs(2 * freedoms, self._state, count, rest, 6, 1)
+            for count in (3 * actuators, actuators)
+        )
         self._stepped = np.empty(1 + 2 * freedoms + self._state)
+        self._at = address(self._stepped), address(self._report)
 
     def field(self, name: str) -> FloatArray:
         """A view of results of the last run, see ``traced.simulation_data.reported``.
@@ -123,33 +154,19 @@ class TwinDynamics:
     ) -> FloatArray:
         """The state after that many steps; ``food`` yields."""
         held, changing = len(efforts) == 1, len(state) + self._state
-        three = np.concatenate((efforts[0],) * 3) if held else efforts[:3].ravel()
-        inputs = self._inputs(state, three, wrench, food, length)
-        outputs, code = self._stepped, self._code.code
-        at = address(inputs), address(outputs)
+        inputs, outputs, code = self._stepping, self._stepped, self._code.code
+        inputs.fill(state, efforts[0] if held else efforts[:3], wrench, food, length)
         for k in range(steps):
             if k and not held:
-                inputs[changing : changing + len(three)] = efforts[2 * k : 2 * k + 3].ravel()
+                inputs.efforts[:] = efforts[2 * k : 2 * k + 3].ravel()
             if code is not None:
-                code.of_row('step')(*at)
+                code.of_row('step')(inputs.address, self._at[0])
             if code is None or outputs[0] != 1.0:
-                numbers = inputs[:-1].tolist()
+                numbers = inputs.numbers[:-1].tolist()
                 outputs[:] = simulation.step(self._rates, numbers, self._code.sizes, length)
-            inputs[:changing] = outputs[1:]
+            inputs.numbers[:changing] = outputs[1:]
         food[: self._state] = outputs[1 + len(state) :]
-        return outputs[1 : 1 + len(state)].copy()
-
-    def _inputs(
-        self,
-        state: FloatArray,
-        efforts: FloatArray,
-        wrench: FloatArray,
-        food: FloatArray,
-        last: float = 1.0,
-    ) -> FloatArray:
-        """Inputs of the code, see ``traced.simulation_data.Given``."""
-        yields, rest = food[: self._state], food[self._state : self._eaten]
-        return np.concatenate((state, yields, efforts, rest, wrench, (last,)))
+        return outputs[1 : 1 + len(state)]
 
     def _rates(self, inputs: list[float]) -> list[float]:
         """Rates at a stage of a step."""
@@ -159,8 +176,9 @@ class TwinDynamics:
     def _evaluate_report(
         self, state: FloatArray, efforts: FloatArray, wrench: FloatArray, food: FloatArray
     ) -> None:
-        inputs = self._inputs(state, efforts, wrench, food)
-        self._evaluate('report', inputs, self._report, simulation.report_of)
+        self._reporting.fill(state, efforts, wrench, food, 1.0)
+        inputs, at = self._reporting.numbers, (self._reporting.address, self._at[1])
+        self._evaluate('report', inputs, self._report, simulation.report_of, at)
         if self._state:
             food[: self._state] = self._report[1 : 1 + self._state]
             food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
@@ -171,14 +189,20 @@ class TwinDynamics:
         inputs: FloatArray,
         outputs: FloatArray,
         compute: Callable[[Evaluated], list[Any]],
+        at: tuple[int, int] | None = None,
     ) -> FloatArray:
-        """Fill ``outputs`` by machine code; where that hands over, with loops closed from home."""
-        if self._ran(self._code.code, name, inputs, outputs):
+        """Fill ``outputs`` by machine code; where that hands over, with loops closed from home.
+
+        ``at``: where both are in memory, if that is known.
+        """
+        at = at or (address(inputs), address(outputs))
+        if self._ran(self._code.code, name, at, outputs):
             return outputs
         count = len(self.mechanism.independent)
         motion = self.mechanism.solve(inputs[:count], inputs[count : 2 * count])
         at_positions = np.concatenate([inputs, motion.q])
-        if self._ran(self._code.code_at_positions, name, at_positions, outputs):
+        at = address(at_positions), at[1]
+        if self._ran(self._code.code_at_positions, name, at, outputs):
             return outputs
         # On floats friction may take long to settle; what fails then is reported.
         evaluated = self._code.evaluated(at_positions.tolist())
@@ -189,9 +213,9 @@ class TwinDynamics:
         return outputs
 
     @staticmethod
-    def _ran(code: Library | None, name: str, inputs: FloatArray, outputs: FloatArray) -> bool:
+    def _ran(code: Library | None, name: str, at: tuple[int, int], outputs: FloatArray) -> bool:
         """Whether there is a function, and its outputs are valid."""
         if code is None:
             return False
-        code.of_row(name)(address(inputs), address(outputs))
+        code.of_row(name)(*at)
         return bool(outputs[0] == 1.0)

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import array
-import functools
+import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.common.fixed_layout import FixedLayout, Numbers, NumbersReader, filled
 from masticator_dynamics.ros.common.guard import guard_of
 
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
@@ -49,11 +50,20 @@ class DirectSubscription:
     largest : int, optional
         Bytes of a message; converting a larger one would hold up the reader, so it is refused
         first. The node's guard counts and reports it, as it does unreadable messages.
+    fields : str
+        Whose numbers `take_numbers` reads.
     """
 
     def __init__(
-        self, node: Node, kind: type, topic: str, qos: QoSProfile, largest: int | None = None
+        self,
+        node: Node,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        largest: int | None = None,
+        *fields: str,
     ):
+        self._reader = NumbersReader(kind, *fields)
         self._node, self._kind, self._depth, self._largest = node, kind, qos.depth, largest
         self._guard = guard_of(node)
         self._subscription = node.create_subscription(
@@ -78,34 +88,42 @@ class DirectSubscription:
             self._wait_set.add_subscription(self._subscription.handle)
             self._wait_set.wait(round(seconds * 1e9))
 
-    def take(self) -> Iterator[tuple[Any, int]]:
+    def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
+        return self._taken(lambda data: deserialize_message(data, self._kind))
+
+    def take_numbers(self) -> list[tuple[Numbers, int]]:
+        """The same for their numbers alone, without an object for each message."""
+        return self._taken(self._reader)
+
+    def _taken(self, read: Callable[[bytes], Any]) -> list[tuple[Any, int]]:
+        messages = []
         for data, info in self.take_serialized():
             try:
-                message = deserialize_message(data, self._kind)
+                messages.append((read(data), info['received_timestamp']))
             except Exception as error:  # whatever came, the others still count
                 self._refuse(error)
-            else:
-                yield message, info['received_timestamp']
+        return messages
 
-    def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
+    def take_serialized(self) -> list[tuple[bytes, dict[str, int]]]:
         """Waiting messages as bytes, with all that is known of each; times in ns since 1970."""
-        handle = self._subscription.handle
+        handle, waiting = self._subscription.handle, []
         with handle:
             for _ in range(self._depth):
                 try:
                     taken = handle.take_message(self._kind, True)
                 except Exception as error:
                     self._refuse(error)
-                    return
+                    break
                 if taken is None:
-                    return
+                    break
                 data, info = taken
                 if self._is_too_large(data):
-                    return  # fetching it took long enough; the rest comes with the next call
+                    break  # fetching it took long enough; the rest comes with the next call
                 # Not every middleware reports it.
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
-                yield data, info
+                waiting.append((data, info))
+        return waiting
 
     def _is_too_large(self, data: bytes) -> bool:
         """Whether a message has more bytes than are read; it is refused then."""
@@ -161,43 +179,39 @@ class Outgoing:
     """
 
     def __init__(self, node: LifecycleNode, topic: str, message: Any, *fields: str):
-        self._node, self._message = node, message
+        self._node, self._message, self._fields = node, message, fields
         self.publisher = publisher(node, type(message), topic)
-        self._header = getattr(message, 'header', None)
-        self._places = [_place(message, field) for field in fields]
+        self._lengths: list[int] = []
+        self._layout: FixedLayout | None = None
 
     @property
     def wanted(self) -> bool:
         """Whether anybody subscribes."""
         return bool(self.publisher.get_subscription_count())
 
+    def set_frame(self, frame: str) -> None:
+        """Of the messages' headers, from now on."""
+        if frame != self._message.header.frame_id:
+            self._message.header.frame_id, self._lengths = frame, []
+
     def filled(self, time: int, *rows: FloatArray) -> Any:
-        """Fill in a stamp (ns) and a row of numbers for each field; return the message."""
-        if self._header is not None:
-            stamp = self._header.stamp
-            stamp.sec, stamp.nanosec = divmod(time, 1_000_000_000)
-        for (owner, name, vector), row in zip(self._places, rows, strict=True):
-            if vector is None:
-                setattr(owner, name, doubles(row))
-            else:
-                vector.x, vector.y, vector.z = row.tolist()
-        return self._message
+        """Message, mostly as bytes, with a stamp (ns) and a row of numbers for each field."""
+        lengths = [len(row) for row in rows]
+        if lengths != self._lengths:
+            self._lengths, self._layout = lengths, None
+            with contextlib.suppress(ValueError):  # a middleware that stores them otherwise
+                self._layout = FixedLayout(self._message, self._fields, lengths)
+        if self._layout is not None:
+            return self._layout.write(time, rows)
+        return filled(self._message, time, self._fields, rows)
 
     def publish(self, time: int, *rows: FloatArray) -> None:
-        """Publish the message with a stamp (ns) and a row of numbers for each field."""
+        """Publish a message with a stamp (ns) and a row of numbers for each field."""
         self.publisher.publish(self.filled(time, *rows))
 
     def destroy(self) -> None:
         """Destroy the topic."""
         self._node.destroy_lifecycle_publisher(self.publisher)
-
-
-def _place(message: Any, field: str) -> tuple[Any, str, Any]:
-    """Owner and name of a field, and the field itself if it is a vector."""
-    *owners, name = field.split('.')
-    owner = functools.reduce(getattr, owners, message)
-    part = getattr(owner, name)
-    return owner, name, part if hasattr(part, 'x') else None
 
 
 def joint_topic(node: LifecycleNode, topic: str, joints: Sequence[str], *fields: str) -> Outgoing:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.effort_goals import Goal
+from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.limits.between_samples import Knots, refuse_between, refuse_interpolated
 from masticator_dynamics.limits.ranges import refuse_outside

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import LifecycleNode
@@ -27,6 +28,7 @@ from masticator_dynamics.ros.common.direct_subscription import (
     joint_topic,
     publisher,
 )
+from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
 
@@ -75,6 +77,7 @@ class Publishers:
             for joint, frame in zip(names, cycle.joint_frames, strict=True)
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
+        self._turn = itertools.cycle(self._of_cycles)
         self._wanted = dict.fromkeys(self._of_cycles, True)
         self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any]] = None, {}
 
@@ -101,9 +104,11 @@ class Publishers:
     def prepare(self, time: int, answer: CycleAnswer | None) -> None:
         """Make messages for a time (ns), in case the answer stays the same.
 
-        Also note who is subscribed: new subscribers get the next cycle but one.
+        Also note who is subscribed, of one topic at a time: new subscribers get messages some
+        cycles later.
         """
-        self._wanted = {topic: topic.wanted for topic in self._of_cycles}
+        topic = next(self._turn)
+        self._wanted[topic] = topic.wanted
         self._ready = answer, self._messages(time, answer) if answer else {}
 
     def publish(self, time: int, answer: CycleAnswer) -> None:
@@ -118,16 +123,15 @@ class Publishers:
 
     def _messages(self, time: int, answer: CycleAnswer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
-        rows = {
-            self._effort: (answer.actuated,),
-            self._state: (answer.position, answer.velocity, answer.actuated),
-            self._multipliers: (answer.effort.contact,),
-        }
-        return {
-            topic: topic.filled(time, *blocks)
-            for topic, blocks in rows.items()
-            if self._wanted[topic]
-        }
+        wanted, messages = self._wanted, {}
+        if wanted[self._effort]:
+            messages[self._effort] = self._effort.filled(time, answer.actuated)
+        if wanted[self._state]:
+            rows = answer.position, answer.velocity, answer.actuated
+            messages[self._state] = self._state.filled(time, *rows)
+        if wanted[self._multipliers]:
+            messages[self._multipliers] = self._multipliers.filled(time, answer.effort.contact)
+        return messages
 
     def visual(self, time: int, effort: Effort) -> None:
         """What people look at, at a time (ns): forces, where anybody does, and all joints."""
@@ -145,26 +149,30 @@ class Publishers:
 
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
-# Only the newest wrench counts; best effort accepts reliable and best-effort publishers alike.
-_NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+# Only the newest of each frame counts, and many may come between two cycles; best effort accepts
+# reliable and best-effort publishers alike.
+_NEWEST = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-_POLL = 0.1  # s; how soon the thread notices that it should end
+_POLL = 0.1  # s; how soon the thread notices that it should end, or that nobody else reads
 
 
 class WrenchInput(DirectSubscription):
-    """A topic of wrenches, read by a thread of its own.
+    """A topic of wrenches, read by a thread of its own, or by a cycle while that runs.
 
     Parameters
     ----------
     node : LifecycleNode
     topic : str
     wrenches : MeasuredWrenches
-        Gets what passes the checks, in that thread.
+        Gets what passes the checks, in the reader's thread.
     now : callable
         The node's clock, ns.
     frame_prefix : str
         Removed from the frames of messages that have it.
+    by_cycle : bool
+        A cycle calls `read`: waking a thread for each message takes ten times as long. The thread
+        only reads while there are no cycles.
     """
 
     def __init__(
@@ -174,9 +182,10 @@ class WrenchInput(DirectSubscription):
         wrenches: MeasuredWrenches,
         now: Callable[[], int],
         frame_prefix: str,
+        by_cycle: bool = False,
     ):
-        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST)
-        self._prefix = frame_prefix
+        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST, 'wrench')
+        self._prefix, self._by_cycle, self._latest = frame_prefix, by_cycle, 0.0
         self.rejections = Rejections(node.get_logger().error)
         self.topic, self.kept, self._now = topic, wrenches, now
         # This thread may hold Python's lock when a cycle needs it.
@@ -188,21 +197,28 @@ class WrenchInput(DirectSubscription):
         self._thread.stop()
         super().destroy()
 
+    def read(self) -> None:
+        """Read what waits; whatever it is, the caller goes on."""
+        self._latest = time.monotonic()
+        try:
+            for numbers, received in self.take_numbers():
+                self._read(numbers, received)
+        except Exception as error:
+            self._refuse(error)
+
     def _run(self) -> None:
         while not self._thread.ended.is_set():
-            try:
+            if not self._by_cycle:
                 self.wait(_POLL)
-                for message, _ in self.take():
-                    self._read(message)
-            except Exception as error:  # whatever it was, the thread survives
-                self._refuse(error)
+                self.read()
+            elif not self._thread.ended.wait(_POLL) and time.monotonic() - self._latest > _POLL:
+                self.read()
 
-    def _read(self, message: WrenchStamped) -> None:
-        header, force, torque = message.header, message.wrench.force, message.wrench.torque
-        stamp = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
-        wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+    def _read(self, numbers: Numbers, received: int) -> None:
+        frame = numbers.message.header.frame_id.removeprefix(self._prefix)
+        arrival = self._now() - max(time.time_ns() - received, 0)
         try:
-            self.kept.take(header.frame_id.removeprefix(self._prefix), stamp, self._now(), wrench)
+            self.kept.take(frame, numbers.stamp, arrival, *numbers.rows)
         except MasticatorError as error:
             self.rejections.reject(f'{self.topic} rejected: ', str(error))
         else:

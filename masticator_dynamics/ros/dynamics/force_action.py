@@ -25,9 +25,7 @@ from sensor_msgs.msg import JointState
 from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_control import ForceControl
 from masticator_dynamics.control.force_goal import (
-    ForceBounds,
     ForceGoal,
-    ForceSensor,
     LoopTiming,
     Reason,
     Reference,
@@ -35,14 +33,15 @@ from masticator_dynamics.control.force_goal import (
 )
 from masticator_dynamics.control.pressing_path import PressingPath, Servos
 from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.common.diagnostics import shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
+from masticator_dynamics.ros.dynamics.force_sources import ForceSources
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
@@ -50,7 +49,7 @@ from masticator_dynamics.ros.dynamics.trajectory_action import _Server
 from masticator_interfaces.action import ApplyForce
 
 _LOOK = 0.05  # s
-_KEPT = 30  # s that a result is kept
+_RESULT_TIMEOUT = 30  # s that a result can be asked for
 _POLL = 0.1  # s
 _LARGEST = 65536  # bytes of joint_states
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -58,6 +57,9 @@ _MOST_POINTS = 10_000
 _STREAM_TIMEOUT = 0.1  # s
 _FIRST = 0.2  # s that the first ones are waited for
 _FRESH = 0.05  # s, of measured joints when a goal begins
+_NUMBERS = (
+    'duration', 'relaxation', 'largest_travel', 'approach_velocity', 'stiffness', 'tolerance',
+)  # fmt: skip
 
 
 class JointInput(DirectSubscription):
@@ -124,6 +126,8 @@ class ForceAction:
         The node's clock, ns.
     servos : Servos
         Of the drives file.
+    motors : Scaling
+        Likewise.
     """
 
     def __init__(
@@ -136,8 +140,9 @@ class ForceAction:
         settings: Callable[[], DynamicsSettings],
         now: Callable[[], int],
         servos: Servos,
+        motors: Scaling,
     ):
-        self._node, self._motion, self._turn, self._bite = node, motion, turn, bite
+        self._node, self._motion, self._turn = node, motion, turn
         self._settings, self._now, self._servos = settings, now, servos
         self._mechanism = Mechanism(mechanism.description)  # a mechanism is for one thread
         self._goal: _Goal | None = None
@@ -146,11 +151,12 @@ class ForceAction:
         self._streamed = MeasuredWrenches(mechanism)
         self._streamed.timeout = _STREAM_TIMEOUT
         prefix = settings().frame_prefix
+        self._sources = ForceSources(node, self._mechanism, motors, bite, now, prefix)
         self._stream = WrenchInput(node, 'force_reference', self._streamed, now, prefix)
         self._server = _Server(
             node, ApplyForce, '~/apply_force', lambda handle: None,
             goal_callback=self._answer, handle_accepted_callback=self._begin,
-            cancel_callback=self._cancel, result_timeout=_KEPT,
+            cancel_callback=self._cancel, result_timeout=_RESULT_TIMEOUT,
         )  # fmt: skip
         self._timer = node.create_timer(
             _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -161,6 +167,7 @@ class ForceAction:
         self._node.destroy_timer(self._timer)
         self._server.destroy()
         self._stream.destroy()
+        self._sources.destroy()
         self._joints.destroy()
 
     def deactivate(self) -> None:
@@ -213,7 +220,7 @@ class ForceAction:
         job = self._job(asked, y)
         now = self._now()
         hold = Piece(now, MotionPath.constant(y))
-        if not self._motion.replace(hold, schedule, now) or not self._turn.begin(job):
+        if not self._turn.begin(job, lambda: self._motion.replace(hold, schedule, now)):
             raise InputError('a trajectory was accepted meanwhile')
         return job
 
@@ -230,15 +237,11 @@ class ForceAction:
         if age > _FRESH:
             told = 'never' if math.isinf(age) else f'{age:.3g} s ago'
             raise InputError(f'joints were measured {told}: no joint_states')
-        if self._bite.fresh(now) is None:
-            age_of_force = self._bite.age(now)
-            told = 'never' if age_of_force is None else f'{age_of_force:.3g} s ago'
-            raise InputError(f'a force was measured {told}: no bite_force')
 
     def _job(self, asked: ApplyForce.Goal, y: FloatArray) -> PressingJob:
         settings = self._settings()
         reference, most = self._reference(asked, settings.force_most)
-        for name in ('duration', 'largest_travel', 'approach_velocity', 'stiffness'):
+        for name in _NUMBERS:
             value = getattr(asked, name)
             if not 0.0 <= value < math.inf:
                 raise InputError(f'{name} is {value}; a number, 0 or more, is needed')
@@ -248,21 +251,24 @@ class ForceAction:
         path = PressingPath(
             self._mechanism, asked.frame, direction, y, length, self._servos, towards=home
         )
-        self._check_efforts(path, most)
+        path.refuse_beyond_motors(most, settings.effort_limit_scale)
         goal = ForceGoal(
-            most=most, duration=asked.duration or math.inf,
+            most=most, duration=asked.duration or math.inf, relaxation=asked.relaxation,
             travel=asked.largest_travel or math.inf,
             approach=asked.approach_velocity or 0.010, on_crack=asked.end_on_crack,
             on_yield=asked.end_on_yield,
         )  # fmt: skip
-        bounds = ForceBounds(lateral_force=settings.force_lateral, torque=settings.force_torque)
-        sensor = ForceSensor(
-            noise=settings.force_sensor_noise, delay=settings.force_sensor_delay,
-            longest_delay=max(settings.force_sensor_delay, 0.012),
+        sources = self._sources
+        timing = LoopTiming.of_drives(1.0 / settings.rate, self._servos.period)
+        bounds = sources.bounds(settings, path, most, goal.approach, asked.tolerance)
+        law = ForceControl(
+            path, goal, bounds, sources.sensor(settings), timing,
+            stiffness=asked.stiffness or None,
         )  # fmt: skip
-        timing = LoopTiming(period=1.0 / settings.rate)
-        law = ForceControl(path, goal, bounds, sensor, timing, stiffness=asked.stiffness or None)
-        return PressingJob(path, law, reference, settings.bite_force_point_frame)
+        return PressingJob(
+            path, law, reference, settings.bite_force_point_frame,
+            sources.controlled(settings, self._now()), sources.observed,
+        )  # fmt: skip
 
     def _reference(self, asked: ApplyForce.Goal, largest: float) -> tuple[Reference, float]:
         """Wanted force by time, and the most that it can be."""
@@ -294,19 +300,6 @@ class ForceAction:
             return math.nan
         newest = max(fresh, key=lambda wrench: wrench.time)
         return float(np.linalg.norm(newest.wrench[:3]))
-
-    def _check_efforts(self, path: PressingPath, most: float) -> None:
-        """Refuse a force that motors cannot give somewhere on the way."""
-        mechanism, travels = self._mechanism, np.linspace(0.0, path.length, 11)
-        rows = [path.state(s, 0.0, 0.0)[0] for s in travels.tolist()]
-        still = np.zeros((len(rows), len(mechanism.independent)))
-        wrenches = np.array([path.wrench(s, most) for s in travels.tolist()])
-        batch = mechanism.feedforward_batch(np.array(rows), still, still, wrenches)
-        try:
-            refuse_outside(mechanism, travels, batch, self._settings().effort_limit_scale)
-        except MasticatorError as error:
-            _, _, what = str(error).partition(': ')
-            raise InputError(f'{most:g} N at {path.frame} are beyond the motors: {what}') from None
 
     def _look(self) -> None:
         """Feedback, and the end."""

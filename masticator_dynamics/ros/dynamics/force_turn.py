@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
@@ -58,13 +59,21 @@ class PressingJob:
         Wanted force, N, by the time since force control began, s.
     point_frame : str
         At whose origin the measured force acts; empty: that of the message.
+    source, observed : BiteForce, optional
+        The force that is controlled, if it is not that of the cycle, and what an observer says.
     """
 
     def __init__(
-        self, path: PressingPath, law: ForceControl, reference: Reference, point_frame: str = ''
+        self,
+        path: PressingPath,
+        law: ForceControl,
+        reference: Reference,
+        point_frame: str = '',
+        source: BiteForce | None = None,
+        observed: BiteForce | None = None,
     ):
         self.path, self.law, self.reference = path, law, reference
-        self._point_frame = point_frame
+        self._point_frame, self._source, self._observed = point_frame, source, observed
         self.curve: list[tuple[float, float, float, float]] = []
         self._every, self._cycles = 1, 0
         self._start, self._near, self.limited = 0, 0.0, False
@@ -90,7 +99,7 @@ class PressingJob:
         seconds, newest = (time - self._start) * 1e-9, joints.newest
         if newest is not None:
             self._near = self.path.measured(newest[1], self._near)
-        wrench = bite.fresh(time)
+        wrench = (self._source or bite).fresh(time)
         if wrench is None:
             return Measured(seconds, self._near, joints.age(time), 0.0, -math.inf,
                             limited=self.limited)  # fmt: skip
@@ -98,8 +107,15 @@ class PressingJob:
         stamp = (wrench.time - self._start) * 1e-9
         return Measured(
             seconds, self._near, joints.age(time), pressing, stamp, lateral, torque,
-            limited=self.limited,
+            self._told_by_motors(mechanism, time, q), self.limited,
         )  # fmt: skip
+
+    def _told_by_motors(self, mechanism: Mechanism, time: int, q: FloatArray) -> float:
+        """Pressing force that an observer tells, N; NaN where it says nothing, or is the source."""
+        if self._observed is None or self._observed is self._source:
+            return math.nan
+        estimate = self._observed.fresh(time)
+        return math.nan if estimate is None else self._felt(mechanism, estimate, q)[0]
 
     def _felt(
         self, mechanism: Mechanism, wrench: MeasuredWrench, q: FloatArray
@@ -132,6 +148,7 @@ class ForceTurn:
         self.joints = joints
         self._lock = threading.Lock()
         self._job: PressingJob | None = None
+        self._next: PressingJob | None = None  # begins, unless a motion has
 
     @property
     def job(self) -> PressingJob | None:
@@ -141,16 +158,34 @@ class ForceTurn:
     @property
     def busy(self) -> str:
         """Why no motion can begin; empty if it can."""
-        job = self._job
+        job = self._next or self._job
         return '' if job is None else f'{job.path.frame} presses; that goal must end first'
 
-    def begin(self, job: PressingJob) -> bool:
-        """From the next cycle on; False if something presses already."""
+    def begin(self, job: PressingJob, motion_rests: Callable[[], bool] = lambda: True) -> bool:
+        """Press from the next cycle on.
+
+        Parameters
+        ----------
+        job : PressingJob
+        motion_rests : callable
+            Whether no motion has begun, and holds what there is. When it is called motions are
+            refused already: either the job begins or a motion does.
+
+        Returns
+        -------
+        bool
+            False if something presses already, or a motion has begun.
+        """
         with self._lock:
-            if self._job is not None:
+            if self._job is not None or self._next is not None:
                 return False
-            self._job = job
-            return True
+            self._next = job
+        rests = False
+        try:
+            rests = motion_rests()
+        finally:
+            self._job, self._next = job if rests else None, None
+        return rests
 
     def end(self, job: PressingJob) -> None:
         """The cycle follows the motion again."""

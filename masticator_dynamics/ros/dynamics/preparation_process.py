@@ -13,14 +13,13 @@ import dataclasses
 import functools
 import pickle
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 import numpy as np
@@ -147,13 +146,12 @@ class Preparer:
 
     def _start(self) -> None:
         self.state, self._earliest = 'starts', time.monotonic() + _PAUSE
-        ours, theirs = socket.socketpair()
+        self._link, theirs = Pipe()
         with theirs, interrupt.starting_deaf(interrupt.SIGNALS):
             self._process = subprocess.Popen(
                 [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        self._link = ours
 
     def _wait_until_ready(self) -> None:
         if self._process.poll() is not None:
@@ -167,15 +165,19 @@ class Preparer:
 
     def _exchange(self, limit: float, *questions: Any) -> Any:
         """Send what is asked, if anything, and wait for the next answer."""
+        begin = time.monotonic()
+        end_it = threading.Timer(limit, self._process.kill)  # it may have stopped half way
+        end_it.start()
         try:
-            self._link.settimeout(limit)  # it may stop half way
             for question in questions:
                 _send(self._link, question)
-            return _receive(self._link, limit)
-        except TimeoutError:
-            return self._fail(f'it has not answered for {limit:.0f} s')
+            return _receive(self._link)
         except (OSError, EOFError):
-            return self._fail()
+            if time.monotonic() - begin < limit:
+                return self._fail()
+            return self._fail(f'it has not answered for {limit:.0f} s')
+        finally:
+            end_it.cancel()
 
     def _fail(self, reason: str = '') -> None:
         """Start another process, not too often, and raise `PreparationError`."""
@@ -213,36 +215,20 @@ def _warmed_up(description: MechanismDescription, settings: DynamicsSettings) ->
     return mechanism
 
 
-def _send(link: socket.socket, content: Any) -> None:
+def _send(link: Connection, content: Any) -> None:
     """Send anything, arrays without copying them."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(content, 5, buffer_callback=buffers.append)
-    parts = [memoryview(data), *(buffer.raw() for buffer in buffers)]
-    sizes = [part.nbytes for part in parts]
-    link.sendall(struct.pack(f'<{len(sizes) + 1}Q', len(sizes), *sizes))
-    for part in parts:
-        link.sendall(part)
+    link.send(len(buffers))
+    for part in (data, *(buffer.raw() for buffer in buffers)):
+        link.send_bytes(part)
 
 
-def _receive(link: socket.socket, limit: float | None = None) -> Any:
-    """What is sent, once it begins to come within ``limit`` (s; None: whenever that is)."""
-    link.settimeout(limit)
-    (count,) = struct.unpack('<Q', _exactly(link, 8))
-    link.settimeout(_PATIENCE)
-    sizes = struct.unpack(f'<{count}Q', _exactly(link, 8 * count))
-    data, *buffers = (_exactly(link, size) for size in sizes)
-    return pickle.loads(data, buffers=buffers)
-
-
-def _exactly(link: socket.socket, size: int) -> memoryview:
-    """So many bytes; other threads go on while they are copied."""
-    content = remaining = np.empty(size, np.uint8).data
-    while remaining:
-        count = link.recv_into(remaining)
-        if not count:
-            raise EOFError
-        remaining = remaining[count:]
-    return content
+def _receive(link: Connection) -> Any:
+    """What is sent; its arrays cannot be changed."""
+    buffers = link.recv()
+    data, *parts = (link.recv_bytes() for _ in range(1 + buffers))
+    return pickle.loads(data, buffers=parts)
 
 
 def _attempt(work: Callable[[], Any]) -> Any:
@@ -257,16 +243,10 @@ def main(file: int) -> None:
     """Answer until the node has gone; ``file``: number of this end of the link."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter('ignore', RangeWarning)  # trajectories are refused for that
-    link = socket.socket(fileno=file)
-
-    def announce(expected: float) -> None:
-        link.settimeout(None)
-        _send(link, expected)
-
+    link = Connection(file)
+    announce = functools.partial(_send, link)
     with contextlib.suppress(EOFError, OSError):
         mechanism = _attempt(functools.partial(_warmed_up, *_receive(link)))
         _send(link, mechanism if isinstance(mechanism, _Refusal) else None)
         while True:
-            prepared = _attempt(functools.partial(answer, mechanism, _receive(link), announce))
-            link.settimeout(None)
-            _send(link, prepared)
+            _send(link, _attempt(functools.partial(answer, mechanism, _receive(link), announce)))

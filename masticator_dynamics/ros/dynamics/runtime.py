@@ -27,11 +27,12 @@ from masticator_dynamics.ros.dynamics.force_markers import ForceMarkers
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.preparation_process import Preparer
-from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
+from masticator_dynamics.ros.dynamics.settings import OBSERVER, SENSOR, DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import PreparedTrajectory
 from masticator_dynamics.ros.dynamics.trajectory_input import ACTION, TrajectoryInput
 
 if TYPE_CHECKING:
+    from masticator_dynamics.drives.scaling import Scaling
     from masticator_dynamics.ros.dynamics.force_action import ForceAction
     from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
 
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 class DynamicsRuntime:
     """Mechanism, motion, topics and the control cycle.
 
-    The scheduler's thread computes and publishes; wrenches are read by threads of their own; a
-    process of its own prepares trajectories; the executor's thread does the rest.
+    The scheduler's thread reads wrenches, computes and publishes; a process of its own prepares
+    trajectories; the executor's thread does the rest.
 
     Raises
     ------
@@ -100,8 +101,10 @@ class DynamicsRuntime:
             busy=lambda: self.turn.busy,
         )
         prefix = settings.frame_prefix
-        self.bite_input = WrenchInput(node, 'bite_force', self.bite, self.now, prefix)
-        self.external_input = WrenchInput(node, 'external_wrench', self.external, self.now, prefix)
+        self.bite_input, self.external_input = (
+            WrenchInput(node, topic, kept, self.now, prefix, by_cycle=True)
+            for topic, kept in (('bite_force', self.bite), ('external_wrench', self.external))
+        )
         self.action = self._new_action()
         self.force_action = self._new_force_action()
 
@@ -128,7 +131,11 @@ class DynamicsRuntime:
         self._settings = settings
 
     def check(self, settings: DynamicsSettings) -> None:
-        """Refuse a point frame that does not exist (`InputError`)."""
+        """Refuse (`InputError`) a point frame or a source of forces that does not exist."""
+        if settings.force_source not in (SENSOR, OBSERVER):
+            raise InputError(
+                f'force.source is {settings.force_source!r}; there are {SENSOR} and {OBSERVER}'
+            )
         if settings.bite_force_point_frame:
             self.bite.check_frame(settings.bite_force_point_frame)
 
@@ -202,17 +209,19 @@ class DynamicsRuntime:
             self._node.get_logger().info(text)
             return None
         try:
-            servos = _servos(self._settings.drives)
+            servos, motors = _driven(self._settings.drives, self.mechanism)
         except InputError as error:
             self._node.get_logger().info(f'no action ~/apply_force: {error}')
             return None
         return ForceAction(
             self._node, self.mechanism, self.motion, self.turn, self.bite,
-            lambda: self._settings, self.now, servos,
+            lambda: self._settings, self.now, servos, motors,
         )  # fmt: skip
 
     def _run_cycle(self, due: int) -> None:
         """What others wait for; uses everything measured so far."""
+        self.bite_input.read()
+        self.external_input.read()
         self.answer = answer = self.cycle(due)
         self._publishers.publish(due, answer)
 
@@ -307,8 +316,8 @@ def _load(settings: DynamicsSettings) -> Mechanism:
     return Mechanism(with_rotors(settings.mechanism, load_drives(settings.drives)))
 
 
-def _servos(file: str) -> Servos:
-    """Gains and limits of the drives of a file.
+def _driven(file: str, mechanism: Mechanism) -> tuple[Servos, Scaling]:
+    """Gains and limits of the drives of a file, and their motors, as the joints are ordered.
 
     Raises
     ------
@@ -316,10 +325,14 @@ def _servos(file: str) -> Servos:
         If the file leaves gains to the drives.
     """
     from masticator_dynamics.drives.configuration import load_drives
+    from masticator_dynamics.drives.joint_limits import in_order
+    from masticator_dynamics.drives.scaling import Scaling
 
-    rows = []
-    for joint, drive in load_drives(file).drives.items():
+    rows, in_cycle = [], in_order(load_drives(file), mechanism)
+    drives = in_cycle.drives
+    for joint, drive in drives.items():
         if drive.gains is None:
             raise InputError(f'{file}: {joint} has no gains, which force control needs')
         rows.append((drive.gains.position, drive.limits.velocity, drive.limits.acceleration))
-    return Servos(*np.array(rows).T)
+    motors = Scaling([drive.motor for drive in drives.values()])
+    return Servos(*np.array(rows).T, 1.0 / in_cycle.cycle_rate), motors

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from masticator_dynamics.engine.traced.goals import GOALS
+from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, NodeSettings, parameter
+
+SENSOR, OBSERVER = 'sensor', 'observer'  # of a force that is controlled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +102,12 @@ class DynamicsSettings(NodeSettings):
     force_torque: float = parameter(
         3.0, 'Torque about the pressing point at which it lets go, N m.', interval=(0.001, 1e5),
         read_only=False, name='force.torque',
+    )  # fmt: skip
+    force_source: str = parameter(
+        SENSOR,
+        'Where the force comes from that ~/apply_force controls: topic bite_force, or topic '
+        'bite_force_estimate of node bite_observer, where that tells it well enough at rest.',
+        constraints=f'{SENSOR}, {OBSERVER}', read_only=False, name='force.source',
     )  # fmt: skip
     force_sensor_noise: float = parameter(
         0.2,

@@ -40,7 +40,7 @@ from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
 from masticator_dynamics.ros.common.guard import guard_of
 from masticator_dynamics.ros.dynamics.cycle import Piece
-from masticator_dynamics.ros.dynamics.late_joining import PastError
+from masticator_dynamics.ros.dynamics.late_trajectories import PastError
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointMotion,
     JointsError,
@@ -134,7 +134,7 @@ _AT_ONCE, _MOMENT = 4, 0.01
 _PATIENCE = 1.0  # s after the end to reach the goal's tolerances, if the goal gives none
 _BURST = 10  # lines in the log at once
 _LARGEST = 65536  # bytes; a state of all joints has 2000
-_KEPT = 10  # s that a result can be asked for
+_RESULT_TIMEOUT = 10  # s that a result can be asked for
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _Result = FollowJointTrajectory.Result
 
@@ -218,7 +218,7 @@ class TrajectoryAction:
             goal_callback=self._answer,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
-            result_timeout=_KEPT,
+            result_timeout=_RESULT_TIMEOUT,
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)  # a simulated one may stand still
         self._timer = node.create_timer(_LOOK, self._look, clock=steady)

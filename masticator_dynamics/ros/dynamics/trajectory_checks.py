@@ -21,7 +21,7 @@ from masticator_dynamics.errors import ClosureError, InputError, MasticatorError
 from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ramp
 from masticator_dynamics.ros.dynamics.checked_motion import Samples, checked, expected_samples
 from masticator_dynamics.ros.dynamics.cycle import Piece, State
-from masticator_dynamics.ros.dynamics.late_joining import PastError, join, refuse_over
+from masticator_dynamics.ros.dynamics.late_trajectories import PastError, join, refuse_over
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
 _SECOND = 1_000_000_000  # ns

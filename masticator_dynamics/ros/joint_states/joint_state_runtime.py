@@ -30,16 +30,16 @@ from typing import Any
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import closest_motion, independent_velocity
+from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose, independent_velocity
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, publisher
+from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, Outgoing
+from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.common.managed_node import (
     ManagedNode,
     NodeSettings,
@@ -58,7 +58,7 @@ class JointSelection:
 
     kind: str
     joints: tuple[str, ...]
-    columns: tuple[int, ...]
+    columns: list[int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +121,7 @@ def select_joints(
         for joint in joints:
             if counts[joint] > 1:
                 raise InputError(f'{joint!r} is named {counts[joint]} times')
-        return JointSelection(kind, joints, tuple(names.index(joint) for joint in joints))
+        return JointSelection(kind, joints, [names.index(joint) for joint in joints])
     if len(lacking) == 1:
         raise InputError(f'there are not {lacking[0]}')
     raise InputError(f'there are neither {lacking[0]} nor {lacking[1]}')
@@ -154,20 +154,20 @@ class JointStateReader:
     def read(
         self,
         names: Sequence[str],
-        positions: Sequence[float],
-        velocities: Sequence[float] = (),
-        efforts: Sequence[float] = (),
+        positions: Sequence[float] | FloatArray,
+        velocities: Sequence[float] | FloatArray = (),
+        efforts: Sequence[float] | FloatArray = (),
     ) -> JointReading:
         """Read one state.
 
         Parameters
         ----------
         names : sequence of str
-        positions : sequence of float
+        positions : sequence or array of float
             rad or m, as many as names.
-        velocities : sequence of float
+        velocities : sequence or array of float
             rad/s or m/s, as many as names, or none.
-        efforts : sequence of float
+        efforts : sequence or array of float
             N m or N; ignored unless they are as many as names, and finite.
 
         Raises
@@ -185,46 +185,54 @@ class JointStateReader:
             raise InputError(f'there are {len(positions)} positions for {len(names)} joints')
         if len(velocities) not in (0, len(names)):
             raise InputError(f'there are {len(velocities)} velocities for {len(names)} joints')
-        if all(positions[c] != positions[c] for c in selection.columns):
+        position = _needed(selection, positions)
+        if np.isnan(position).all():
             joints = ', '.join(selection.joints)
             raise UnmeasuredError(f'no position of {joints} has been measured: all are NaN')
-        position = _numbers(selection, positions, 'position')
-        velocity = None
-        if len(velocities) and not all(velocities[c] != velocities[c] for c in selection.columns):
-            velocity = _numbers(selection, velocities, 'velocity')
+        _check(selection, position, 'position')
+        velocity = _needed(selection, velocities) if len(velocities) else None
+        if velocity is not None and np.isnan(velocity).all():
+            velocity = None
+        if velocity is not None:
+            _check(selection, velocity, 'velocity')
         if selection.kind == INDEPENDENT:
             return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
-        motion, residual = closest_motion(self._mechanism, position, self.tolerance)
+        y, residual = closest_pose(self._mechanism, position, self.tolerance)
+        motion = self._mechanism.solve(y)
         if velocity is not None:
             velocity = independent_velocity(self._mechanism, motion, velocity)
         effort = None
         if len(efforts) == len(names):
-            effort = np.array([efforts[c] for c in selection.columns], dtype=np.float64)
+            effort = _needed(selection, efforts)
             effort = effort if np.isfinite(effort).all() else None
         return JointReading(motion, velocity, ACTUATED, residual, position, effort)
 
     def select(self, names: Sequence[str]) -> JointSelection:
         """:func:`select_joints`, with its result kept: publishers always send the same names."""
-        names = list(names)
-        if self._selection is None or names != self._names:
+        if self._selection is None or (names is not self._names and list(names) != self._names):
+            names = list(names)
             self._selection, self._names = select_joints(self._mechanism, names, self._kinds), names
         return self._selection
 
 
-def _numbers(selection: JointSelection, values: Sequence[float], what: str) -> FloatArray:
-    """The needed values; refuses those that are not finite."""
-    numbers = np.array([values[c] for c in selection.columns], dtype=np.float64)
+def _needed(selection: JointSelection, values: Sequence[float] | FloatArray) -> FloatArray:
+    """The needed values."""
+    return np.asarray(values, dtype=np.float64)[selection.columns]
+
+
+def _check(selection: JointSelection, numbers: FloatArray, what: str) -> None:
+    """Refuse numbers that are not finite."""
     if not np.isfinite(numbers).all():
         bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise InputError(
             f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number'
         )
-    return numbers
 
 
 # Messages are queued while the process is not scheduled: one second of them at 1 kHz.
 _QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LARGEST = 65536  # bytes; enough for a thousand joints, ours among them
+_FIELDS = 'position', 'velocity', 'effort'
 _LAG = 1_000_000_000  # ns; if a message has waited longer, all but the newest are skipped
 _POLL = 0.1  # s; how soon the thread notices that it should end
 _SILENCE = 1.0  # s without messages before a warning
@@ -256,7 +264,9 @@ class JointStateRuntime(Runtime):
     source, target : str
         Topics subscribed to and published.
     message : ROS message
-        What is published, filled in by :meth:`answer`.
+        What is published, complete but for the numbers.
+    fields : sequence of str
+        Of the message, whose numbers are the answers.
     does : str
         What the node does from its activation on, for the log.
     """
@@ -271,15 +281,16 @@ class JointStateRuntime(Runtime):
         source: str,
         target: str,
         message: Any,
+        fields: Sequence[str],
         does: str,
     ):
         self._node, self._settings, self._mechanism = node, settings, mechanism
         self._source, self._now, self.does = source, NodeClock(node), does
-        self._message, self._publisher = message, publisher(node, type(message), target)
+        self._target = Outgoing(node, target, message, *fields)
         self._rejections = Rejections(node.get_logger().error)
         self._skipped = 0  # messages dropped for a newer one
         self._reader = JointStateReader(mechanism, settings.closure_tolerance, self.kinds)
-        self._subscription = DirectSubscription(node, JointState, source, _QOS, _LARGEST)
+        self._subscription = DirectSubscription(node, JointState, source, _QOS, _LARGEST, *_FIELDS)
         self._thread = Worker(source, self._run)
         self._received = self._residual = 0.0
         self._kind, self._unmeasured = 'none', ''
@@ -288,11 +299,18 @@ class JointStateRuntime(Runtime):
         self._reader.read(mechanism.actuated, home.position.tolist(), home.velocity.tolist())
         self._reporter = StatusReporter(node, mechanism.name, self.collect)
 
-    def answer(self, header: Header, reading: JointReading) -> bool:
-        """Fill in the message for a reading; return whether to publish it.
+    def answer(self, stamp: int, frame: str, reading: JointReading) -> Any:
+        """What is published for a reading: a row of numbers for each field, or nothing (None).
 
-        May raise `MasticatorError` to refuse it. The header has the present time if the message had
-        no stamp.
+        May raise `MasticatorError` to refuse it.
+
+        Parameters
+        ----------
+        stamp : int
+            Of the message, ns; the present time if it had none.
+        frame : str
+            Of its header.
+        reading : JointReading
         """
         raise NotImplementedError
 
@@ -334,7 +352,7 @@ class JointStateRuntime(Runtime):
         self.deactivate()
         self._subscription.destroy()
         self._reporter.destroy()
-        self._node.destroy_lifecycle_publisher(self._publisher)
+        self._target.destroy()
 
     def apply(self, settings: Any) -> None:
         """Apply the settings that may change at run time."""
@@ -344,12 +362,12 @@ class JointStateRuntime(Runtime):
     def _run(self) -> None:
         while not self._thread.ended.is_set():
             self._subscription.wait(_POLL)
-            waiting = list(self._subscription.take())
+            waiting = list(self._subscription.take_numbers())
             if waiting:
                 self._received = time.monotonic()
             self._answer_waiting(waiting)
 
-    def _answer_waiting(self, waiting: list[tuple[JointState, int]]) -> None:
+    def _answer_waiting(self, waiting: list[tuple[Numbers, int]]) -> None:
         for index, (message, received) in enumerate(waiting):
             if self._thread.ended.is_set():
                 return
@@ -359,15 +377,14 @@ class JointStateRuntime(Runtime):
                 return
             self._take(message)
 
-    def _take(self, message: JointState) -> None:
+    def _take(self, numbers: Numbers) -> None:
+        message = numbers.message
         try:
-            reading = self._reader.read(
-                message.name, message.position, message.velocity, message.effort
-            )
-            if not (message.header.stamp.sec or message.header.stamp.nanosec):
-                message.header.stamp = self._now.stamp()
-            if self.answer(message.header, reading):
-                self._publisher.publish(self._message)
+            reading = self._reader.read(message.name, *numbers.rows)
+            stamp = numbers.stamp or self._now()
+            rows = self.answer(stamp, message.header.frame_id, reading)
+            if rows is not None:
+                self._target.publish(stamp, *rows)
         except Exception as error:  # no message may end the node
             # Nothing measured is normal before the first state; an error later.
             if isinstance(error, UnmeasuredError) and not self._rejections.accepted:

@@ -30,6 +30,7 @@ from masticator_dynamics.ros.common.direct_subscription import (
     DirectSubscription,
     joint_topic,
 )
+from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.common.node_clock import NodeClock, both_clocks
 
 
@@ -71,6 +72,7 @@ class AddedEffort:
 
 # Best effort accepts reliable and best-effort publishers alike.
 _NEWEST = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+_EFFORT = 2  # of the rows of a joint state
 _LARGEST = 8192  # bytes; a command for six joints has 400; converting 8192 takes 0.15 ms
 
 
@@ -108,7 +110,7 @@ class DriveTopics:
         self._forward_effort = forward_effort
         self._reader = CommandReader(joints, mode)
         self._state = joint_topic(node, '~/state', joints, 'position', 'velocity', 'effort')
-        self._commands = DirectSubscription(node, JointState, '~/command', _NEWEST, _LARGEST)
+        self._commands = _joints_in(node, '~/command')
         # Reliable publishers are heard twice, and despite lost frames; others once.
         self._stops = [
             DirectSubscription(node, Bool, '~/emergency_stop', qos, _LARGEST)
@@ -116,12 +118,10 @@ class DriveTopics:
         ]
         self._external: DirectSubscription | None = None
         if added is not None:
-            topic = 'external_effort'
-            self._external = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
+            self._external = _joints_in(node, 'external_effort')
         self._desired: DirectSubscription | None = None
         if not MODES[mode].positions:
-            topic = 'feedforward_state'
-            self._desired = DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST)
+            self._desired = _joints_in(node, 'feedforward_state')
 
     def destroy(self) -> None:
         """Destroy the topics."""
@@ -137,15 +137,15 @@ class DriveTopics:
                 if message.data:
                     self._supervisor.emergency_stop()
         if self._desired is not None:
-            for message, received in self._desired.take():
-                self._desire(message, max(time.time_ns() - received, 0))
-        for message, received in self._commands.take():
-            self._take(message, max(time.time_ns() - received, 0))
+            for numbers, received in self._desired.take_numbers():
+                self._desire(numbers, max(time.time_ns() - received, 0))
+        for numbers, received in self._commands.take_numbers():
+            self._take(numbers, max(time.time_ns() - received, 0))
         if self.added is not None and self._external is not None:
-            for message, _ in self._external.take():
-                names, effort = message.name, np.array(message.effort)
+            for numbers, _ in self._external.take_numbers():
+                names, effort = numbers.message.name, numbers.rows[_EFFORT]
                 if names == self._joints and len(effort) == len(names):
-                    self.added.take(_stamp(message), effort)
+                    self.added.take(numbers.stamp, effort)
             self._supervisor.add_effort(self.added.at(self._now()))
 
     def discard(self) -> None:
@@ -164,24 +164,25 @@ class DriveTopics:
         stamp = max(now - round((steady - feedback.time) * 1e9), 0)
         self._state.publish(stamp, feedback.position, feedback.velocity, feedback.effort)
 
-    def _desire(self, message: JointState, waited: int) -> None:
+    def _desire(self, numbers: Numbers, waited: int) -> None:
         """Take what efforts are for, from a message that has waited for some ns."""
-        rows = np.array(message.position), np.array(message.velocity)
-        if message.name == self._joints and all(len(row) == len(self._joints) for row in rows):
+        rows = numbers.rows[:_EFFORT]
+        names = numbers.message.name
+        if names == self._joints and all(len(row) == len(names) for row in rows):
             now = time.monotonic() - waited * 1e-9
             self._supervisor.desire(DesiredMotion(now, *rows))
 
-    def _take(self, message: JointState, waited: int) -> None:
+    def _take(self, numbers: Numbers, waited: int) -> None:
         """Pass on a message that has waited for some ns."""
         now, steady = both_clocks(self._now)
         now, steady = now - waited, steady - waited * 1e-9
-        stamp = _stamp(message)
+        stamp, (position, velocity, effort) = numbers.stamp, numbers.rows
         try:
             command = self._reader.read(
-                message.name,
-                message.position,
-                message.velocity,
-                message.effort if self._forward_effort else (),
+                numbers.message.name,
+                position,
+                velocity,
+                effort if self._forward_effort else (),
                 steady,
                 (stamp or now) * 1e-9,
                 (now - stamp) * 1e-9 if stamp else 0.0,
@@ -195,7 +196,7 @@ class DriveTopics:
             self._supervisor.submit(command)
 
 
-def _stamp(message: JointState) -> int:
-    """A message's stamp, ns."""
-    stamp = message.header.stamp
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+def _joints_in(node: LifecycleNode, topic: str) -> DirectSubscription:
+    """A topic of joint states, whose numbers are read."""
+    fields = 'position', 'velocity', 'effort'
+    return DirectSubscription(node, JointState, topic, _NEWEST, _LARGEST, *fields)

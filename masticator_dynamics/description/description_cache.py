@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from masticator_dynamics.description import data
-from masticator_dynamics.files.kept import kept, key_of, sources
+from masticator_dynamics.files.file_cache import cached, key_of, sources
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_bytes
 
 # What makes xacro depend on more than the files that it reports as read.
@@ -52,7 +52,7 @@ def description(file: pathlib.Path, arguments: Mapping[str, str]) -> data.Mechan
         read_now, files = _read(file, arguments)
         return _digests(files, started) + b'\n' + pickle.dumps(read_now)
 
-    contents = kept('descriptions', f'{name}.pickle', make, _holds)
+    contents = cached('descriptions', f'{name}.pickle', make, _holds)
     if read_now is None:
         # As safe as the machine code kept beside it: nobody but this user can have written it.
         read_now = pickle.loads(contents.split(b'\n', 1)[1])

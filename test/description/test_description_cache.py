@@ -11,9 +11,9 @@ import warnings
 import pytest
 import samples
 
-from masticator_dynamics.description import kept_description, load_description, shipped_mechanisms
+from masticator_dynamics.description import description_cache, load_description, shipped_mechanisms
 from masticator_dynamics.errors import DescriptionError
-from masticator_dynamics.files import kept
+from masticator_dynamics.files import file_cache
 
 FILES = [*shipped_mechanisms(), *sorted(samples.OWN.glob('*.yaml'))]
 XACRO = 'http://www.ros.org/wiki/xacro'
@@ -23,20 +23,20 @@ XACRO = 'http://www.ros.org/wiki/xacro'
 def fixture_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     folder = tmp_path / 'kept'
     folder.mkdir()
-    monkeypatch.setattr(kept, 'code_folder', lambda name: folder)
+    monkeypatch.setattr(file_cache, 'code_folder', lambda name: folder)
     return folder
 
 
 @pytest.fixture(name='reads')
 def fixture_reads(monkeypatch: pytest.MonkeyPatch) -> list[pathlib.Path]:
     """Files that were read and checked, in order."""
-    found, read = [], kept_description._read
+    found, read = [], description_cache._read
 
     def counted(file, arguments):
         found.append(file)
         return read(file, arguments)
 
-    monkeypatch.setattr(kept_description, '_read', counted)
+    monkeypatch.setattr(description_cache, '_read', counted)
     return found
 
 
@@ -69,7 +69,7 @@ def test_it_is_the_same_to_the_bit(file, folder: pathlib.Path, reads) -> None:
         warnings.simplefilter('always')
         restored = load_description(file)
     assert len(reads) == 1
-    assert kept.key_of(made) == kept.key_of(restored)
+    assert file_cache.key_of(made) == file_cache.key_of(restored)
     assert [str(w.message) for w in second] == [str(w.message) for w in first]
 
 
@@ -104,9 +104,9 @@ def test_what_depends_on_more_than_files_is_read_again(
     'damage', [lambda c: c[:-9], lambda c: b'', lambda c: c.replace(b'5', b'6')]
 )
 def test_a_damaged_file_is_told_and_made_anew(folder: pathlib.Path, reads, damage) -> None:
-    expected = kept.key_of(load_description('rrr4'))
+    expected = file_cache.key_of(load_description('rrr4'))
     (file,) = folder.glob('*.pickle')
     file.write_bytes(damage(file.read_bytes()))
     with pytest.warns(RuntimeWarning, match='is not used and made anew: it is damaged'):
-        assert kept.key_of(load_description('rrr4')) == expected
-    assert kept.key_of(load_description('rrr4')) == expected and len(reads) == 2
+        assert file_cache.key_of(load_description('rrr4')) == expected
+    assert file_cache.key_of(load_description('rrr4')) == expected and len(reads) == 2

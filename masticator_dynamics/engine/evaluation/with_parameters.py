@@ -85,7 +85,9 @@ def check_value(name: str, value: object) -> float:
     if not in_bounds(name, number):
         if naming.bound_of(name).gt is not None:
             raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
-        raise InputError(f'{name} is {number:.6g}; 0 or more is needed')
+        below = naming.bound_of(name).lt
+        more = '' if below is None else f' and less than {below:g}'
+        raise InputError(f'{name} is {number:.6g}; 0 or more{more} is needed')
     return number
 
 
@@ -94,7 +96,8 @@ def in_bounds(name: str, value: Any) -> Any:
     bound = naming.bound_of(name)
     if bound.gt is not None:
         return value > bound.gt
-    return value == value if bound.ge is None else value >= bound.ge
+    inside = value == value if bound.ge is None else value >= bound.ge
+    return inside if bound.lt is None else inside & (value < bound.lt)
 
 
 def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:

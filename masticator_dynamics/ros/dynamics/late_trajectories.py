@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How a motion that comes late is joined: never faster than it was meant."""
+"""How a trajectory that comes late is joined: never faster than it was meant, or refused."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.checked_motion import Check, Samples
 from masticator_dynamics.ros.dynamics.cycle import State
 
-_SOONEST = 0.050  # s after the start
-_LATEST, _GROWTH = 2.0, 1.25  # s after the start; from one attempt to the next
+SHORTEST_JOINING, LONGEST_JOINING = 0.050, 2.0  # s from the start to the motion that was meant
+_GROWTH = 1.25  # from one attempt to the next
 # Of what the motion itself has, and rad or m per s and s²: what counts as no faster.
 _TOLERANCE, _REST = 1e-3, np.array([[1e-6], [1e-3]])
 
@@ -52,10 +52,10 @@ def refuse_over(late: float, end: float) -> None:
     """
     if late > end:
         raise PastError(f'the trajectory ended {late - end:.6g} s ago (it lasts {end:.6g} s)')
-    if late > 0.0 and end - late < _SOONEST:
+    if late > 0.0 and end - late < SHORTEST_JOINING:
         raise PastError(
             f'late by {late:.3g} s: the trajectory (it lasts {end:.6g} s) is over in '
-            f'{end - late:.3g} s, and takes {_SOONEST:g} s to be joined'
+            f'{end - late:.3g} s, and takes {SHORTEST_JOINING:g} s to be joined'
         )
 
 
@@ -126,13 +126,13 @@ def join(
 def _ends(samples: Samples, late: float, end: float) -> Iterator[int]:
     """Samples that could be joined, the soonest first."""
     possible = np.flatnonzero(samples.in_message & (samples.times <= end))
-    after, before = _SOONEST, -1
+    after, before = SHORTEST_JOINING, -1
     while True:
-        place = int(np.searchsorted(samples.times[possible], late + min(after, _LATEST)))
+        place = int(np.searchsorted(samples.times[possible], late + min(after, LONGEST_JOINING)))
         index = int(possible[min(place, len(possible) - 1)])
         if index != before:
             yield index
-        if after > _LATEST or index == possible[-1]:
+        if after > LONGEST_JOINING or index == possible[-1]:
             return
         before, after = index, after * _GROWTH
 

@@ -1,58 +1,89 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the keys of closures and contacts by type, and whether the names in them exist."""
+"""Contacts of bodies with planes and curved surfaces, and what is checked of them."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-import pathlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
 import numpy as np
 
-from masticator_dynamics.description import data, urdf
-from masticator_dynamics.description.checks import Refusal, require_known
-from masticator_dynamics.description.closures import KINDS
-from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.description.checks import (
+    Finite,
+    Interval,
+    NotNegative,
+    OpenInterval,
+    Refusal,
+    Vector3,
+    require_known,
+)
+from masticator_dynamics.description.urdf import Tree
 
-# Keys that a type requires, and keys that it allows, other than those of all.
-CLOSURES = {name: (kind.needed, kind.optional) for name, kind in KINDS.items()}
-CONTACTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    'plane': (('normal', 'offset'), ()),
-    'surface': (('height',), ()),
-}
-
-
-def check_keys(content: Mapping[str, Any], file: pathlib.Path) -> None:
-    """Refuse unknown types, and missing or unknown keys of a type.
-
-    Raises
-    ------
-    DescriptionError
-        Naming the key.
-    """
-    for group, types in (('closures', CLOSURES), ('contacts', CONTACTS)):
-        special = {key for needed, more in types.values() for key in (*needed, *more)}
-        items = content.get(group)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
-            if not isinstance(item, dict):
-                continue
-            place, kind = f'{group}[{index}]', item.get('type', next(iter(types)))
-            if not isinstance(kind, str) or kind not in types:
-                raise DescriptionError(
-                    file, f'{place}.type',
-                    f'constraint type {kind!r} is not supported; supported: {", ".join(types)}',
-                )  # fmt: skip
-            needed, more = types[kind]
-            for key in needed:
-                if key not in item:
-                    raise DescriptionError(file, f'{place}.{key}', 'is missing')
-            for key in special.intersection(item) - {*needed, *more}:
-                raise DescriptionError(file, f'{place}.{key}', f'type {kind!r} takes no such key')
+# Keys that a type requires, and only it takes.
+NEEDED: dict[str, tuple[str, ...]] = {'plane': ('normal', 'offset'), 'surface': ('height',)}
 
 
-def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Refusal) -> None:
+@dataclasses.dataclass(frozen=True)
+class ContactRange:
+    """Where on its plane a contact may be: origin of the frame, base axes, m."""
+
+    x: Interval | None = None
+    y: Interval | None = None
+    z: Interval | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ContactFriction:
+    """Friction force of the plane on the body: against its slip."""
+
+    coulomb: Annotated[NotNegative, 'per newton of normal force'] = 0.0
+    viscous: Annotated[NotNegative, 'N s/m'] = 0.0
+    transition_velocity: Annotated[
+        NotNegative, 'm/s over which Coulomb friction grows; 0: at once'
+    ] = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Height:
+    """Height of a curved surface over a plane: a polynomial, or a spline through a grid."""
+
+    polynomial: Annotated[
+        tuple[tuple[Finite, ...], ...], 'rows by power of x, in them coefficients by power of y; m'
+    ] = ()
+    x: Annotated[
+        tuple[Finite, ...], 'm, where heights are given; of a polynomial the two ends, if any'
+    ] = ()
+    y: Annotated[tuple[Finite, ...], 'm, likewise'] = ()
+    heights: Annotated[tuple[tuple[Finite, ...], ...], 'm, a row per x, in it one per y'] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Contact:
+    """The origin of a link stays on a plane or a curved surface, from both sides."""
+
+    name: str
+    type: Literal['plane', 'surface'] = 'plane'
+    frame: Annotated[str, 'URDF link whose origin touches the plane']
+    carrier: Annotated[
+        str | None, 'URDF link that plane or surface is fixed to; default: the base'
+    ] = None
+    normal: Annotated[
+        Vector3, 'of a plane, axes of the carrier, as written: force = normal * multiplier'
+    ] = (0.0, 0.0, 1.0)
+    offset: Annotated[Finite, 'm; a plane is normal . p + offset = 0'] = 0.0
+    height: Annotated[Height | None, 'of a surface: z over the XY plane of the carrier'] = None
+    range: ContactRange = ContactRange()
+    force_range: Annotated[OpenInterval, 'N, range of the multiplier; null: open on that side'] = (
+        None,
+        None,
+    )
+    friction: ContactFriction = ContactFriction()
+
+
+def check_contacts(contacts: Iterable[Contact], tree: Tree, refuse: Refusal) -> None:
     """Check that links named in contacts exist and move, and that the numbers make sense.
 
     Parameters
@@ -88,7 +119,7 @@ def check_contacts(contacts: Iterable[data.Contact], tree: urdf.Tree, refuse: Re
             refuse(f'{key}.force_range', f'{low} N is above {high} N')
 
 
-def _check_height(height: data.Height, key: str, refuse: Refusal) -> None:
+def _check_height(height: Height, key: str, refuse: Refusal) -> None:
     if bool(height.polynomial) == bool(height.heights):
         refuse(key, "either 'polynomial' or 'heights' is needed")
     for axis in ('x', 'y'):

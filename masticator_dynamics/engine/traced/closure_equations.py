@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints as scalar equations: their gaps, and the wrenches that a multiplier exerts.
+"""The equations of ``engine/closure_equations.py`` on recorded numbers: gaps and wrenches.
 
 The power of an equation's wrenches in a motion is the rate of its gap (virtual work), so that
 rates, Jacobian, drift and constraint forces all follow from gap, wrenches and ``turning``.
@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from masticator_dynamics.engine.constraint import (
+from masticator_dynamics.engine.closure_equations import (
     Constraint,
     JointCoupling,
     OnSurface,

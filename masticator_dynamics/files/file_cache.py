@@ -28,7 +28,7 @@ _MAGIC = b'masticator kept 2\n'
 _DIGEST = hashlib.sha256
 
 
-def kept(
+def cached(
     folder: str,
     name: str,
     make: Callable[[], bytes],

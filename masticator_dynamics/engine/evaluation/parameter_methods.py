@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
 
 
-class Parametric(Evaluator):
+class ParameterMethods(Evaluator):
     """The part of :class:`Mechanism` that is about its parameters."""
 
     def parameters(self, *, friction: bool = False, geometry: bool = False) -> dict[str, float]:
@@ -37,14 +38,15 @@ class Parametric(Evaluator):
             link's axes and about its origin: ``LINK.mass`` (kg), first moments ``mx my mz`` (kg m)
             and inertia ``ixx iyy izz ixy ixz iyz`` (kg m^2); ``JOINT.rotor_inertia`` (motor side,
             kg m^2 or kg), ``armature``, ``stiffness``. Of friction, as described: of motors
-            ``JOINT.viscous`` and ``coulomb``, of joints ``damping`` and ``friction``, of contacts
-            ``CONTACT.viscous`` and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
+            ``JOINT.viscous``, ``coulomb`` and, where it is given, ``gear_loss``; of joints
+            ``damping``, ``friction`` and, likewise, ``stiction``; of contacts ``CONTACT.viscous``
+            and ``coulomb``. Of geometry: ``JOINT.x y z`` (m) and ``roll pitch
             yaw`` (rad), the joint's place in its parent link as in a URDF; ``JOINT.zero`` (rad or
             m), where the joint stands when its encoder shows 0; ``CLOSURE.length``,
             ``radius``, ``offset``; ``CONTACT.nx ny nz``, ``offset``; of a spring
             ``JOINT.reference``.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import values_of
+        from masticator_dynamics.engine.evaluation.with_parameters import values_of
 
         return values_of(self, friction, geometry)
 
@@ -69,7 +71,7 @@ class Parametric(Evaluator):
         ReachError
             When a loop cannot close with these numbers.
         """
-        from masticator_dynamics.engine.evaluation.other_parameters import with_parameters
+        from masticator_dynamics.engine.evaluation.with_parameters import with_parameters
 
         return with_parameters(self, values)
 
@@ -111,6 +113,7 @@ class Parametric(Evaluator):
 
         return ParameterBatch(self, names)
 
+    @answered(by('effort_regressor'))
     def regressor(self, motion: Motion | Effort, *, friction: bool = False) -> Regressor:
         """Efforts as a matrix times :meth:`parameters`, for a motion or a batch of them.
 

@@ -1,0 +1,296 @@
+# Copyright 2026 The masticator_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bites at a force in closed loop, in real time, and the same in simulated time.
+
+Each is an experiment of one mouthful: ``masticator experiment --robot`` bites through node
+dynamics, the drives' node, a CAN bus and the twin; what it records is what an experiment on the
+twin records in simulated time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+
+import numpy as np
+import yaml
+
+from masticator_dynamics.analysis.pictures import png_figure
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.scaling import with_rotors
+from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.files.tables import write_table, write_text
+from masticator_dynamics.mechanism import Mechanism
+from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.robot.acceptance.checks import Check
+from masticator_dynamics.robot.acceptance.summary import Summary, aligned, verdicts
+from masticator_dynamics.robot.demo import CLOSED_LOOP_PACKAGES, check_packages, leave_results
+from masticator_dynamics.robot.laboratory.experiment_run import Experiment
+from masticator_dynamics.robot.laboratory.mouthful import Series
+from masticator_dynamics.robot.laboratory.pressed_mouthful import press
+from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.nodes import (
+    ClosedLoop,
+    NodeSetup,
+    Progress,
+    logs,
+    running_nodes,
+)
+from masticator_dynamics.robot.recording.processes import (
+    Child,
+    RunError,
+    load_in_words,
+    ros_environment,
+)
+from masticator_dynamics.robot.twin.study import StudySetting
+
+RESULTS = ('force.csv', 'force.png', 'force.json', 'force.txt', 'force.log')
+LEVEL = 60.0  # N
+# What an experiment says of a computer that is too slow, and what drives make of it.
+_TOO_SLOW = ('this computer was too slow', 'PDOs missing', 'time-out', 'heartbeat')
+_PACKAGES = CLOSED_LOOP_PACKAGES | {
+    'interfaces': ('masticator_interfaces',), 'statistics': ('statsmodels',),
+}  # fmt: skip
+_SETTLING = 0.15  # s after which the force must be the level
+_LONGEST = 120.0  # s of a bite, with all that is around it
+Numbers = dict[str, float]
+_UNITS = {'overshoot': '%', 'error': 'N', 'turns': 'ms', 'travel': 'mm'}
+
+
+def _held(series: Series) -> Numbers:
+    """Overshoot, %, and root mean square error, N, while the level is held."""
+    above = np.flatnonzero(series.force > 0.9 * LEVEL)
+    if not len(above):
+        return {'overshoot': np.nan, 'error': np.nan}
+    first, last = above[0], above[-1]
+    over = 100.0 * (float(series.force.max()) / LEVEL - 1.0)
+    inside = slice(int(np.searchsorted(series.time, series.time[first] + _SETTLING)), last - 2)
+    error = series.force[inside] - LEVEL
+    return {'overshoot': max(over, 0.0), 'error': float(np.sqrt(np.mean(error**2)))}
+
+
+def _cracked(series: Series) -> Numbers:
+    """After the crack: when the jaw turns, ms, and how far it still closes, mm."""
+    at = int(np.argmin(np.diff(series.force)))
+    deepest = at + int(np.argmin(series.gap[at:]))
+    return {
+        'turns': 1e3 * float(series.time[deepest] - series.time[at]),
+        'travel': 1e3 * float(series.gap[at] - series.gap[deepest]),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Bite:
+    """A food, how it is bitten, and what must come out.
+
+    Attributes
+    ----------
+    title : str
+    food, force : dict
+        As in a file of food, beside what all have, and as ``motion.force`` of a protocol.
+    judged : callable
+        Figures of what was recorded.
+    goals : dict
+        The most that figures may be.
+    """
+
+    title: str
+    food: dict[str, float]
+    force: dict[str, float]
+    judged: Callable[[Series], Numbers]
+    goals: Numbers
+
+    def write(self, folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+        """Protocol and food as files."""
+        common = {'thickness': 0.010, 'damping': 10.0, 'renewal_gap': 0.0105,
+                  'yield_force': 2000.0, 'break_compression': 0.05}  # fmt: skip
+        food, protocol = folder / 'food.yaml', folder / 'protocol.yaml'
+        food.write_text(yaml.safe_dump(common | self.food), encoding='utf-8')
+        asked = {'schema': 1, 'title': self.title, 'food': food.name,
+                 'motion': {'force': self.force}}  # fmt: skip
+        protocol.write_text(yaml.safe_dump(asked), encoding='utf-8')
+        return protocol, food
+
+
+BITES = (
+    Bite('60 N on 20 N/mm', {'stiffness': 20e3}, {'level': LEVEL, 'hold': 1.0}, _held,
+         {'overshoot': 3.0, 'error': 0.4}),
+    Bite('creep under 60 N', {'stiffness': 20e3, 'relaxing_share': 0.5, 'relaxation_time': 1.0},
+         {'level': LEVEL, 'hold': 5.0}, _held,
+         {'overshoot': 3.0, 'error': 0.4}),
+    Bite('a nut of 30 N/mm cracks under 100 N/s',
+         {'stiffness': 30e3, 'break_compression': 0.0016, 'broken_force': 0.25},
+         {'level': 90.0, 'rise': 0.9}, _cracked, {'turns': 12.0, 'travel': 0.25}),
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class _Bitten:
+    """A bite in real time, unless the computer was too slow for it, and in simulated time.
+
+    ``slow`` says that it was too slow; empty: it was not.
+    """
+
+    bite: Bite
+    real: Series | None
+    virtual: Series
+    slow: str
+
+    def checks(self) -> list[Check]:
+        """Figures in real time; those of simulated time where the computer was too slow."""
+        virtual, checks = self.bite.judged(self.virtual), []
+        real = {} if self.real is None else self.bite.judged(self.real)
+        for name, goal in self.bite.goals.items():
+            unit, value = _UNITS[name], real.get(name, np.nan)
+            told = f'{value:.3g} {unit} (simulated time {virtual[name]:.3g}), at most {goal:g}'
+            passed = value <= goal
+            if not passed and self.slow:
+                passed = virtual[name] <= goal
+                told += f'; {self.slow}: judged by simulated time'
+            checks.append(Check(f'{self.bite.title}: {name}', passed, told))
+        return checks
+
+
+class _ForceSummary(Summary):
+    """As text without motors."""
+
+    def as_text(self) -> str:
+        """Main numbers and checks."""
+        return '\n'.join([*aligned(self.rows), '', *verdicts(self.checks)]) + '\n'
+
+
+def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
+    """Bite at a force with simulated drives, in real time, and judge the result.
+
+    Leaves ``force.csv`` (time, gap and force of every bite), ``force.png``, ``force.json``,
+    ``force.txt`` and ``force.log`` in a folder, in place of those of an earlier run; prints the
+    summary.
+
+    Returns
+    -------
+    int
+        0 when all checks passed, else 1.
+
+    Raises
+    ------
+    MasticatorError
+        When a needed package is not installed.
+    """
+    check_packages(_PACKAGES)
+    setting = loop or ClosedLoop()
+    progress = Progress()
+
+    def produce(work: pathlib.Path) -> Summary:
+        bitten = [_bitten(work, k, bite, setting, progress) for k, bite in enumerate(BITES)]
+        progress.stage('Checking and plotting')
+        checks = tuple(check for one in bitten for check in one.checks())
+        summary = _ForceSummary({'rate_hz': setting.rate}, _rows(bitten), checks)
+        table, picture, numbers, text, log = (work / name for name in RESULTS)
+        write_table(str(table), ['bite', 'simulated_time', 'time', 'gap', 'force'], _table(bitten))
+        with open(picture, 'wb') as stream:
+            _plot(stream, bitten)
+        write_text(str(numbers), summary.as_json())
+        write_text(str(text), summary.as_text())
+        write_text(str(log), logs(work, [f'bite_{k}' for k in range(len(BITES))]))
+        return summary
+
+    return leave_results(output, RESULTS, produce, progress)
+
+
+def _bitten(
+    work: pathlib.Path, number: int, bite: Bite, setting: ClosedLoop, progress: Progress
+) -> _Bitten:
+    folder, name = work / f'bite_{number}', f'bite_{number}'
+    folder.mkdir()
+    protocol, food = bite.write(folder)
+    progress.stage(f'{bite.title}: in simulated time')
+    loop = dataclasses.replace(setting, food=str(food))
+    virtual = _in_simulated_time(protocol, food, loop)
+    model = Mechanism(with_rotors('masticator', load_drives(loop.drives)))
+    environment = ros_environment(folder / 'ros_log')
+    arguments = ['-m', 'masticator_dynamics', 'experiment', str(protocol)]
+    arguments += ['--output', str(folder / 'real'), '--robot']
+    progress.stage(f'{bite.title}: dynamics, drives and twin in real time')
+    nodes = [_measuring(node) for node in loop.nodes(folder, model)]
+    with running_nodes(work, environment, name, nodes) as children:
+        log = work / f'{name}_experiment.log'
+        children.append(Child('experiment', arguments, environment, log))
+        children[-1].process.wait(_LONGEST)
+    text = log.read_text(encoding='utf-8', errors='replace')
+    real = Experiment(protocol, folder / 'real', robot=True)
+    recorded = next((series for _, series in real.recorded()), None)
+    told = text if recorded is None else f'{text}{recorded.end}'
+    slow = f'this computer is too slow ({load_in_words()})'
+    slow = slow if any(words in told for words in _TOO_SLOW) else ''
+    if recorded is None or recorded.fault:
+        if not slow:
+            raise RunError(f'{bite.title}: {told}')
+        recorded = None
+    return _Bitten(bite, recorded and _since_touch(recorded), _since_touch(virtual), slow)
+
+
+def _measuring(node: NodeSetup) -> NodeSetup:
+    """Node dynamics takes the joints from the drives' node."""
+    if node.name != 'dynamics':
+        return node
+    return dataclasses.replace(node, remappings=(f'joint_states:={topics.DRIVES}',))
+
+
+def _in_simulated_time(protocol: pathlib.Path, food: pathlib.Path, loop: ClosedLoop) -> Series:
+    """The same bite with drives at the same rate."""
+    (mouthful,) = plan(load_protocol(protocol), protocol)
+    setting = StudySetting.shipped(
+        chewing_stroke(strokes=1), str(food), loop.rate, drives_file=loop.drives
+    )
+    return press(mouthful, setting, Stop())
+
+
+def _since_touch(series: Series) -> Series:
+    """With times since the food was touched, so that runs can be laid over one another."""
+    touched = series.time[np.argmax(series.force > 0.5)]
+    return dataclasses.replace(series, time=series.time - touched)
+
+
+def _rows(bitten: list[_Bitten]) -> list[tuple[str, str]]:
+    series = [one.virtual if one.real is None else one.real for one in bitten]
+    return [
+        (one.bite.title, f'largest force {s.force.max():.1f} N')
+        for one, s in zip(bitten, series, strict=True)
+    ]
+
+
+def _table(bitten: list[_Bitten]) -> FloatArray:
+    parts = [
+        np.column_stack([np.full(len(s.time), k), np.full(len(s.time), kind), s.time, s.gap,
+                         s.force])
+        for k, one in enumerate(bitten) for kind, s in enumerate((one.real, one.virtual))
+        if s is not None
+    ]  # fmt: skip
+    return np.concatenate(parts)
+
+
+def _plot(stream: object, bitten: list[_Bitten]) -> None:
+    """Force and gap of every bite over time."""
+    with png_figure(stream, (10.0, 6.0)) as figure:
+        panels = figure.subplots(2, len(bitten), sharex='col')
+        for column, one in zip(panels.T, bitten, strict=True):
+            for series, label, colour in (
+                (one.real, 'ROS, CAN and twin in real time', 'C0'),
+                (one.virtual, 'simulated time', 'C1'),
+            ):
+                if series is None:
+                    continue
+                force, gap = column
+                force.plot(series.time, series.force, lw=1.2, color=colour, label=label)
+                gap.plot(series.time, 1e3 * series.gap, lw=1.2, color=colour)
+            force.set_title(one.bite.title, fontsize=10)
+            gap.set_xlabel('time since contact, s')
+            end = float(one.virtual.time[one.virtual.force > 0.5][-1])
+            force.set_xlim(-0.1, end + 0.3)
+        panels[0, 0].set_ylabel('force, N')
+        panels[1, 0].set_ylabel('gap of the teeth, mm')
+        panels[0, 0].legend(fontsize=8, frameon=False, loc='lower right')
+        for axes in panels.flat:
+            axes.grid(alpha=0.3)
