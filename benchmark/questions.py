@@ -165,7 +165,7 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
         table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
-    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-3
+    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-4
     table['inverse kinematics'] = Question(lambda: mechanism.inverse_kinematics(frame, place))
     return table
 
