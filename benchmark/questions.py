@@ -35,7 +35,7 @@ from masticator_dynamics.engine.traced.row_code import RowCode, address
 from masticator_dynamics.engine.traced.row_code import library as _library
 from masticator_dynamics.errors import MasticatorError
 
-CALLS, ROWS, TURNS = 100, 512, 15
+CALLS, BATCHES, ROWS, TURNS = 100, 8, 512, 15
 FAR = 100.0  # times the limits of the description
 BINDS = 0.97  # of the largest effort without limits
 
@@ -183,7 +183,7 @@ def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]
         if question.batch:
             with contextlib.suppress(MasticatorError):  # limits that are too narrow for a row
                 question.batch()
-                turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
+                turns[f'{name}|batch'] = _turn(question.batch, BATCHES, ROWS)
         if question.code:
             code, given = question.code
             alone = _Alone(code, np.array(given), np.empty(code.outputs))
