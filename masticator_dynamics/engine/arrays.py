@@ -124,6 +124,12 @@ def rms(values: npt.ArrayLike) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
+def between(values: FloatArray, low: npt.ArrayLike, high: npt.ArrayLike) -> FloatArray:
+    """Values cut to a range, as by `np.clip`, which takes twice as long for a few."""
+    cut: FloatArray = np.minimum(np.maximum(values, low), high)
+    return cut
+
+
 def as_slice(indices: IntArray) -> slice | IntArray:
     """Indices as a slice where they are evenly spaced and rise: it selects without copying."""
     steps = np.unique(np.diff(indices))
