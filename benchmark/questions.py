@@ -3,9 +3,9 @@
 """What each question costs, by machine code and from Python: ``python -m benchmark.questions``.
 
 Processor time in µs, 10th percentile of turns within one process: machine code of one row alone
-(without the time of ctypes), a call from Python for one row, a row of a batch;
-and the processor time that it takes to make the code of one row, in s. Names of mechanisms may
-follow; by default, the shipped ones.
+(without the time of ctypes), a call from Python for one row, a row of a batch of 512; and the
+processor time that it takes to make the code of one row, in s, where none is kept. Names of
+mechanisms may follow; by default, the shipped ones.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
 
     def efforts(name: str, method: str = 'feedforward', last: int = 0, **choice: Any) -> None:
         batch = getattr(mechanism, f'{method}_batch')
-        with_batch = choice.get('goal') != 'power' and not last
+        with_batch = not last and (choice.get('goal') != 'power' or choice['friction'])
         table[name] = asked(
             mechanism, method, row | choice,
             (lambda: batch(*columns, **choice).actuated) if with_batch else None,

@@ -20,7 +20,6 @@ namespace {
 using controller_interface::InterfaceConfiguration;
 using Names = std::vector<std::string>;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLargest = 1e6;  // N and N m; more is not a measurement
 
 InterfaceConfiguration interfaces(const Names & joints, const Names & kinds) {
   InterfaceConfiguration configuration{controller_interface::interface_configuration_type::INDIVIDUAL, {}};
@@ -45,11 +44,11 @@ public:
   CallbackReturn on_init() override {
     try {
       parameter_listener_ = std::make_shared<::feedforward_controller::ParamListener>(get_node());
+      return CallbackReturn::SUCCESS;
     } catch (const std::exception & error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
       return CallbackReturn::ERROR;
     }
-    return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_configure(const rclcpp_lifecycle::State &) override {
@@ -89,11 +88,9 @@ public:
       }
     }
     const std::string problem = feedforward_->start(measured_.data(), commanded_.data());
-    if (!problem.empty()) {
-      RCLCPP_ERROR(get_node()->get_logger(), "not activated, measured positions: %s", problem.c_str());
-      return CallbackReturn::ERROR;
-    }
-    return CallbackReturn::SUCCESS;
+    if (problem.empty()) {return CallbackReturn::SUCCESS;}
+    RCLCPP_ERROR(get_node()->get_logger(), "not activated, measured positions: %s", problem.c_str());
+    return CallbackReturn::ERROR;
   }
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override {
@@ -103,6 +100,12 @@ public:
     if (const std::string refusal = refusal_.load(); !refusal.empty()) {
       RCLCPP_ERROR(get_node()->get_logger(), "deactivated, reference: %s", refusal.c_str());
     }
+    return CallbackReturn::SUCCESS;
+  }
+
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override {
+    reference_subscription_.reset();
+    wrench_subscriptions_.clear();
     return CallbackReturn::SUCCESS;
   }
 
@@ -191,7 +194,6 @@ private:
     received_.initRT(written_);
     reference_subscription_ = get_node()->create_subscription<Point>(
       "~/reference", rclcpp::SystemDefaultsQoS(), [this](const Point & point) {take_reference(point);});
-    wrench_subscriptions_.clear();
     for (const bool bite : {true, false}) {
       wrench_subscriptions_.push_back(
         get_node()->create_subscription<WrenchStamped>(
@@ -247,7 +249,7 @@ private:
     wrench.value = {force.x, force.y, force.z, torque.x, torque.y, torque.z};
     try {
       for (const double x : wrench.value) {
-        if (!(std::abs(x) <= kLargest)) {throw std::invalid_argument("is not finite or above 1e6 N or N m");}
+        if (!(std::abs(x) <= 1e6)) {throw std::invalid_argument("is not finite or above 1e6 N or N m");}
       }
       const std::string & point = parameters_.bite_force.point_frame;
       wrench.axes = frame_of(message.header.frame_id);

@@ -1,6 +1,10 @@
 // Copyright 2026 The masticator_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
+#if __has_include("inverse_dynamics_solver/inverse_dynamics_solver.hpp")
 #include "inverse_dynamics_solver/inverse_dynamics_solver.hpp"
+#else
+#include "inverse_dynamics_solver/inverse_dynamics_solver.h"  // before 2.0
+#endif
 
 #include <Eigen/LU>
 #include <stdexcept>
@@ -26,13 +30,13 @@ public:
       throw std::invalid_argument("parameter " + prefix + "mechanism is missing");
     }
     mechanism_ = load_mechanism(value.as_string());
-    motion_ = std::make_unique<Motion>(*mechanism_);
+    motion_.resize(mechanism_->motion_size);
+    mechanism_->at_home(motion_.data());
     if (parameters->get_parameter(prefix + "closure_tolerance", value)) {tolerance_ = value.as_double();}
     RCLCPP_WARN(
       rclcpp::get_logger("masticator_control"),
-      "%s: no wrench is passed here; friction, which needs pose and load, is in the torques alone; the "
-      "inertia matrix of %d motors has rank %d",
-      mechanism_->name, mechanism_->actuators, mechanism_->freedoms);
+      "%s: no wrench is passed here, friction is in the torques alone, the inertia matrix has rank %d",
+      mechanism_->name, mechanism_->freedoms);
   }
 
   Eigen::MatrixXd getInertiaMatrix(const Vector & q) const override {
@@ -56,7 +60,7 @@ public:
     fit(q, v, a);
     const double wrench[6] = {};
     Vector effort(mechanism_->actuators);
-    require(mechanism_->efforts(motion_->get(), wrench, effort.data()) != 1, "no efforts for this motion");
+    require(mechanism_->efforts(motion_.data(), wrench, effort.data()) != 1, "no efforts for this motion");
     return effort;
   }
 
@@ -70,16 +74,16 @@ private:
     for (const Vector * part : {&q, &v, &a}) {
       require(part->size() == mechanism_->actuators, "vectors need a number for each motor");
     }
-    const int status = mechanism_->fit(q.data(), v.data(), a.data(), motion_->get());
+    const int status = mechanism_->fit(q.data(), v.data(), a.data(), motion_.data());
     require(status != 1, "out of reach or near a singularity");
-    require(mechanism_->residual(motion_->get()) <= tolerance_, "these joints do not close the loops");
+    require(mechanism_->residual(motion_.data()) <= tolerance_, "these joints do not close the loops");
   }
 
   At equations(const Vector & q, const Vector & v) const {
     fit(q, v, Vector::Zero(q.size()));
     const int n = mechanism_->freedoms, motors = mechanism_->actuators;
     At at{Matrix(n, n), Matrix(motors, n), Matrix(n, motors), Vector(n), Vector(motors), Vector(motors)};
-    void * motion = motion_->get();
+    void * motion = motion_.data();
     require(mechanism_->equations(motion, at.mass.data(), at.bias.data()) != 1, "no equations here");
     int status = mechanism_->actuated(motion, at.position.data(), at.jacobian.data(), at.drift.data());
     require(status != 1, "no Jacobian here");
@@ -88,8 +92,8 @@ private:
   }
 
   std::shared_ptr<const masticator_mechanism> mechanism_;
-  std::unique_ptr<Motion> motion_;  // where the next search begins: one thread at a time
-  double tolerance_ = 0.01;         // rad or m
+  mutable std::vector<unsigned char> motion_;  // where the next search begins: one thread at a time
+  double tolerance_ = 0.01;                    // rad or m
 };
 }  // namespace masticator_control
 

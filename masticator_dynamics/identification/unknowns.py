@@ -95,10 +95,11 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
     causes: dict[str, tuple[str, FloatArray]] = {}
     for link in bodies_with_mass(mechanism.structure):
         names = [f'{link}.{part}' for part in INERTIAL]
-        for cause, change in _of_body([parameters[name] for name in names], mechanism, beliefs):
+        numbers = [parameters[name] for name in names]
+        for group, cause, change in _of_body(numbers, mechanism, beliefs):
             column = np.zeros(len(parameters))
             column[[rows[name] for name in names]] = change
-            causes[f'{link} {cause}'] = cause.split()[0], column
+            causes[f'{link} {cause}'] = group, column
     for name, size in _singles(mechanism, parameters, beliefs, usual).items():
         group = OFFSET if name.endswith(OFFSET) else name
         causes[name] = group, size * np.eye(len(parameters))[rows[name]]
@@ -112,28 +113,38 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
 
 def _of_body(
     numbers: list[float], mechanism: Mechanism, beliefs: Beliefs
-) -> Iterator[tuple[str, list[float]]]:
-    """Changes (10,) of a body's moments by cause: mass, centre, and how its mass is spread."""
+) -> Iterator[tuple[str, str, list[float]]]:
+    """Group, cause, and changes (10,) of a body's moments: mass, centre, how its mass is spread."""
     moments = Moments.from_numbers(numbers)
-    yield 'mass', (beliefs.inertia * np.array(numbers)).tolist()
+    yield 'mass', 'mass', (beliefs.inertia * np.array(numbers)).tolist()
     inertia = moments.inertia()
     sizes, axes = np.linalg.eigh(
         0.5 * np.trace(inertia.about_center) * np.eye(3) - inertia.about_center
     )
     sizes = np.sqrt(np.maximum(sizes, 0.0))
-    shift = beliefs.centre * mechanism.structure.extent()
+    # The centre of a line is on it.
+    shifts = beliefs.centre * mechanism.structure.extent() * (sizes > _THIN * sizes.max())
     for k, axis in enumerate(axes.T):
-        if sizes[k] > _THIN * sizes.max():  # the centre of a line is on it
-            c, delta = inertia.center_of_mass, shift * axis
+        if shifts[k]:
+            c, delta = inertia.center_of_mass, shifts[k] * axis
             second = 2.0 * (c @ delta) * np.eye(3) - np.outer(c, delta) - np.outer(delta, c)
             moved = Moments(0.0, inertia.mass * delta, inertia.mass * second)
-            yield f'centre {k + 1}', moved.numbers()
+            yield 'centre', f'centre {k + 1}', moved.numbers()
     for i in range(3):
         for j in range(i, 3):
-            spread = np.outer(axes[:, i], axes[:, j]) * sizes[i] * sizes[j]
-            spread = beliefs.inertia * 0.5 * (spread + spread.T)
+            # A centre that is elsewhere spreads the mass, too, by the square of its shift.
+            here, elsewhere = (
+                beliefs.inertia * sizes[i] * sizes[j], inertia.mass * shifts[i] * shifts[j],
+            )  # fmt: skip
+            spread = np.outer(axes[:, i], axes[:, j]) * np.hypot(here, elsewhere)
+            spread = 0.5 * (spread + spread.T)
             second = np.trace(spread) * np.eye(3) - spread
-            yield f'spread {i + 1}{j + 1}', Moments(0.0, np.zeros(3), second).numbers()
+            numbers_of_it = Moments(0.0, np.zeros(3), second).numbers()
+            yield (
+                'spread' if here > elsewhere else 'centre',
+                f'spread {i + 1}{j + 1}',
+                numbers_of_it,
+            )
 
 
 def _singles(

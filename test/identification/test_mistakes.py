@@ -110,10 +110,10 @@ def test_a_gain_of_all_motors(robot, gain) -> None:
 
 @cases('gain', [0.02, 0.1, 3.0], arm=3.0, redundant=0.02)
 def test_a_gain_of_one_motor(robot, gain) -> None:
-    """It is told, and numbers are found all the same, as good as without it."""
+    """It is told, and numbers are found all the same, nearly as good as without it."""
     found = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0])))
     (told,) = found.mistakes
-    assert found.errors[1] < 1.1 * _identified(robot, robot.log).errors[1]
+    assert found.errors[1] < 1.5 * _identified(robot, robot.log).errors[1]
     start = f'{robot.description.actuated[1]}: efforts are '
     assert told.startswith(start)
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)

@@ -105,8 +105,12 @@ class Run:
         return '\n'.join(log.read_text() for _, log in self._started)
 
     def close(self):
+        """Once: what was started ends, the client, too."""
+        if self.peer is None:
+            return
         print(self.logs()[-20000:])  # shown when a test fails
         self.peer.close()
+        self.peer = None
         for process, _ in reversed(self._started):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
@@ -305,8 +309,8 @@ def twin(ros_domain, mock, tmp_path_factory):
         run.launch = run.start(
             sys.executable, '-c', command, *arguments, 'feedforward:=controller', 'gui:=false'
         )
-        ready = 'Configured and activated all the parsed controllers list'
-        wait_for(lambda: 'activated' in run.logs() and ready in run.logs(), 'controllers', START)
+        ready = ('Configured and activated all the parsed controllers list', 'efforts of crank_1')
+        wait_for(lambda: all(text in run.logs() for text in ready), 'controllers, dynamics', START)
         yield run
     finally:
         run.close()
@@ -320,17 +324,18 @@ def chew(run, mechanism, strokes):
         point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
         point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
         message.points.append(point)
-    message.header.stamp = to_time(run.peer.now() + 10**9)
-    run.publisher(JointTrajectory, 'joint_trajectory').publish(message)
-    time.sleep(strokes + 1.5)
+    publisher = run.publisher(JointTrajectory, 'joint_trajectory')
+    wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
+    message.header.stamp = to_time(run.peer.now() + 3 * 10**9)
+    publisher.publish(message)
+    time.sleep(strokes + 3.5)
 
 
 def test_the_twin_chews(twin, mechanism, driven):
     """It follows, and each effort is that of node dynamics' function for the same reference."""
     measured = twin.peer.record(JointState, 'servo_drives/state')
     node = twin.peer.record(JointState, 'feedforward_state')
-    publisher = twin.publisher(JointTrajectory, 'joint_trajectory')
-    wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
+    wait_for(lambda: measured, 'drives')
     del twin.states[:], measured[:], node[:]
     chew(twin, mechanism, STROKES)
     states = list(twin.states)

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
+import weakref
 
 import numpy as np
 import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.traced import python_entry
 from masticator_dynamics.engine.traced.entry_layout import MOST_ANSWERS
 from masticator_dynamics.errors import InputError
 
@@ -139,3 +142,29 @@ def test_names_and_places_of_arguments() -> None:
             mechanism.forward_dynamics(*bad, **named)
     with pytest.raises(InputError, match='y is not given'):
         mechanism.forward_dynamics(None, y_dot, effort)
+
+
+def test_mechanisms_and_arguments_are_forgotten() -> None:
+    mechanism = Mechanism(samples.mechanism('five_bar').description)
+    given = asked(mechanism)
+    for name, arguments in given.items():
+        getattr(mechanism, name)(*arguments)
+    for choice in ({'friction': True}, {'goal': 'power'}, {'limits': True, 'friction': True}):
+        mechanism.feedforward(*given['feedforward'], **choice)
+    gone = [weakref.ref(x) for x in (mechanism, *given['feedforward'])]
+    del mechanism, given, arguments
+    gc.collect()
+    assert not [x for x in gone if x() is not None]
+
+
+def test_without_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Python's objects lie otherwise in memory, the methods answer, and no other."""
+    right = {name: getattr(samples.mechanism('five_bar'), name)(*arguments)
+             for name, arguments in asked(samples.mechanism('five_bar')).items()}  # fmt: skip
+    monkeypatch.setattr(python_entry, 'supported', lambda: False)
+    mechanism = Mechanism(samples.mechanism('five_bar').description)
+    for name, arguments in asked(mechanism).items():
+        assert not isinstance(getattr(mechanism, name), types.BuiltinFunctionType)
+        found = getattr(mechanism, name)(*arguments)
+        for one, other in zip(arrays_of(found), arrays_of(right[name]), strict=True):
+            assert samples.relative_error(one, other) < AGREEMENT, name

@@ -59,7 +59,7 @@ public:
     row_.smooth = row_.position;
     const std::string problem = fit(row_);
     if (problem == kOpen) {
-      const double * off = mechanism_.off(row_.motion.get());
+      const double * off = mechanism_.off(row_.motion.data());
       const auto nearer = [](double a, double b) {return std::abs(a) < std::abs(b);};
       const auto farthest = std::max_element(off, off + count_, nearer);
       return problem + ": " + mechanism_.actuator_names[farthest - off] + " is off by " +
@@ -109,12 +109,13 @@ public:
 
 private:
   static constexpr char kNotFinite[] = "not finite";
-  static constexpr char kFar[] = "too far from the last pose";
   static constexpr char kOutOfReach[] = "out of reach or near a singularity";
-  static constexpr char kOutOfRange[] = "outside the ranges of joints";
   static constexpr char kOpen[] = "the loops do not close";
 
-  struct Row { Motion motion; std::vector<double> position, velocity, acceleration, smooth; };
+  struct Row {
+    std::vector<unsigned char> motion;  // as the mechanism has it
+    std::vector<double> position, velocity, acceleration, smooth;
+  };
 
   static bool finite(const double * x, std::size_t count) {
     return std::all_of(x, x + count, [](double value) {return std::isfinite(value);});
@@ -127,11 +128,11 @@ private:
   const char * compute(
     const double * reference, const double * position, const double * velocity, double period) {
     if (!next_row(reference, period)) {return kNotFinite;}
-    next_.motion.begin_at(row_.motion);
+    next_.motion = row_.motion;
     const char * problem = fit(next_);
-    void * motion = next_.motion.get();
+    void * motion = next_.motion.data();
     if (*problem != '\0') {return problem;}
-    if (!(mechanism_.change(motion) <= settings_.largest_step)) {return kFar;}
+    if (!(mechanism_.change(motion) <= settings_.largest_step)) {return "too far from the last pose";}
     if (add_wrenches() != 0 || mechanism_.efforts(motion, wrench_.data(), computed_.data()) != 0) {
       return kOutOfReach;
     }
@@ -140,17 +141,19 @@ private:
 
   // The search begins at the row's motion.
   const char * fit(Row & row) {
-    void * motion = row.motion.get();
+    void * motion = row.motion.data();
     const int status = mechanism_.fit(
       row.position.data(), row.velocity.data(), row.acceleration.data(), motion);
-    if (status == 2) {return kOutOfRange;}
+    if (status == 2) {return "outside the ranges of joints";}
     if (status == 1 || !(mechanism_.conditioning(motion) >= settings_.least_conditioning)) {return kOutOfReach;}
     return mechanism_.residual(motion) <= settings_.closure_tolerance ? "" : kOpen;
   }
 
   Row blank() const {
     const std::vector<double> zeros(count_);
-    return {Motion(mechanism_), zeros, zeros, zeros, zeros};
+    Row row{std::vector<unsigned char>(mechanism_.motion_size), zeros, zeros, zeros, zeros};
+    mechanism_.at_home(row.motion.data());
+    return row;
   }
 
   bool next_row(const double * reference, double period) {
@@ -190,7 +193,7 @@ private:
     for (const Wrench & wrench : wrenches_) {
       if (status != 0 || wrench.number == 0 || wrench.age > settings_.wrench_timeout) {continue;}
       status = mechanism_.add_wrench(
-        next_.motion.get(), wrench.axes, wrench.point, wrench.value.data(), wrench_.data());
+        next_.motion.data(), wrench.axes, wrench.point, wrench.value.data(), wrench_.data());
     }
     return status;
   }

@@ -43,7 +43,6 @@ extern const masticator_mechanism masticator_mechanism_table;
 #ifdef __cplusplus
 }
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -51,19 +50,6 @@ namespace masticator_control {
 /// The mechanism of this name, which masticator_add_mechanism() made in any package, from its library.
 /// Throws std::runtime_error naming what is missing, and the mechanisms that there are.
 std::shared_ptr<const masticator_mechanism> load_mechanism(const std::string & name);
-
-/// A motion of a mechanism, in memory of its own: the pose from which the next search begins.
-class Motion {
-public:
-  explicit Motion(const masticator_mechanism & mechanism)
-  : size_(mechanism.motion_size), memory_(new unsigned char[size_]) {mechanism.at_home(get());}
-  void * get() const {return memory_.get();}
-  void begin_at(const Motion & other) {std::copy_n(other.memory_.get(), size_, memory_.get());}
-
-private:
-  std::size_t size_;
-  std::unique_ptr<unsigned char[]> memory_;
-};
 }  // namespace masticator_control
 #endif
 
