@@ -118,8 +118,9 @@ class GroupBus(can.BusABC):
         if identifier is not None:
             return can.Message(time, identifier, False, data=packet[at:end])
         message = _read(packet, time)
-        usual = packet.startswith(_HEAD) and message is not None and _is_plain(message)
-        if usual and message.data == packet[at:end]:
+        if message is None or not (packet.startswith(_HEAD) and _is_plain(message)):
+            return message
+        if message.data == packet[at:end]:
             if len(self._frames) > _KEPT:
                 self._frames.clear()
             self._frames[around] = message.arbitration_id
