@@ -88,14 +88,14 @@ def _bite(
     first, last = np.flatnonzero(held)[[0, -1]]
     level = float(force[held].mean())
     retardation, _ = exponential(time[held], deformation[held])
-    told = [error, deformation[last] / level, deformation[last] - deformation[first], retardation]
+    creep = [error, deformation[last] / level, deformation[last] - deformation[first], retardation]
     stopped = end + min(_STOPPING, 0.1 * bite.relaxation)
     relaxing = (time >= stopped) & (time <= end + bite.relaxation)
     if np.count_nonzero(relaxing) < _FEWEST:
-        return [*told, math.nan, math.nan]
+        return [*creep, math.nan, math.nan]
     constant, final = exponential(time[relaxing], force[relaxing])
     share = 1.0 - final / level if math.isfinite(constant) else math.nan
-    return [*told, constant, share]
+    return [*creep, constant, share]
 
 
 def exponential(time: FloatArray, values: FloatArray) -> tuple[float, float]:
