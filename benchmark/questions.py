@@ -3,9 +3,9 @@
 """What each question costs, by machine code and from Python: ``python -m benchmark.questions``.
 
 Processor time in µs, 10th percentile of turns within one process: machine code of one row alone
-(without the time of ctypes), a call from Python for one row, a row of a batch;
-and the processor time that it takes to make the code of one row, in s. Names of mechanisms may
-follow; by default, the shipped ones.
+(without the time of ctypes), a call from Python for one row, a row of a batch of 512; and the
+processor time that it takes to make the code of one row, in s, where none is kept. Names of
+mechanisms may follow; by default, the shipped ones.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from time import process_time, thread_time
 from typing import Any
 
 import numpy as np
-from masticator_dynamics.engine.evaluation.parametric import Parametric
 
 from benchmark.multiples import states_near_home
 from benchmark.timing import in_turns, percentiles
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import shipped_mechanisms
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.dynamics import Dynamics
-from masticator_dynamics.engine.evaluation.kinematics import Kinematics
-from masticator_dynamics.engine.traced.machine_code import object_code, this_processor
+from masticator_dynamics.engine.traced import row_code
+from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, address
+from masticator_dynamics.engine.traced.row_code import library as _library
 from masticator_dynamics.errors import MasticatorError
 
 CALLS, ROWS, TURNS = 100, 512, 15
@@ -51,7 +52,7 @@ class Question:
 def asked(
     mechanism: Mechanism, name: str, given: Mapping[str, Any],
     batch: Callable[[], Any] | None = None,
-    read: str = '', last: int = 0, of: type = Mechanism, public: str = '',
+    read: str = '', last: int = 0, public: str = '',
 ) -> Question:  # fmt: skip
     """A question by the name of a method and its arguments.
 
@@ -61,12 +62,11 @@ def asked(
         Attribute of the result that is read, too.
     last : int
         Which of the answers is reached, by the end of the list.
-    of : type
-        Has the method.
     public : str
         Method that is called, where another name has the machine code.
     """
-    method, source = getattr(mechanism, public or name), vars(of)[name]
+    method = getattr(mechanism, public or name)
+    source = next(vars(c)[name] for c in type(mechanism).__mro__ if name in vars(c))
     arguments = [x for n, x in given.items() if n not in CHOICES or n == 'frame']
     named = {n: x for n, x in given.items() if n in CHOICES[1:]}
 
@@ -108,9 +108,11 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
 
     def efforts(name: str, method: str = 'feedforward', last: int = 0, **choice: Any) -> None:
         batch = getattr(mechanism, f'{method}_batch')
+        with_batch = not last and (choice.get('goal') != 'power' or choice['friction'])
         table[name] = asked(
             mechanism, method, row | choice,
-            lambda: batch(*columns, **choice).actuated, 'actuated', last,
+            (lambda: batch(*columns, **choice).actuated) if with_batch else None,
+            'actuated', last,
         )  # fmt: skip
 
     for friction in (False, True):
@@ -138,31 +140,29 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
     effort = mechanism.feedforward(*row.values())
     state = {'y': y, 'y_dot': y_dot, 'effort': effort.actuated.copy(), 'wrench': wrench}
     at = {'motion': motion}
-    of_dynamics = functools.partial(asked, mechanism, of=Dynamics)
-    of_kinematics = functools.partial(asked, mechanism, of=Kinematics)
+    ask = functools.partial(asked, mechanism)
     other = mechanism.with_parameters(dict([next(iter(mechanism.parameters().items()))]))
     table = {
-        'solve': asked(mechanism, 'solve', {k: row[k] for k in ('y', 'y_dot', 'y_ddot')}),
-        'inverse dynamics': asked(mechanism, 'inverse_dynamics', at | {'wrench': wrench}),
-        'mass matrix': of_dynamics('mass_matrix', at),
-        'bias': of_dynamics('bias', at),
-        'energy': of_dynamics('_energies', at, public='energy'),
-        'frame pose': of_kinematics('_placed', at | {'frame': frame}, public='frame_pose'),
-        'frame Jacobian': of_kinematics('frame_jacobian', at | {'frame': frame}),
-        'frame twist': of_kinematics('frame_twist', at | {'frame': frame}),
-        'forward kinematics': of_kinematics('forward_kinematics', {'u': effort.position.copy()}),
-        'regressor': asked(mechanism, '_regressed', at | {'friction': False}, of=Parametric,
-                           public='regressor'),
+        'solve': ask('solve', {k: row[k] for k in ('y', 'y_dot', 'y_ddot')}),
+        'inverse dynamics': ask('inverse_dynamics', at | {'wrench': wrench}),
+        'mass matrix': ask('mass_matrix', at),
+        'bias': ask('bias', at),
+        'energy': ask('_energies', at, public='energy'),
+        'frame pose': ask('_placed', at | {'frame': frame}, public='frame_pose'),
+        'frame Jacobian': ask('frame_jacobian', at | {'frame': frame}),
+        'frame twist': ask('frame_twist', at | {'frame': frame}),
+        'forward kinematics': ask('forward_kinematics', {'u': effort.position.copy()}),
+        'regressor': ask('regressor', at),
         'torque, other parameters': asked(other, 'feedforward', row, read='actuated'),
     }  # fmt: skip
     for friction in (False, True):
         rubs, choice = ', friction' if friction else '', {'friction': friction}
-        table[f'forward dynamics{rubs}'] = of_dynamics('forward_dynamics', state | choice)
-        derived = of_dynamics('forward_dynamics_derivatives', state | choice)
+        table[f'forward dynamics{rubs}'] = ask('forward_dynamics', state | choice)
+        derived = ask('forward_dynamics_derivatives', state | choice)
         table[f'its derivatives{rubs}'] = derived
     try:
-        table['actuated inertia'] = of_dynamics('actuated_inertia', at)
-        table['inertia coupling'] = of_dynamics('_coupling', at, public='inertia_coupling')
+        table['actuated inertia'] = ask('actuated_inertia', at)
+        table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
     place = mechanism.frame_pose(mechanism.home, frame).position + 1e-3
@@ -173,8 +173,8 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
 def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]]:
     """Machine code, call and row of a batch, µs, and making the code, s, by question."""
     turns: dict[str, Callable[[int], float]] = {}
-    made: dict[str, float] = {}
-    for name, question in questions_of(mechanism).items():
+    questions = questions_of(mechanism)
+    for name, question in questions.items():
         try:
             question.call()
         except MasticatorError:
@@ -186,19 +186,29 @@ def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]
                 turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
         if question.code:
             code, given = question.code
-            made[name] = _compiled(code)
-            out = np.empty(code.outputs)
-            turns[f'{name}|code'] = _turn(_Alone(code, np.array(given), out), CALLS, 1)
+            alone = _Alone(code, np.array(given), np.empty(code.outputs))
+            turns[f'{name}|code'] = _turn(alone, CALLS, 1)
     turns['|'] = _turn(_Alone(NOTHING, np.zeros(1), np.zeros(1)), CALLS, 1)
     times = percentiles(in_turns(turns, TURNS), 10.0, 1e6)
     by_itself = times.pop('|')  # what ctypes takes
     times = {k: t - by_itself * k.endswith('|code') for k, t in times.items()}
-    names = dict.fromkeys(turn.partition('|')[0] for turn in times)
+    kinds = 'code', 'call', 'batch'
     return {
-        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in ('code', 'call', 'batch')),
-               made.get(name, np.nan))
-        for name in names
+        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in kinds),
+               MADE.get(q.code[0].kind, np.nan) if q.code else np.nan)
+        for name, q in questions.items() if f'{name}|call' in times
     }  # fmt: skip
+
+
+MADE: dict[str, float] = {}  # processor time to make machine code, s, by its kind
+
+
+def library(kind: str, *of: Any) -> Library:
+    """Machine code, with the time that it took to make it."""
+    start = process_time()
+    made = _library(kind, *of)
+    MADE[kind] = max(MADE.get(kind, 0.0), process_time() - start)
+    return made
 
 
 NOTHING = RowCode('nothing', 1, 1, lambda numbers, share: numbers, list)
@@ -225,13 +235,6 @@ def _turn(run: Callable[[], Any], calls: int, rows: int) -> Callable[[int], floa
     return turn
 
 
-def _compiled(code: RowCode) -> float:
-    """Processor time to make the code of one row, s."""
-    start = process_time()
-    object_code(code.text(), this_processor())
-    return process_time() - start
-
-
 def as_text(name: str) -> str:
     """A table of one mechanism."""
     lines = [f'{name:<32}{"code":>8}{"call":>8}{"batch":>8}{"made, s":>9}']
@@ -247,8 +250,11 @@ def as_text(name: str) -> str:
 def main() -> None:
     """Print the tables."""
     warnings.simplefilter('ignore')
-    for name in sys.argv[1:] or shipped_mechanisms():
-        print(as_text(name), flush=True)
+    row_code.library = library
+    with tempfile.TemporaryDirectory() as nothing_kept:
+        os.environ['MASTICATOR_CACHE_DIR'] = nothing_kept
+        for name in sys.argv[1:] or shipped_mechanisms():
+            print(as_text(name), flush=True)
 
 
 if __name__ == '__main__':

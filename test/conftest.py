@@ -12,6 +12,10 @@ import timeit
 import hypothesis
 import pytest
 
+# Several tests share the processors: threads of BLAS, one for each, would wait for one another by
+# turning in circles, which takes up to forty times as long. Before numpy is imported.
+os.environ |= dict.fromkeys(('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'), '1')
+
 # A shell that runs tests in the background has them ignore these, and their processes with them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

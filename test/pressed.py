@@ -53,6 +53,7 @@ def pressed(
     *,
     seconds: float = 1.0,
     noise: float = 0.2,
+    seed: int = 1,
     change: Callable[[Measured], Measured] = lambda now: now,
 ) -> list[Row]:
     """Rows until the time is over or it is done.
@@ -60,7 +61,7 @@ def pressed(
     What is commanded is reached two cycles later; a force is one cycle old when it comes. `change`
     spoils what is measured.
     """
-    rng = random.Random(1)
+    rng = random.Random(seed)
     way = collections.deque([0.0] * CYCLES_OF_PATH, maxlen=CYCLES_OF_PATH)
     forces = collections.deque([0.0] * CYCLES_OF_SENSOR, maxlen=CYCLES_OF_SENSOR)
     rows: list[Row] = []

@@ -2,32 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Class Feedforward, played from standard input, a command a line, for tests without ROS:
-//   settings proportional derivative feedback_limit scale tolerance hold ramp cutoff timeout
+//   settings proportional derivative feedback_limit tolerance conditioning step hold ramp cutoff timeout
 //   start position.. effort..
 //   wrench slot axes point value(6) age
-//   step kind period position.. [velocity.. acceleration..] measured.. rates..   (kind: full, positions)
+//   step period position.. velocity.. acceleration.. measured.. rates..
 // Prints a line for each start and step.
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <new>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "masticator_control/feedforward.hpp"
 
 namespace {
-std::size_t allocations = 0;
-
 using masticator_control::Feedforward;
 using masticator_control::Wrench;
-using masticator_control::frame_index;
-const masticator_mechanism & mechanism = masticator_mechanism_table;
-const auto count = static_cast<std::size_t>(mechanism.actuators);
+const auto count = static_cast<std::size_t>(masticator_mechanism_table.actuators);
+std::size_t allocations = 0;
 
 std::vector<double> read(std::istream & line, std::size_t size) {
   std::vector<double> values(size);
@@ -39,23 +32,18 @@ std::vector<double> read(std::istream & line, std::size_t size) {
   return values;
 }
 
-void step(Feedforward & feedforward, std::istream & line, const std::vector<Wrench> & wrenches) {
-  std::string kind;
-  line >> kind;
-  const bool full = kind == "full";
+void step(Feedforward & feedforward, std::istream & line) {
   const double period = read(line, 1)[0];
-  const auto row = read(line, (full ? 3 : 1) * count), measured = read(line, count), rates = read(line, count);
-  const masticator_control::Reference reference{
-    row.data(), full ? row.data() + count : nullptr, full ? row.data() + 2 * count : nullptr};
+  const auto reference = read(line, 3 * count), measured = read(line, count), rates = read(line, count);
   const std::size_t before = allocations;
-  const auto outcome = feedforward.step(reference, measured.data(), rates.data(), wrenches.data(), period);
+  const bool holds = feedforward.step(reference.data(), measured.data(), rates.data(), period);
   std::printf(
-    "%d %d %d %zu %zu", static_cast<int>(outcome), static_cast<int>(feedforward.reason()),
-    feedforward.clamped(), feedforward.stale_wrenches(), allocations - before);
-  for (const auto * values : {&feedforward.effort(), &feedforward.velocity(), &feedforward.acceleration()}) {
+    "%d %d %zu %zu", holds, feedforward.clamped(), feedforward.stale_wrenches(), allocations - before);
+  for (const auto * values : {&feedforward.effort(), &feedforward.position(), &feedforward.velocity(),
+      &feedforward.acceleration()}) {
     for (const double value : *values) {std::printf(" %.17g", value);}
   }
-  std::printf("\n");
+  std::printf(" # %s\n", feedforward.refusal());
 }
 }  // namespace
 
@@ -68,36 +56,32 @@ void step(Feedforward & feedforward, std::istream & line, const std::vector<Wren
 [[gnu::noinline]] void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
 int main() {
-  masticator_control::Settings settings;
-  std::vector<Wrench> wrenches(2);
+  std::uint64_t messages = 0;
   std::unique_ptr<Feedforward> feedforward;
   std::string text, command;
   while (std::getline(std::cin, text)) {
     std::istringstream line(text);
     line >> command;
     if (command == "settings") {
-      const auto given = read(line, 9);
-      settings = {std::vector<double>(count, given[0]), std::vector<double>(count, given[1]),
-        std::vector<double>(count, given[2]), given[3], given[4], given[5], given[6], given[7], given[8]};
-      feedforward = std::make_unique<Feedforward>(mechanism, settings, wrenches.size());
+      const auto x = read(line, 10);
+      const auto each = [](double value) {return std::vector<double>(count, value);};
+      const masticator_control::Settings settings{
+        each(x[0]), each(x[1]), each(x[2]), x[3], x[4], x[5], x[6], x[7], x[8], x[9]};
+      feedforward = std::make_unique<Feedforward>(masticator_mechanism_table, settings, 2);
     } else if (command == "start") {
       const auto position = read(line, count), effort = read(line, count);
-      const std::string problem = feedforward->start(position.data(), effort.data(), wrenches.data());
-      std::printf("%s\n", problem.empty() ? "started" : problem.c_str());
+      std::printf("%s\n", feedforward->start(position.data(), effort.data()).c_str());
     } else if (command == "wrench") {
-      std::string slot, axes, point;
-      line >> slot >> axes >> point;
-      std::array<double, 6> value;
-      const auto given = read(line, 7);
-      std::copy_n(given.begin(), 6, value.begin());
-      Wrench & wrench = wrenches.at(std::stoul(slot));
-      const auto number = wrench.number + 1;
-      wrench = masticator_control::placed(
-        mechanism, frame_index(mechanism, axes).value(), frame_index(mechanism, point).value(), value);
-      wrench.age = given[6];
-      wrench.number = number;
+      Wrench wrench;
+      std::size_t slot;
+      line >> slot >> wrench.axes >> wrench.point;
+      const auto x = read(line, 7);
+      std::copy_n(x.begin(), 6, wrench.value.begin());
+      wrench.age = x[6];
+      wrench.number = ++messages;
+      feedforward->take(slot, wrench);
     } else if (command == "step") {
-      step(*feedforward, line, wrenches);
+      step(*feedforward, line);
     }
   }
 }

@@ -39,7 +39,9 @@ from masticator_dynamics.control.stiffness import Stiffness
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
 _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
-_NEAR_FORCE = 0.3  # of the wanted force, from which on it is controlled
+_NEAR_FORCE, _REACHED = 0.3, 0.2  # of the wanted force: from which on it may be controlled; left
+_SOON = 0.05  # s
+_SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
@@ -279,8 +281,7 @@ class ForceControl:
             self.state, self._contact_travel = State.CONTACT, now.travel
             self.stiffness.begin()
         if self.state is State.CONTACT:
-            near = self.watch.force > _NEAR_FORCE * self._clipped(reference(0.0))
-            if self.stiffness.known or near:
+            if self.stiffness.known or self._near(self._clipped(reference(0.0))):
                 self._begin_force(now)
         if self.state is State.RELEASE:
             if abs(self.commanded.travel - goal.release_to) < _AT_END:
@@ -296,11 +297,23 @@ class ForceControl:
             return self._controlled(now.time, reference)
         return goal.approach
 
+    def _near(self, wanted: float) -> bool:
+        """Whether a force, N, will soon be reached; before, it pays to learn the stiffness."""
+        left = wanted - self.watch.force
+        rise = self._slope - _SURE_RISE * self._sensor.noise / (WINDOW * self._timing.period)
+        soon = left < max(_SOON * rise, _REACHED * wanted)
+        return self.watch.force > _NEAR_FORCE * wanted and soon
+
+    @property
+    def _slope(self) -> float:
+        """At which the measured force rises, N/s."""
+        recent = list(self.watch.recent)
+        return (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * self._timing.period)
+
     def _begin_force(self, now: Measured) -> None:
         """Without a bump: wanted is at first what is felt, and will be until it can change."""
         self.state, self._began = State.FORCE, now.time
-        recent, period = list(self.watch.recent), self._timing.period
-        slope = (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * period)
+        slope, period = self._slope, self._timing.period
         most = self.stiffness.upper * max(self.commanded.velocity, 0.0)
         rate = min(max(slope, 0.0), most)
         delay = self._felt_delay

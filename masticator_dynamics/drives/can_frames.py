@@ -17,7 +17,7 @@ from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import control_word, is_powered, state_of
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, between
 from masticator_dynamics.errors import InputError
 
 _FROM_DRIVE = pdo_layout(FROM_DRIVE)  # status word, position, torque
@@ -264,7 +264,7 @@ class DriveFrames:
         per_mille = self._scaling.per_mille_from_effort(setpoint.effort, commanded)
         per_mille = np.rint(per_mille + self._scaling.per_mille_of_friction(commanded))
         usable = np.isfinite(per_mille)
-        per_mille = np.clip(per_mille, -self._largest, self._largest)
+        per_mille = between(per_mille, -self._largest, self._largest)
         if self._with_position:
             usable = usable & (np.abs(counts) <= LARGEST_COUNT)
         else:

@@ -16,7 +16,7 @@ from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
 from masticator_dynamics.drives.state_machine import BoolArray, follows, in_operation, in_words
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, between
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
@@ -257,9 +257,9 @@ class DriveJointLimits:
         elapsed : float
             Time since then, s.
         """
-        clamped = np.clip(wanted, -self.effort, self.effort)
+        clamped = between(wanted, -self.effort, self.effort)
         step = self.effort_rate * elapsed
-        stepped = np.clip(clamped, before - step, before + step)
+        stepped = between(clamped, before - step, before + step)
         return stepped, clamped != wanted, stepped != clamped
 
     def _too_fast(self, k: int, what: str, value: float) -> Finding:

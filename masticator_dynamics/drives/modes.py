@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
+from collections.abc import Callable
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.objects import Mode, Object
@@ -39,8 +42,13 @@ class DriveMode:
 
     def sent(self, word: int, counts: int, per_mille: int) -> tuple[int, ...]:
         """Values of these."""
-        parts = ((objects.CONTROL_WORD, word), (self.target, counts), (self.torque, per_mille))
-        return tuple(value for entry, value in parts if entry is not None)
+        return self._chosen((word, counts, per_mille))
+
+    @functools.cached_property
+    def _chosen(self) -> Callable[[tuple[int, int, int]], tuple[int, ...]]:
+        parts = objects.CONTROL_WORD, self.target, self.torque
+        first, *others = (k for k, entry in enumerate(parts) if entry is not None)
+        return operator.itemgetter(first, *others)
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import Drives, Motor
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, between
 from masticator_dynamics.errors import DescriptionError
 
 LARGEST_COUNT = 2**31 - 1  # of 0x6064, 0x607A
@@ -69,7 +69,7 @@ class Scaling:
         Use commanded velocities: with measured ones, friction would be driven, not overcome.
         Coulomb friction ramps up over |velocity| < 0.05 rad/s.
         """
-        moving = np.clip(velocity / _TURNING, -1.0, 1.0)
+        moving = between(velocity / _TURNING, -1.0, 1.0)
         return self._coulomb * moving + self._viscous * velocity
 
     def effort_behind_friction(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
@@ -94,7 +94,7 @@ class Scaling:
 
     def _passed_on(self, effort: FloatArray, velocity: FloatArray) -> FloatArray:
         """Joint effort per motor effort times ratio: e driving, 1/e driven."""
-        driving = np.clip(np.sign(effort) * velocity / _TURNING, -1.0, 1.0)
+        driving = between(np.sign(effort) * velocity / _TURNING, -1.0, 1.0)
         return np.asarray(self._efficiency**driving)
 
 

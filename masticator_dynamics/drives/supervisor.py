@@ -560,6 +560,8 @@ class Supervisor:
         self._since = 0.0 if self._feedback is None else self._feedback.time
 
     def _add(self, findings: Iterable[Finding]) -> None:
+        if not findings:
+            return
         goal = self._goal
         if self._latched.add(findings) and (self._phase is not Phase.LATCHED or goal != self._goal):
             self.stops += self._phase is not Phase.LATCHED

@@ -22,6 +22,8 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
     InputError
         If it is not an array of real numbers.
     """
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
     try:
         if np.ma.is_masked(values):
             raise TypeError('some of its values are masked')
@@ -120,6 +122,12 @@ def consecutive(lengths: Mapping[str, int], start: int = 0) -> dict[str, slice]:
 def rms(values: npt.ArrayLike) -> float:
     """Root mean square of all values."""
     return float(np.sqrt(np.mean(np.square(values))))
+
+
+def between(values: FloatArray, low: npt.ArrayLike, high: npt.ArrayLike) -> FloatArray:
+    """Values cut to a range, as by `np.clip`, which takes twice as long for a few."""
+    cut: FloatArray = np.minimum(np.maximum(values, low), high)
+    return cut
 
 
 def as_slice(indices: IntArray) -> slice | IntArray:

@@ -30,7 +30,14 @@ from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import Series
 from masticator_dynamics.robot.laboratory.pressed_mouthful import press
 from masticator_dynamics.robot.laboratory.protocol import Stop, load_protocol, plan
-from masticator_dynamics.robot.recording.nodes import ClosedLoop, Progress, logs, running_nodes
+from masticator_dynamics.robot.recording import topics
+from masticator_dynamics.robot.recording.nodes import (
+    ClosedLoop,
+    NodeSetup,
+    Progress,
+    logs,
+    running_nodes,
+)
 from masticator_dynamics.robot.recording.processes import (
     Child,
     RunError,
@@ -206,7 +213,8 @@ def _bitten(
     arguments = ['-m', 'masticator_dynamics', 'experiment', str(protocol)]
     arguments += ['--output', str(folder / 'real'), '--robot']
     progress.stage(f'{bite.title}: dynamics, drives and twin in real time')
-    with running_nodes(work, environment, name, loop.nodes(folder, model)) as children:
+    nodes = [_measuring(node) for node in loop.nodes(folder, model)]
+    with running_nodes(work, environment, name, nodes) as children:
         log = work / f'{name}_experiment.log'
         children.append(Child('experiment', arguments, environment, log))
         children[-1].process.wait(_LONGEST)
@@ -221,6 +229,13 @@ def _bitten(
             raise RunError(f'{bite.title}: {told}')
         recorded = None
     return _Bitten(bite, recorded and _since_touch(recorded), _since_touch(virtual), slow)
+
+
+def _measuring(node: NodeSetup) -> NodeSetup:
+    """Node dynamics takes the joints from the drives' node."""
+    if node.name != 'dynamics':
+        return node
+    return dataclasses.replace(node, remappings=(f'joint_states:={topics.DRIVES}',))
 
 
 def _in_simulated_time(protocol: pathlib.Path, food: pathlib.Path, loop: ClosedLoop) -> Series:

@@ -47,12 +47,10 @@ class Completion(JointStateRuntime):
 
     def answer(self, stamp: int, frame: str, reading: JointReading) -> tuple[FloatArray, ...]:
         """Positions and velocities of all joints of the tree."""
-        motion = reading.motion
-        if reading.y_dot is not None:
-            motion = self._mechanism.solve(motion.y, reading.y_dot)
+        motion, y_dot = reading.motion, reading.y_dot
         self._target.set_frame(frame)
         # An unknown velocity is left out: it is not zero.
-        return motion.q, motion.v if reading.y_dot is not None else motion.v[:0]
+        return motion.q, motion.v[:0] if y_dot is None else motion.tangent @ y_dot
 
 
 make_node = functools.partial(

@@ -81,7 +81,7 @@ def test_one_line_makes_a_mechanism_that_controllers_find(tmp_path: pathlib.Path
 
     loaded = ctypes.CDLL(str(folder / 'install' / library))
     table = Table.in_dll(loaded, 'masticator_mechanism_table')
-    assert (table.version, table.name) == (1, b'mine')
+    assert (table.version, table.name) == (2, b'mine')
     with pytest.raises(AttributeError):
         loaded.mine_fit  # noqa: B018  two robots in a process do not get into each other's way
     # A change of the description is exported at the next build.

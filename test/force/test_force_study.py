@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from masticator_dynamics.control.force_goal import ForceGoal, Reason, State
+from masticator_dynamics.drives.configuration import changed
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.twin import force_study
 from masticator_dynamics.robot.twin.force_run import SimulatedSensor, press
@@ -35,6 +36,31 @@ def test_a_sensor_of_the_other_sign_never_presses_hard() -> None:
     sensor = SimulatedSensor(factor=-1.0)
     record, numbers = force_study.fault(sensor, 0.0)
     assert record.release.reason is Reason.OPPOSITE and numbers['peak'] < 10.0
+
+
+def test_teeth_that_meet_are_not_pushed_into() -> None:
+    """With encoders so fine that their counts do not shake the jaw: 30 N are asked."""
+    setting = force_study.shipped(1e3, 0.002, renewal_gap=0.05)
+    drives = {
+        name: changed(d, motor=changed(d.motor, counts_per_turn=4 * d.motor.counts_per_turn))
+        for name, d in setting.drives.drives.items()
+    }
+    fine = dataclasses.replace(
+        setting, drives=changed(setting.drives, drives=drives), clearance=0.003
+    )
+    record = press(fine, ForceGoal(most=60.0, duration=0.4), lambda time: 30.0)
+    assert record.force.max() < 32.5
+    assert record.controlled[1][-200:].mean() == pytest.approx(30.0, abs=0.3)
+
+
+def test_other_noise_is_another_run_and_the_median_is_told() -> None:
+    runs = force_study.cases('teeth')
+    study = force_study.study_force(runs, processes=1, seeds=(1, 2, 3))
+    values = sorted(force_study.teeth(seed=seed)[1]['peak'] for seed in (1, 2, 3))
+    (figure,) = study.figures
+    assert (figure.value, figure.worst) == (values[1], values[2]) and values[0] < values[2]
+    with pytest.raises(InputError, match='no run has'):
+        force_study.cases('teath')
 
 
 def test_a_late_sensor_makes_it_slower_and_stays_stable() -> None:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The margin by the loop's model, and the gain at which the twin oscillates.
 
-In robots without losses in motors and gears, so that the loop is linear; where there are losses the
-direct path of their compensation is bounded, and oscillations with it (docs/force.md).
+Without losses in motors and gears, so that the loop is linear; and with them, where the twin is
+stepped so finely that its gears lose as the drive layer's compensation takes for granted.
 """
 
 import dataclasses
@@ -14,7 +14,10 @@ import pytest
 from masticator_dynamics.control import force_control
 from masticator_dynamics.control.force_goal import ForceBounds, ForceGoal, LoopTiming, State
 from masticator_dynamics.control.margin import PressedLoop
+from masticator_dynamics.control.rest_doubt import rest_doubt
 from masticator_dynamics.control.stiffness import Stiffness
+from masticator_dynamics.drives.configuration import changed
+from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.robot.twin.force_run import press
 from masticator_dynamics.robot.twin.force_study import pressed_loop, shipped, without_losses
 
@@ -40,11 +43,10 @@ class Known(Stiffness):
         return self.true
 
 
-def ripple(monkeypatch, stiffness: float, factor: float) -> float:  # type: ignore[no-untyped-def]
+def ripple(monkeypatch, setting, stiffness: float, factor: float) -> float:  # type: ignore[no-untyped-def]
     """Standard deviation of the true force, N, at some times the gain, while it is held."""
     known = type('Known', (Known,), {'part': 1.0 / factor, 'true': stiffness})
     monkeypatch.setattr(force_control, 'Stiffness', known)
-    setting = without_losses(shipped(stiffness, 0.006))
     goal = ForceGoal(most=200.0, duration=0.6, on_crack=False)
     bounds = ForceBounds(beyond=1e3, lateral_force=1e3)
     record = press(setting, goal, lambda time: FORCE, bounds=bounds, timing=TIMING)
@@ -57,10 +59,24 @@ def ripple(monkeypatch, stiffness: float, factor: float) -> float:  # type: igno
 def test_the_twin_oscillates_within_30_percent_of_the_predicted_gain(
     monkeypatch, stiffness
 ) -> None:
-    margin = pressed_loop(without_losses(shipped(stiffness, 0.006)), FORCE, TIMING).gain_margin()
+    setting = without_losses(shipped(stiffness, 0.006))
+    margin = pressed_loop(setting, FORCE, TIMING).gain_margin()
     assert 3.0 < margin < 15.0
-    assert ripple(monkeypatch, stiffness, margin / 1.3) < OSCILLATES
-    assert ripple(monkeypatch, stiffness, margin * 1.3) > OSCILLATES
+    assert ripple(monkeypatch, setting, stiffness, margin / 1.3) < OSCILLATES
+    assert ripple(monkeypatch, setting, stiffness, margin * 1.3) > OSCILLATES
+
+
+def test_as_shipped_too_where_the_twin_is_stepped_finely(monkeypatch) -> None:
+    """Its gears lose within 0.05 rad/s, as the drive layer takes for granted, at 0.1 ms alone."""
+    setting = shipped(2e5, 0.006)
+    fine = dataclasses.replace(setting, simulation=changed(setting.simulation, step=1e-4))
+    motors = Scaling([drive.motor for drive in setting.drives.drives.values()])
+    creeping = 1e-4  # m/s, at which nothing has quite changed sides
+    slope = rest_doubt(setting.known, setting.path(), motors, FORCE, creeping) / creeping
+    lossy = dataclasses.replace(pressed_loop(setting, FORCE, TIMING), friction_slope=slope)
+    margin = lossy.gain_margin()
+    assert ripple(monkeypatch, fine, 2e5, margin / 1.3) < OSCILLATES
+    assert ripple(monkeypatch, fine, 2e5, margin * 1.3) > OSCILLATES
 
 
 def test_the_model_of_an_integrator_with_delay() -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+import samples
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 
@@ -75,7 +76,7 @@ def estimator(ros_domain):
         peer.close()
 
 
-@pytest.mark.parametrize('kind', ESTIMATORS)
+@pytest.mark.parametrize('kind', samples.swept(ESTIMATORS, ['model']))
 def test_estimator(estimator, kind):
     assert estimator.set_parameter('estimator', kind) == (True, '')
     check_answered(*LOAD_INERTIA)

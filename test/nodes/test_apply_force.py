@@ -66,7 +66,8 @@ class Robot(Client):
         self.force = self.node.create_publisher(WrenchStamped, 'force_reference', 10)
         self.action = ActionClient(self.node, interfaces.apply_force(), '/dynamics/apply_force')
         assert self.action.wait_for_server(30.0)
-        self.food, self.silent, self.felt = math.inf, False, collections.deque(maxlen=100_000)
+        self.food, self.silent, self.numb = math.inf, False, False
+        self.felt = collections.deque(maxlen=100_000)
         self._ended_too = threading.Event()
         self._answers = threading.Thread(target=self._answer, daemon=True)
         self._answers.start()
@@ -95,7 +96,8 @@ class Robot(Client):
         self._near = min(max(travel, 0.0), self._path.length)
         force = max(STIFFNESS * (travel - self.food), 0.0)
         pull = self._axes.T @ [0.0, 0.0, -force]
-        self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
+        if not self.numb:
+            self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
         self.felt.append(force)
 
     def open(self):
@@ -239,3 +241,12 @@ def test_without_a_sensor_nothing_is_pressed(robot):
     result = robot.result_of(robot.request(robot.goal()))
     robot.silent = False
     assert result.reason == 'refused' and 'joints were measured' in result.message
+
+
+def test_without_a_force_sensor_nothing_is_pressed(robot):
+    robot.open()
+    robot.numb = True
+    time.sleep(0.7)
+    result = robot.result_of(robot.request(robot.goal()))
+    robot.numb = False
+    assert result.reason == 'refused' and ' s ago: no bite_force' in result.message

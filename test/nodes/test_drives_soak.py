@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random faults for SOAK_MINUTES; without that variable, only some faults.
 
-``SOAK_MINUTES=30 make test PYTEST='-s test/nodes/test_drives_soak.py'`` reports every fault.
+``SOAK_MINUTES=30 make test-all PYTEST='-s test/nodes/test_drives_soak.py'`` reports every fault.
 """
 
 import collections
@@ -25,6 +25,7 @@ MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
 
 pytestmark = [
     pytest.mark.clock,
+    pytest.mark.sweep,  # each kind of fault has a test of its own
     pytest.mark.timeout(600.0 + 60.0 * MINUTES),
     pytest.mark.skipif(
         not has_multicast(), reason='no multicast route, so no CAN bus between processes'

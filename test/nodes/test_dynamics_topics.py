@@ -174,6 +174,34 @@ def test_wrenches_are_not_read_by_the_cycle(ros_domain, mechanism):
     assert set(threads) == {'bite_force'}
 
 
+def test_a_cycle_that_reads_wrenches_wakes_no_other_thread(ros_domain, mechanism):
+    """Without cycles, when nobody else would notice what is refused, the thread reads them."""
+    threads, kept, peer = [], BiteForce(mechanism), Peer('dynamics')
+    take = kept.take
+    kept.take = lambda *measured: (threads.append(threading.current_thread().name), take(*measured))
+    wrenches = WrenchInput(peer.node, 'bite_force', kept, time.time_ns, '', by_cycle=True)
+    publisher = peer.node.create_publisher(WrenchStamped, 'bite_force', 1)
+    message = WrenchStamped(header=Header(frame_id='molar_right'))
+    here = threading.current_thread().name
+    try:
+
+        def cycle():
+            publisher.publish(message)
+            time.sleep(0.002)
+            wrenches.read()
+            return len(threads) > 100
+
+        wait_for(cycle, 'wrenches')
+        assert set(threads[-100:]) == {here}
+        message.wrench.force.z = float('nan')
+        publisher.publish(message)
+        wait_for(lambda: wrenches.rejections.rejected, 'a refusal')
+        assert threads[-1] == 'bite_force'
+    finally:
+        wrenches.destroy()
+        peer.close()
+
+
 def test_an_external_wrench_in_an_unknown_frame_is_refused(at_home, node):
     at_home.push('molar', np.ones(6))
     _, text, _ = at_home.wait_for_status('external wrench', 'ERROR', 'rejected')

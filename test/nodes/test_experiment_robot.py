@@ -133,6 +133,20 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
     assert mouthful_bag.read_settings(files[0])['where'] == 'the robot'
 
 
+def test_drives_too_slow_for_a_force_end_the_mouthful_in_a_sentence(robot, peer, tmp_path) -> None:
+    text = PROTOCOL.replace('strokes: 2\nmotion: {period: 2.0}', 'motion: {force: {level: 20}}')
+    (tmp_path / 'p.yaml').write_text(text.replace('repetitions: 3', 'repetitions: 1'))
+    output = tmp_path / 'out'
+    with experiment(tmp_path, output) as run:
+        assert run.wait(PATIENCE) == 0, run.text
+    file = output / 'mouthfuls' / 'mouthful_0001' / 'mouthful_0001.mcap'
+    end = str(mouthful_bag.read_settings(file)['end'])
+    if any(word in end for word in LATE):
+        pytest.skip(f'this computer is too slow or too busy: {end}')
+    assert end == ('refused: drives at 50 Hz are too slow for force control, which needs 200 Hz')
+    wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
+
+
 def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tmp_path) -> None:
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
     with experiment(tmp_path, tmp_path / 'out') as run:

@@ -27,6 +27,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.description import load_description
+from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.ros.ros2_control import controllers_for, description_for
 from nodes.harness import Peer, to_time
@@ -102,8 +105,12 @@ class Run:
         return '\n'.join(log.read_text() for _, log in self._started)
 
     def close(self):
+        """Once: what was started ends, the client, too."""
+        if self.peer is None:
+            return
         print(self.logs()[-20000:])  # shown when a test fails
         self.peer.close()
+        self.peer = None
         for process, _ in reversed(self._started):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
@@ -224,21 +231,36 @@ def to_duration(seconds):
     return Duration(sec=int(seconds), nanosec=round((seconds - int(seconds)) * 1e9))
 
 
+def bite(run, duration):
+    """60 N on the molar for a time; when the last of them was sent, s."""
+    message = WrenchStamped()
+    message.header.frame_id = 'molar_right'
+    message.wrench.force.z = -60.0
+    end = time.monotonic() + duration
+    while time.monotonic() < end:
+        message.header.stamp = to_time(run.peer.now())
+        run.wrenches.publish(message)
+        time.sleep(0.01)
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+def wait_for_stale(run):
+    """Until the diagnostics say that a wrench no longer comes."""
+    wait_for(
+        lambda: any('no longer comes' in status.message for array in list(run.peer.diagnostics)
+                    for status in array.status),
+        'diagnostics',
+    )  # fmt: skip
+
+
 def test_a_wrench_that_stops_coming(mock, mechanism):
     """On the molar, for 0.1 s; then the diagnostics say so, and efforts are those without it."""
     rows = mechanism.home.q[mechanism.actuated_rows]
     (free,) = answers(mock, [(rows, 0.0 * rows, 0.0 * rows)])
-    message = WrenchStamped()
-    message.header.frame_id = 'molar_right'
-    message.wrench.force.z = -60.0
     loaded = mechanism.inverse_dynamics(
         mechanism.home, link_wrenches={'molar_right': [0.0, 0.0, -60.0, 0.0, 0.0, 0.0]}
     ).actuated
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
-        message.header.stamp = to_time(mock.peer.now())
-        mock.wrenches.publish(message)
-        time.sleep(0.01)
+    sent = bite(mock, 0.5)
     bitten = wait_for(
         lambda: [s for s in list(mock.states) if not np.allclose(s.output.effort, free)], 'bite'
     )
@@ -246,14 +268,10 @@ def test_a_wrench_that_stops_coming(mock, mechanism):
     time.sleep(0.3)
     last = mock.states[-1]
     assert np.abs(np.array(last.output.effort) - free).max() < 1e-12
-    stopped = max(seconds(s) for s in bitten)
-    sent = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+    stopped = max(seconds(s) for s in mock.states if not np.allclose(s.output.effort, free))
+    print('it counted for', stopped - sent, 's after the last message')
     assert 0.09 < stopped - sent < 0.13
-    wait_for(
-        lambda: any('no longer comes' in status.message for array in list(mock.peer.diagnostics)
-                    for status in array.status),
-        'diagnostics',
-    )  # fmt: skip
+    wait_for_stale(mock)
 
 
 def seconds(message):
@@ -270,7 +288,7 @@ def test_what_is_refused_ends_the_controller_as_ros2_control_expects(mock, mecha
         )
     )
     wait_for(lambda: mock.controllers()['feedforward_controller'] != 'active', 'deactivated')
-    assert 'does not close the loops' in mock.logs()
+    assert 'the loops do not close' in mock.logs()
     state = mock.controllers()['feedforward_controller']
     assert state == 'inactive', state
     assert mock.switch(activate_controllers=['feedforward_controller'])
@@ -291,8 +309,8 @@ def twin(ros_domain, mock, tmp_path_factory):
         run.launch = run.start(
             sys.executable, '-c', command, *arguments, 'feedforward:=controller', 'gui:=false'
         )
-        ready = 'Configured and activated all the parsed controllers list'
-        wait_for(lambda: 'activated' in run.logs() and ready in run.logs(), 'controllers', START)
+        ready = ('Configured and activated all the parsed controllers list', 'efforts of crank_1')
+        wait_for(lambda: all(text in run.logs() for text in ready), 'controllers, dynamics', START)
         yield run
     finally:
         run.close()
@@ -306,32 +324,74 @@ def chew(run, mechanism, strokes):
         point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
         point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
         message.points.append(point)
-    message.header.stamp = to_time(run.peer.now() + 10**9)
-    run.publisher(JointTrajectory, 'joint_trajectory').publish(message)
-    time.sleep(strokes + 1.5)
+    publisher = run.publisher(JointTrajectory, 'joint_trajectory')
+    wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
+    message.header.stamp = to_time(run.peer.now() + 3 * 10**9)
+    publisher.publish(message)
+    time.sleep(strokes + 3.5)
 
 
-def test_the_twin_chews(twin, mechanism):
+def test_the_twin_chews(twin, mechanism, driven):
     """It follows, and each effort is that of node dynamics' function for the same reference."""
     measured = twin.peer.record(JointState, 'servo_drives/state')
     node = twin.peer.record(JointState, 'feedforward_state')
-    publisher = twin.publisher(JointTrajectory, 'joint_trajectory')
-    wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
+    wait_for(lambda: measured, 'drives')
     del twin.states[:], measured[:], node[:]
     chew(twin, mechanism, STROKES)
-    references = np.array([state.reference.positions for state in twin.states])
-    feedback = np.array([state.feedback.positions for state in twin.states])
+    states = list(twin.states)
+    references = np.array([state.reference.positions for state in states])
+    feedback = np.array([state.feedback.positions for state in states])
     assert np.ptp(references, axis=0).max() > 0.2
     lag = np.abs(references - feedback).max()
-    at = np.array([seconds(state) for state in twin.states])
+    at = np.array([seconds(state) for state in states])
     theirs = np.array([seconds(state) for state in node])
-    efforts = np.array([state.output.effort for state in twin.states])
+    efforts = np.array([state.output.effort for state in states])
     same = np.array([np.interp(at, theirs, column)
                      for column in np.array([state.effort for state in node]).T]).T  # fmt: skip
     print(f'{STROKES} strokes, {len(at)} states: references are off by {lag:.4f} rad at most; ')
-    print(f'efforts {np.abs(efforts).max():.4f} N m, node at the same times differs by '
-          f'{np.abs(efforts - same)[100:-100].max():.2e} N m')  # fmt: skip
+    print(f'efforts {np.abs(efforts).max():.4f} N m, node at the same times, interpolated, differs '
+          f'by {np.abs(efforts - same)[100:-100].max():.2e} N m')  # fmt: skip
+    chosen = states[:: len(states) // 200]
+    difference = max(
+        np.abs(state.output.effort - by_python(driven, state)).max() for state in chosen
+    )
+    print(f'{len(chosen)} of these states by Python: efforts differ by {difference:.1e} N m')
+    assert difference < 1e-9
     assert lag < 0.15
+    assert twin.controllers()['feedforward_controller'] == 'active'
+
+
+@pytest.fixture(scope='module')
+def driven():
+    """The mechanism with the rotors of its drives, as robot.launch.py has it."""
+    description = load_description('masticator')
+    return Mechanism(with_rotors(description, load_drives('drives.yaml')))
+
+
+def by_python(mechanism, state):
+    """Efforts of the reference in a state, which interpolation leaves a little open."""
+    q, v, a = (np.array(getattr(state.reference, part))
+               for part in ('positions', 'velocities', 'accelerations'))  # fmt: skip
+    y = mechanism.forward_kinematics(q, tolerance=0.01)
+    jacobian = mechanism.jacobian_actuated_from_independent(mechanism.solve(y))
+    y_dot = np.linalg.lstsq(jacobian, v, rcond=None)[0]
+    drift = mechanism.solve(y, y_dot).a[mechanism.actuated_rows]
+    y_ddot = np.linalg.lstsq(jacobian, a - drift, rcond=None)[0]
+    return mechanism.feedforward(y, y_dot, y_ddot).actuated
+
+
+def test_a_wrench_that_stops_coming_while_the_twin_stands(twin):
+    """The efforts come back to those of before, and the controller goes on."""
+    before = np.array(twin.states[-1].output.effort)
+    del twin.states[:]
+    sent = bite(twin, 0.5)
+    wait_for_stale(twin)
+    bitten = [s for s in list(twin.states) if not np.allclose(s.output.effort, before, atol=1e-6)]
+    assert bitten and max(np.abs(s.output.effort - before).max() for s in bitten) > 0.05
+    stopped = max(seconds(state) for state in bitten) - sent
+    print(f'the bite counted for {stopped:.3f} s after its last message')
+    assert 0.07 < stopped < 0.15
+    assert np.abs(twin.states[-1].output.effort - before).max() < 1e-6
     assert twin.controllers()['feedforward_controller'] == 'active'
 
 

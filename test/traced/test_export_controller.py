@@ -55,6 +55,8 @@ class Compiled:
                 *((part, ctypes.c_double * self.freedoms) for part in ('y', 'y_dot', 'y_ddot')),
                 ('off', ctypes.c_double * self.motors),
                 ('residual', ctypes.c_double),
+                ('change', ctypes.c_double),
+                ('conditioning', ctypes.c_double),
                 ('steps', ctypes.c_int),
             ]
 
@@ -63,11 +65,20 @@ class Compiled:
     def call(self, function: str, *arguments: object) -> int:
         """Status of a function of arrays and of motions."""
         passed = [
-            ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.byref(x)
+            ctypes.c_void_p(x.ctypes.data)
+            if isinstance(x, np.ndarray)
+            else x
+            if isinstance(x, int)
+            else ctypes.byref(x)
             for x in arguments
         ]
         status: int = getattr(self.library, f'{self.name}_{function}')(*passed)
         return status
+
+    def names(self, constant: str, count: int) -> list[str]:
+        """Texts of the header."""
+        texts = (ctypes.c_char_p * count).in_dll(self.library, f'{self.name}_{constant}')
+        return [text.decode() for text in texts]
 
     def at_home(self) -> ctypes.Structure:
         """A motion from which a search begins at home, as the header says."""
@@ -164,6 +175,62 @@ def test_kinematics_and_equations_are_those_of_python(name: str, compiled) -> No
         assert samples.relative_error(bias, mechanism.bias(motion)) < 1e-10
 
 
+@pytest.mark.parametrize('name', ['masticator', 'rrr4'])
+def test_a_wrench_is_moved_from_where_it_was_measured(name: str, compiled) -> None:
+    """Its power is the same for every velocity, in the frames and on the platform."""
+    of, rng = compiled(name), np.random.default_rng(5006)
+    mechanism, platform = of.mechanism, of.mechanism.description.platform
+    count = re.search(rf'{of.name.upper()}_FRAMES (\d+)', (of.folder / f'{of.name}.h').read_text())
+    frames = of.names('frame_names', int(count[1]))
+    assert platform in frames and mechanism.description.base in frames
+    for state in samples.states(name, 5, seed=5006):
+        motion = mechanism.solve(state.y)
+        for axes, point in rng.integers(len(frames), size=(10, 2)):
+            measured, wrench = rng.normal(size=6), np.zeros(6)
+            status = of.call(
+                'add_wrench', np.ascontiguousarray(state.y), int(axes), int(point), measured, wrench
+            )
+            assert status in (0, 2)
+            turn = mechanism.frame_pose(motion, frames[axes]).rotation
+            at = mechanism.frame_pose(motion, frames[point]).position
+            arm = at - mechanism.frame_pose(motion, platform).position
+            velocity, spin = rng.normal(size=3), rng.normal(size=3)
+            power = (turn @ measured[:3]) @ (velocity + np.cross(spin, arm))
+            power += (turn @ measured[3:]) @ spin
+            assert wrench[:3] @ velocity + wrench[3:] @ spin == pytest.approx(power, abs=1e-12)
+            of.call('add_wrench', np.ascontiguousarray(state.y), int(axes), int(point),
+                    -measured, wrench)  # fmt: skip
+            assert np.abs(wrench).max() < 1e-12
+
+
+@pytest.mark.parametrize('name', ['masticator', 'rrr4', 'trimule'])
+def test_conditioning_is_1_at_home_and_0_where_motors_lose_hold(name: str, compiled) -> None:
+    """By a QR factorisation of the Jacobian; rrr4 is singular near an angle of 1.71 rad."""
+    of = compiled(name)
+    mechanism, zero = of.mechanism, np.zeros(of.motors)
+    joints = [mechanism.structure.tree.joints[row] for row in mechanism.actuated_rows]
+    travel = [joint.upper - joint.lower if joint.slides else 1.0 for joint in joints]
+
+    def parts(motion):
+        jacobian = mechanism.jacobian_actuated_from_independent(motion) / np.array(travel)[:, None]
+        return np.abs(np.diag(np.linalg.qr(jacobian)[1])), np.linalg.norm(jacobian, axis=0)
+
+    _, usual = parts(mechanism.home)
+    poses = [state.y for state in samples.states(name, 5, seed=5007)]
+    if name == 'rrr4':
+        poses.append(np.array([0.0, 0.0, 1.72]))
+    told = []
+    for y in poses:
+        motion, pose = of.at_home(), mechanism.solve(y)
+        motion.y[:] = y
+        position = np.ascontiguousarray(pose.position)
+        assert of.call('fit', position, zero, zero, motion) in (0, 2)
+        told.append(motion.conditioning)
+        assert motion.conditioning == pytest.approx(min(1.0, *(parts(pose)[0] / usual)), abs=1e-6)
+        assert motion.change < 1e-9
+    assert told[-1] < 0.05 if name == 'rrr4' else min(told) > 0.2
+
+
 def test_encoders_that_do_not_agree_are_fitted_by_least_squares(compiled) -> None:
     """Where six cranks have no exact pose, the rest is at right angles to what the jaw can do."""
     of = compiled('masticator')
@@ -232,12 +299,8 @@ def test_names_and_limits_are_those_of_the_files(compiled) -> None:
     def numbers(name: str, count: int) -> samples.Array:
         return np.array((ctypes.c_double * count).in_dll(of.library, f'{of.name}_{name}'))
 
-    def names(name: str, count: int) -> list[str]:
-        texts = (ctypes.c_char_p * count).in_dll(of.library, f'{of.name}_{name}')
-        return [text.decode() for text in texts]
-
-    assert names('actuator_names', of.motors) == list(mechanism.actuated)
-    assert names('freedom_names', of.freedoms) == list(mechanism.independent)
+    assert of.names('actuator_names', of.motors) == list(mechanism.actuated)
+    assert of.names('freedom_names', of.freedoms) == list(mechanism.independent)
     limits, rows = mechanism.limits, mechanism.actuated_rows
     for bound in ('lower', 'upper', 'velocity'):
         np.testing.assert_array_equal(
@@ -276,7 +339,7 @@ int main(void) {
   const double bad[] = {0.0, 1.0, -3.0, 100.0, 1e300, HUGE_VAL, NAN};
   int i, j, k = 0;
   for (i = 0; i < 7; ++i) for (j = 0; j < 7; ++j) {
-    five_bar_motion motion = {{0}, {0}, {0}, {0}, 0, 0};
+    five_bar_motion motion = {{0}, {0}, {0}, {0}, 0, 0, 0, 0};
     const double q[] = {bad[i], bad[j]}, wrench[6] = {0};
     double effort[2];
     for (k = 0; k < 2; ++k) motion.y[k] = five_bar_home[k];

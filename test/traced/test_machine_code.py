@@ -227,7 +227,7 @@ def test_a_mechanism_too_large_to_unroll_is_computed_on_floats(
     state = samples.states('five_bar', 1, seed=906)[0]
     expected = samples.mechanism('five_bar').feedforward(*state).actuated
     monkeypatch.setattr(traced, 'MOST_OPERATIONS', 100)
-    monkeypatch.setattr(traced.kept, 'kept', lambda folder, name, make: make())
+    monkeypatch.setattr(traced.file_cache, 'cached', lambda folder, name, make: make())
     mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
     assert not mechanism.kernels.available
     assert '100 operations' in mechanism.kernels.reason

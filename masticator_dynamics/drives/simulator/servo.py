@@ -20,7 +20,7 @@ from masticator_dynamics.drives import configuration
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, SimulationSettings
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, as_slice
 from masticator_dynamics.engine.traced.machine_code import this_processor
 from masticator_dynamics.engine.traced.row_code import address
 from masticator_dynamics.errors import InputError
@@ -316,8 +316,8 @@ class Axes:
                 f'the plant has a step of {self.plant.step:g} s, '
                 f'the simulated drives {simulation.step:g} s'
             )
-        self._rows = np.array([self.plant.joints.index(joint) for joint in joints])
-        self._code = servo_step.machine_code()
+        self._rows = as_slice(np.array([self.plant.joints.index(joint) for joint in joints]))
+        self._step = servo_step.machine_code().rows
         lanes = this_processor().rows
         count = -(-len(joints) // lanes) * lanes  # lanes without a servo are ignored
         inputs, outputs = (
@@ -359,10 +359,10 @@ class Axes:
 
     def advance(self) -> None:
         """Advance by one step."""
-        plant, rows, efforts = self.plant, self._rows, self._efforts
+        plant, rows = self.plant, self._rows
         self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
-        self._code.rows(*self._tables)
+        self._step(*self._tables)
         self._state[:] = self._new_state
-        efforts[rows] = self._output_efforts
-        plant.advance(efforts)
+        self._efforts[rows] = self._output_efforts
+        plant.advance(self._efforts)
         self._steps += 1

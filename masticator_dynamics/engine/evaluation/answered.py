@@ -9,9 +9,10 @@ choose among answers. What machine code does not take, the method itself answers
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,12 +22,12 @@ from masticator_dynamics.engine.traced import python_entry
 from masticator_dynamics.engine.traced.entry_layout import MOTION
 from masticator_dynamics.engine.traced.python_entry import Answer, Entry
 
-_Method = Callable[..., Any]
+_Method = TypeVar('_Method', bound=Callable[..., Any])
 
 
 def answered(
     choose: Callable[..., Sequence[Answer]], *, on_branch: bool = False
-) -> Callable[[_Method], Any]:
+) -> Callable[[_Method], _Method]:
     """Let machine code answer what a method asks about one row.
 
     From the first access on, a generated function takes the method's place in its object.
@@ -39,11 +40,24 @@ def answered(
     on_branch : bool
         Only motions on the branch continuous with home are served.
     """
-    return functools.partial(_Answered, choose, on_branch)
+    return functools.partial(_Answered, choose, on_branch)  # type: ignore[return-value]
+
+
+def by(module: str, **keywords: Any) -> Callable[..., Sequence[Answer]]:
+    """What ``answers`` of a module beside this one gives; it is imported when first asked."""
+
+    def choose(mechanism: Evaluator, *choices: object) -> Sequence[Answer]:
+        its = importlib.import_module(f'{__package__}.{module}')
+        answers: Sequence[Answer] = its.answers(mechanism, *choices, **keywords)
+        return answers
+
+    return choose
 
 
 class _Answered:
-    def __init__(self, choose: Callable[..., Sequence[Answer]], on_branch: bool, method: _Method):
+    def __init__(
+        self, choose: Callable[..., Sequence[Answer]], on_branch: bool, method: Callable[..., Any]
+    ):
         self._choose, self._on_branch, self._method = choose, on_branch, method
         _, *parameters = inspect.signature(method).parameters.values()
         self._defaults = {parameter.name: parameter.default for parameter in parameters}
@@ -59,21 +73,17 @@ class _Answered:
         choices = [given.get(name, self._defaults[name]) for name in kinds if kinds[name] == 0]
         return self._choose(mechanism, *choices)
 
-    @overload
-    def __get__(self, mechanism: None, owner: type) -> _Method: ...
-    @overload
-    def __get__(self, mechanism: Evaluator, owner: type) -> _Method: ...
-    def __get__(self, mechanism: Evaluator | None, owner: type) -> _Method:
+    def __get__(self, mechanism: Evaluator | None, owner: type) -> Callable[..., Any]:
         """The method of a class; of an object, what answers."""
         if mechanism is None:
             return self._method
-        method: _Method = functools.partial(self._method, mechanism)
+        method: Callable[..., Any] = functools.partial(self._method, mechanism)
         if python_entry.supported() and mechanism.kernels.freedoms:
             method = self._entry(mechanism, method).call
         mechanism.__dict__[self._method.__name__] = method
         return method
 
-    def _entry(self, mechanism: Evaluator, method: _Method) -> Entry:
+    def _entry(self, mechanism: Evaluator, method: Callable[..., Any]) -> Entry:
         """The generated function, which is asked again once arguments are as it takes them."""
         kinds = _kinds(mechanism, self._defaults)
 

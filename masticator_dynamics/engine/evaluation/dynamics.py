@@ -4,20 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
-from masticator_dynamics.engine.evaluation.answered import answered
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
-from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
-    from masticator_dynamics.engine.evaluation.effort_derivatives import AccelerationDerivatives
+    from masticator_dynamics.engine.evaluation.acceleration_derivatives import (
+        AccelerationDerivatives,
+    )
     from masticator_dynamics.engine.evaluation.mass_and_bias import Space
     from masticator_dynamics.engine.traced.simulation_data import Regularisation
 
@@ -37,42 +37,10 @@ class Energy(NamedTuple):
     potential: FloatArray
 
 
-def _equations(part: str) -> Callable[..., list[Answer]]:
-    """Answers with a part of the equations of motion, in independent coordinates."""
-
-    def answers(mechanism: Evaluator, space: Space = 'independent') -> list[Answer]:
-        from masticator_dynamics.engine.evaluation import mass_and_bias
-
-        return mass_and_bias.answers(mechanism, part) if space == 'independent' else []
-
-    return answers
-
-
-def _accelerations(mechanism: Evaluator, friction: bool | Regularisation) -> list[Answer]:
-    from masticator_dynamics.engine.evaluation import accelerations
-
-    return accelerations.answers(mechanism, friction)
-
-
-def _acceleration_derivatives(mechanism: Evaluator, friction: bool) -> list[Answer]:
-    from masticator_dynamics.engine.evaluation import effort_derivatives
-
-    return effort_derivatives.answers_for_accelerations(mechanism, friction)
-
-
-def _inertia(part: str) -> Callable[..., list[Answer]]:
-    def answers(mechanism: Evaluator) -> list[Answer]:
-        from masticator_dynamics.engine.evaluation import inertia_coupling
-
-        return inertia_coupling.answers(mechanism, part)
-
-    return answers
-
-
 class Dynamics(Evaluator):
     """The part of :class:`Mechanism` that is about its equations of motion."""
 
-    @answered(_equations('mass'))
+    @answered(by('mass_and_bias', part='mass'))
     def mass_matrix(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Mass matrix M (..., n_y, n_y) in ``M y_ddot + bias = J^T effort + T^T wrench``.
 
@@ -99,7 +67,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.mass_matrix(self, motion, space)
 
-    @answered(_equations('bias'))
+    @answered(by('mass_and_bias', part='bias'))
     def bias(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """Generalised forces (..., n_y), N or N m, that it takes not to accelerate.
 
@@ -110,7 +78,7 @@ class Dynamics(Evaluator):
 
         return mass_and_bias.bias(self, motion, space, 'bias')
 
-    @answered(_equations('gravity'))
+    @answered(by('mass_and_bias', part='gravity'))
     def gravity(self, motion: Motion | Effort, space: Space = 'independent') -> FloatArray:
         """The part (..., n_y) of :meth:`bias` for gravity and springs of joints.
 
@@ -127,13 +95,13 @@ class Dynamics(Evaluator):
         """
         return Energy(*self._energies(motion).T)
 
-    @answered(_equations('energy'))
+    @answered(by('mass_and_bias', part='energy'))
     def _energies(self, motion: Motion | Effort) -> FloatArray:
         from masticator_dynamics.engine.evaluation import mass_and_bias
 
         return mass_and_bias.equations_part(self, motion, 'energy')
 
-    @answered(_accelerations)
+    @answered(by('accelerations'))
     def forward_dynamics(
         self,
         y: npt.ArrayLike,
@@ -187,7 +155,7 @@ class Dynamics(Evaluator):
 
         return forward_dynamics(self, (Y, Y_dot, efforts, W), friction, many=True)[0]
 
-    @answered(_acceleration_derivatives)
+    @answered(by('acceleration_derivatives'))
     def forward_dynamics_derivatives(
         self,
         y: npt.ArrayLike,
@@ -208,10 +176,10 @@ class Dynamics(Evaluator):
             As :meth:`forward_dynamics`, too near a singularity, and with friction where a joint or
             contact with Coulomb friction is at rest or nothing presses there.
         """
-        from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
-        from masticator_dynamics.engine.evaluation.effort_derivatives import (
+        from masticator_dynamics.engine.evaluation.acceleration_derivatives import (
             acceleration_derivatives,
         )
+        from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
 
         many = as_floats(y, 'y').ndim > 1
         n = len(self.independent)
@@ -225,7 +193,7 @@ class Dynamics(Evaluator):
         efforts = none if effort is None else np.asarray(effort, dtype=float)
         return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
 
-    @answered(_inertia('matrix'))
+    @answered(by('inertia_coupling', part='matrix'))
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:
         """Inertia matrix (..., n_u, n_u) in actuated space; its diagonal is the load inertia.
 
@@ -250,7 +218,7 @@ class Dynamics(Evaluator):
         """
         return np.asarray(np.log1p(self._coupling(motion)))
 
-    @answered(_inertia('coupling'))
+    @answered(by('inertia_coupling', part='coupling'))
     def _coupling(self, motion: Motion | Effort) -> FloatArray:
         from masticator_dynamics.engine.evaluation.inertia_coupling import coupling
 

@@ -7,25 +7,21 @@ First order and exact: the recorded arithmetic is differentiated (``traced/deriv
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import FloatArray, as_flag, consecutive
-from masticator_dynamics.engine.evaluation.accelerations import JUMP
+from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
+from masticator_dynamics.engine.evaluation.shown import arrays_text
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.numbers import TooLargeError
-from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.engine.traced.simulation import derivatives_code
-from masticator_dynamics.engine.traced.simulation_data import Setting
 from masticator_dynamics.errors import InputError, SingularityError
 
 
@@ -73,7 +69,7 @@ class EffortDerivatives:
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
-        return _shapes(self, ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench'))
+        return arrays_text(self, ('actuated', 'by_y', 'by_y_dot', 'by_y_ddot', 'by_wrench'))
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         """Input and output of the machine code."""
@@ -141,97 +137,14 @@ def effort_derivatives(
     return result(mechanism, inputs, outputs)
 
 
-class AccelerationDerivatives:
-    """Accelerations at one state, or at many (a leading axis N), with their derivatives.
-
-    These are along the closed loops. Generated code makes those at one state.
-
-    Parameters
-    ----------
-    outputs : array, shape (..., n_y + n_y * (2 * n_y + n_u + 6))
-
-    Attributes
-    ----------
-    y_ddot : array, shape (..., n_y)
-        As :meth:`Mechanism.forward_dynamics`.
-    by_y, by_y_dot : array, shape (..., n_y, n_y)
-    by_effort : array, shape (..., n_y, n_u)
-    by_wrench : array, shape (..., n_y, 6)
-        Their derivatives.
-    """
-
-    __slots__ = ('_numbers', 'mechanism', 'y_ddot')
-    VIEW: ClassVar[str] = 'y_ddot'
-
-    def __init__(self, mechanism: Evaluator, outputs: FloatArray):
-        self.mechanism, self._numbers = mechanism, outputs
-        self.y_ddot = outputs[..., : len(mechanism.independent)]
-
-    def __repr__(self) -> str:
-        """Names and shapes."""
-        return _shapes(self, ('y_ddot', 'by_y', 'by_y_dot', 'by_effort', 'by_wrench'))
-
-    def _by(self, name: str) -> FloatArray:
-        outputs = self._numbers
-        if isinstance(outputs, bytes):
-            outputs = np.frombuffer(outputs)[1:]
-        n = len(self.mechanism.independent)
-        widths = {'y': n, 'y_dot': n, 'effort': len(self.mechanism.actuated), 'wrench': 6}
-        places = consecutive({part: n * width for part, width in widths.items()}, n)
-        return outputs[..., places[name]].reshape(*outputs.shape[:-1], n, widths[name])
-
-    by_y, by_y_dot, by_effort, by_wrench = (
-        property(functools.partial(lambda name, self: self._by(name), name))
-        for name in ('y', 'y_dot', 'effort', 'wrench')
-    )
-
-
-def _shapes(derivatives: object, names: Sequence[str]) -> str:
-    shapes = ', '.join(f'{name} {getattr(derivatives, name).shape}' for name in names)
-    return f'{type(derivatives).__name__}: {shapes}'
-
-
-def answers_for_accelerations(mechanism: Evaluator, friction: bool) -> list[Answer]:
-    """Machine code for one state; see :meth:`Mechanism.forward_dynamics_derivatives`."""
-    law = JUMP.transitions if as_flag(friction, 'friction') else None
-    code = derivatives_code(mechanism.kernels, Setting(True, law) if law else Setting())
-    return [Answer(code, 1, (len(mechanism.independent),), result=AccelerationDerivatives)]
-
-
-def acceleration_derivatives(
-    mechanism: Evaluator, state: FloatArray, efforts: FloatArray, friction: FloatArray
-) -> AccelerationDerivatives:
-    """From input rows (..., 3 n_y + 6) with the accelerations that efforts (..., n_u) cause.
-
-    Friction: amounts (..., 0 or n_u + n_contacts).
-
-    Raises
-    ------
-    SingularityError
-        Too near a singularity, or where friction has no derivative.
-    """
-    n, rubs = len(mechanism.independent), bool(friction.shape[-1])
-    q = mechanism.solver.motions(state)[..., mechanism.slices['q']]
-    code = mechanism.kernels.imbalance_derivatives(rubs)
-    inputs = np.concatenate([state, q, efforts, friction], axis=-1)
-    outputs = np.atleast_2d(_outputs(code, inputs))
-    names = [*mechanism.contacts, *mechanism.tree_joints] if rubs else []
-    first = 1 + len(names)
-    _check_smooth(mechanism, state, outputs[:, 1:first], names)
-    _check_valid(mechanism, state, outputs)
-    slopes = outputs[:, first:].reshape(*state.shape[:-1], -1)
-    parts = state[..., 2 * n : 3 * n], slopes
-    return AccelerationDerivatives(mechanism, np.concatenate(parts, axis=-1))
-
-
 def _derived(mechanism: Evaluator, code: kernels.Code, inputs: FloatArray) -> FloatArray:
     """Outputs for all rows: by machine code, or at loops closed from home."""
 
     def at_closed(rows: FloatArray, closed: FloatArray) -> FloatArray:
-        return _outputs(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
+        return outputs_of(code.at_positions, np.hstack([rows, closed[:, mechanism.slices['q']]]))
 
     outputs = _with_handed_over(mechanism, code, inputs, mechanism.solver.least_norm, at_closed)
-    _check_valid(mechanism, inputs, outputs)
+    check_valid(mechanism, inputs, outputs)
     return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
@@ -249,7 +162,7 @@ def _with_handed_over(
     return outputs
 
 
-def _outputs(code: RowCode, inputs: FloatArray) -> FloatArray:
+def outputs_of(code: RowCode, inputs: FloatArray) -> FloatArray:
     """By machine code, or in numpy where there is too much of it."""
     if code.available:
         return code(inputs)
@@ -259,7 +172,8 @@ def _outputs(code: RowCode, inputs: FloatArray) -> FloatArray:
         raise InputError(f'too large to be differentiated: {error}') from None
 
 
-def _check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
+def check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
+    """Refuse rows too near a singularity."""
     if (outputs[:, 0] == 1.0).all() and np.isfinite(outputs).all():
         return
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
@@ -278,17 +192,19 @@ def _of_best(mechanism: Evaluator, code: RowCode, inputs: FloatArray, kind: Goal
     def at_best(rows: FloatArray, whole: FloatArray) -> FloatArray:
         effort = Effort(mechanism, rows, whole, kind.slices)
         best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
-        return _outputs(kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1))
+        return outputs_of(
+            kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1)
+        )
 
     outputs = _with_handed_over(mechanism, code, inputs, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
     first = 1 + len(names)
-    _check_smooth(mechanism, inputs, outputs[:, 1:first], names)
-    _check_valid(mechanism, inputs, outputs)
+    check_smooth(mechanism, inputs, outputs[:, 1:first], names)
+    check_valid(mechanism, inputs, outputs)
     return outputs.reshape(*inputs.shape[:-1], outputs.shape[1])
 
 
-def _check_smooth(
+def check_smooth(
     mechanism: Evaluator, inputs: FloatArray, margins: FloatArray, names: Sequence[str]
 ) -> None:
     """Refuse rows with friction that has no derivative."""

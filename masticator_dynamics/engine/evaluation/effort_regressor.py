@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from masticator_dynamics.engine.evaluation.results import (
     check_motion,
     numbers_of,
 )
-from masticator_dynamics.engine.evaluation.shown import ShownArrays
+from masticator_dynamics.engine.evaluation.shown import arrays_text
 from masticator_dynamics.engine.evaluation.with_parameters import values_of
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.regressor import has_gear_losses, regressor_code
@@ -28,24 +29,45 @@ from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.errors import SingularityError
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Regressor(ShownArrays):
+class Regressor:
     """Efforts and generalised forces per unit of each parameter, for one motion or for many.
+
+    For a single motion, generated code fills in the slots, see ``traced/python_entry.py``.
 
     Attributes
     ----------
     names : tuple of str
         Of the parameters, as :meth:`Mechanism.parameters` has them.
-    generalized : array, shape (..., n_y, n_p)
-        Times the parameters: generalised forces that the motors must supply in independent
-        coordinates, N or N m, without a wrench on the platform.
-    least_norm : array, shape (..., n_u, n_y)
-        Efforts of least norm per unit of generalised force.
+    numbers : array, shape (..., n)
+        :attr:`least_norm`, then :attr:`generalized`.
     """
 
-    names: tuple[str, ...]
-    generalized: FloatArray
-    least_norm: FloatArray
+    __slots__ = ('__dict__', '_numbers', 'mechanism', 'numbers')
+    VIEW: ClassVar[str] = 'numbers'
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, mechanism: Evaluator, numbers: FloatArray):
+        self.mechanism, self.numbers = mechanism, numbers
+
+    def __repr__(self) -> str:
+        """Class, names and shapes."""
+        return arrays_text(self, ('generalized', 'least_norm'))
+
+    @property
+    def least_norm(self) -> FloatArray:
+        """Efforts of least norm per unit of generalised force (..., n_u, n_y)."""
+        n, motors = len(self.mechanism.independent), len(self.mechanism.actuated)
+        return self.numbers[..., : n * motors].reshape(*self.numbers.shape[:-1], motors, n)
+
+    @property
+    def generalized(self) -> FloatArray:
+        """Generalised forces (..., n_y, n_p), N or N m, per unit of each parameter.
+
+        What motors must supply in independent coordinates, without a wrench on the platform.
+        """
+        n, motors = len(self.mechanism.independent), len(self.mechanism.actuated)
+        shape = (*self.numbers.shape[:-1], n, len(self.names))
+        return self.numbers[..., n * motors :].reshape(shape)
 
     @functools.cached_property
     def matrix(self) -> FloatArray:
@@ -112,45 +134,35 @@ def powers(mechanism: Evaluator, motion: Motion | Effort) -> FloatArray:
     return np.swapaxes(motion.tangent[..., mechanism.actuated_rows, :] * ratios[:, None], -1, -2)
 
 
-def _codes(mechanism: Evaluator) -> OnDemand[bool, tuple[tuple[str, ...], RowCode]]:
-    """Names of a mechanism's parameters, and the code for their columns; without, with friction."""
+def _kinds(mechanism: Evaluator) -> OnDemand[bool, tuple[type[Regressor], RowCode]]:
+    """Regressors of a mechanism and the code for their columns; without, with friction."""
 
-    def made(friction: bool) -> tuple[tuple[str, ...], RowCode]:
+    def made(friction: bool) -> tuple[type[Regressor], RowCode]:
         names = tuple(values_of(mechanism, friction, False))
-        return names, regressor_code(mechanism.kernels, names, friction)
+        kind = type('Regressor', (Regressor,), {'__slots__': (), 'names': names})
+        return kind, regressor_code(mechanism.kernels, names, friction)
 
     return OnDemand(made)
 
 
 def answers(mechanism: Evaluator, friction: bool) -> list[Answer]:
-    """Machine code for one motion; :func:`as_regressor` reads what it gives."""
+    """Machine code for one motion."""
     if as_flag(friction, 'friction'):
         return []
-    _, code = mechanism.made(_codes)[False]
+    kind, code = mechanism.made(_kinds)[False]
     n = len(mechanism.independent)
     parts = {'motion': [(n, 2 * n), numbers_of(mechanism)['q']]}
-    return [Answer(code, 1, (code.outputs - 1,), parts)]
+    return [Answer(code, 1, (code.outputs - 1,), parts, result=kind)]
 
 
-def as_regressor(mechanism: Evaluator, numbers: FloatArray, friction: bool) -> Regressor:
-    """From what :func:`columns` gives."""
-    names, _ = mechanism.made(_codes)[bool(friction)]
-    n, motors, shape = len(mechanism.independent), len(mechanism.actuated), numbers.shape[:-1]
-    return Regressor(
-        names,
-        numbers[..., motors * n :].reshape(*shape, n, len(names)),
-        numbers[..., : motors * n].reshape(*shape, motors, n),
-    )
-
-
-def columns(
+def regressor(
     mechanism: Evaluator,
     motion: Motion | Effort,
     friction: bool,
     effort: FloatArray | None = None,
     wrench: FloatArray | None = None,
-) -> FloatArray:
-    """Efforts of least norm per generalised force, and columns, one after the other (..., n).
+) -> Regressor:
+    """See :meth:`Mechanism.regressor`.
 
     Parameters
     ----------
@@ -161,24 +173,17 @@ def columns(
         On the platform, likewise.
     """
     check_motion(mechanism, motion)
-    names, code = mechanism.made(_codes)[as_flag(friction, 'friction')]
+    kind, code = mechanism.made(_kinds)[as_flag(friction, 'friction')]
     shape, many = motion.y.shape[:-1], motion.y.ndim > 1
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
-        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(names)]
+        parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(kind.names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
     if len(wrong):
         error = SingularityError('too near a singularity for a regressor')
         raise in_row(error, int(wrong[0]), many)
-    return outputs[:, 1:].reshape(*shape, -1)
-
-
-def regressor(
-    mechanism: Evaluator, motion: Motion | Effort, friction: bool, *loads: FloatArray | None
-) -> Regressor:
-    """See :meth:`Mechanism.regressor`; of :func:`columns`, which takes the loads, too."""
-    return as_regressor(mechanism, columns(mechanism, motion, friction, *loads), friction)
+    return kind(mechanism, outputs[:, 1:].reshape(*shape, -1))
 
 
 def _loads(

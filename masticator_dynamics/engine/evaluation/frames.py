@@ -16,6 +16,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
+from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
 from masticator_dynamics.engine.tree import Placement
@@ -188,6 +189,16 @@ def frame_chain(mechanism: Model, frame: str) -> FrameChain:
     if not isinstance(frame, str):
         raise InputError(f'frame is {frame!r:.60}, not the name of one')
     return mechanism.made(_chains)[frame]
+
+
+def answers(mechanism: Model, frame: str, *, part: slice) -> list[Answer]:
+    """Machine code for a part of the output of :func:`frame_of_row`; none for variable geometry."""
+    code, freedoms = frame_chain(mechanism, frame).code, len(mechanism.independent)
+    if code is None:
+        return []
+    shape = (6, freedoms) if part.stop is None else (part.stop - part.start,)
+    row = [(3 * freedoms + 7, code.inputs)]  # of a motion: after its inputs and 1
+    return [Answer(code, part.start, shape, {'motion': row})]
 
 
 def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray, FloatArray]:

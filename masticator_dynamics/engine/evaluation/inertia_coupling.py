@@ -74,7 +74,7 @@ class ActuatedInertia:
         return inertia
 
 
-def answers(mechanism: Evaluator, part: str) -> list[Answer]:
+def answers(mechanism: Evaluator, *, part: str) -> list[Answer]:
     """Machine code for the inertia at one motion, or for its coupling before the logarithm."""
     count, code = len(mechanism.actuated), mechanism.made(ActuatedInertia).code
     positions = {'motion': [numbers_of(mechanism)['q']]}

@@ -8,24 +8,22 @@ Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
-from masticator_dynamics.engine.evaluation.answered import answered
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
-from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.actuated_fit import ForwardKinematics
     from masticator_dynamics.engine.evaluation.frames import FrameChain
 
-# Of the output of `frame_of_row`; the Jacobian follows.
-POSITION, ROTATION, TWIST, JACOBIAN = slice(1, 4), slice(4, 13), slice(13, 19), slice(19, None)
+# Of the output of `frame_of_row`.
+PLACED, TWIST, JACOBIAN = slice(1, 13), slice(13, 19), slice(19, None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,31 +34,10 @@ class FramePose:
     rotation: FloatArray
 
 
-def _of_frame(part: slice) -> Callable[..., list[Answer]]:
-    """Answers with a part of the output of `frame_of_row`."""
-
-    def answers(mechanism: Kinematics, frame: str) -> list[Answer]:
-        code, freedoms = mechanism.frame_chain(frame).code, len(mechanism.independent)
-        if code is None:
-            return []
-        length = (part.stop or code.outputs) - part.start
-        shape = (6, freedoms) if part == JACOBIAN else (length,)
-        row = [(mechanism.kernels.inputs + 1, code.inputs)]
-        return [Answer(code, part.start, shape, {'motion': row})]
-
-    return answers
-
-
-def _fit(mechanism: Evaluator, tolerance: float) -> list[Answer]:
-    from masticator_dynamics.engine.evaluation import actuated_fit
-
-    return actuated_fit.answers(mechanism, tolerance)
-
-
 class Kinematics(Evaluator):
     """The part of :class:`Mechanism` that is about positions and rates of joints and frames."""
 
-    @answered(_fit)
+    @answered(by('actuated_fit'))
     def forward_kinematics(self, u: npt.ArrayLike, tolerance: float = 1e-4) -> FloatArray:
         """Independent positions (n_y,) from those of the actuated joints.
 
@@ -140,13 +117,11 @@ class Kinematics(Evaluator):
 
         return reach_rows(self, frame, positions, rotations, starts)
 
-    @answered(_of_frame(slice(0, 13)))
+    @answered(by('frames', part=PLACED))
     def _placed(self, motion: Motion | Effort, frame: str) -> FloatArray:
-        """Outputs of `frame_of_row` up to the rotation."""
+        """Position, then rotation row by row (..., 12)."""
         position, rotation = self._chain_for(motion, frame).poses(motion.q)
-        rows = position.shape[:-1]
-        parts = np.ones((*rows, 1)), position, rotation.reshape(*rows, 9)
-        return np.concatenate(parts, axis=-1)
+        return np.concatenate([position, rotation.reshape(*position.shape[:-1], 9)], axis=-1)
 
     def frame_pose(self, motion: Motion | Effort, frame: str) -> FramePose:
         """Pose of a URDF link's frame in the base; leading axes as the motion's.
@@ -158,8 +133,7 @@ class Kinematics(Evaluator):
             likewise all that follow.
         """
         placed = self._placed(motion, frame)
-        turned = placed[..., ROTATION]
-        return FramePose(placed[..., POSITION], turned.reshape(*turned.shape[:-1], 3, 3))
+        return FramePose(placed[..., :3], placed[..., 3:].reshape(*placed.shape[:-1], 3, 3))
 
     def frame_chain(self, frame: str) -> FrameChain:
         """Kinematic chain that computes poses of a URDF link's frame; created once."""
@@ -167,7 +141,7 @@ class Kinematics(Evaluator):
 
         return frame_chain(self, frame)
 
-    @answered(_of_frame(JACOBIAN))
+    @answered(by('frames', part=JACOBIAN))
     def frame_jacobian(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Twist of a frame per independent velocity (..., 6, n_y): linear over angular.
 
@@ -188,7 +162,7 @@ class Kinematics(Evaluator):
         turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
         return turned + chain.summed(chain.screws(motion.q)[1], self.tangent_rate(motion))
 
-    @answered(_of_frame(TWIST))
+    @answered(by('frames', part=TWIST))
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Linear velocity of a frame's origin, m/s, and its angular velocity, rad/s (..., 6).
 

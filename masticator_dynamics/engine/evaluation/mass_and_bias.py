@@ -139,8 +139,10 @@ class EquationsOfMotion:
         return outputs[:, 4:].reshape(*inputs.shape[:-1], code.outputs - 4)
 
 
-def answers(mechanism: Evaluator, part: str) -> list[Answer]:
+def answers(mechanism: Evaluator, space: Space = 'independent', *, part: str) -> list[Answer]:
     """Machine code for a part of the equations of motion of one motion."""
+    if space != 'independent':
+        return []
     n, code = len(mechanism.independent), mechanism.made(EquationsOfMotion).equations
     q = numbers_of(mechanism)['q']
     length = parts(n)[part].stop - parts(n)[part].start

@@ -8,21 +8,13 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.answered import answered
+from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
-from masticator_dynamics.engine.traced.python_entry import Answer
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_regressor import Regressor
     from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
-
-
-def _columns(mechanism: Evaluator, friction: bool) -> list[Answer]:
-    from masticator_dynamics.engine.evaluation import effort_regressor
-
-    return effort_regressor.answers(mechanism, friction)
 
 
 class ParameterMethods(Evaluator):
@@ -121,6 +113,7 @@ class ParameterMethods(Evaluator):
 
         return ParameterBatch(self, names)
 
+    @answered(by('effort_regressor'))
     def regressor(self, motion: Motion | Effort, *, friction: bool = False) -> Regressor:
         """Efforts as a matrix times :meth:`parameters`, for a motion or a batch of them.
 
@@ -137,12 +130,6 @@ class ParameterMethods(Evaluator):
         SingularityError
             Too near a singularity.
         """
-        from masticator_dynamics.engine.evaluation.effort_regressor import as_regressor
+        from masticator_dynamics.engine.evaluation.effort_regressor import regressor
 
-        return as_regressor(self, self._regressed(motion, friction), friction)
-
-    @answered(_columns)
-    def _regressed(self, motion: Motion | Effort, friction: bool) -> FloatArray:
-        from masticator_dynamics.engine.evaluation.effort_regressor import columns
-
-        return columns(self, motion, friction)
+        return regressor(self, motion, friction)

@@ -55,8 +55,12 @@ class ShownArrays:
 
     def __repr__(self) -> str:
         """Class, names and shapes."""
-        arrays = {k: x for k, x in vars(self).items() if isinstance(x, np.ndarray)}
-        return f'{type(self).__name__}: ' + ', '.join(f'{k} {x.shape}' for k, x in arrays.items())
+        return arrays_text(self, [k for k, x in vars(self).items() if isinstance(x, np.ndarray)])
+
+
+def arrays_text(of: object, names: Sequence[str]) -> str:
+    """Class, and names and shapes of arrays that are attributes."""
+    return f'{type(of).__name__}: ' + ', '.join(f'{k} {getattr(of, k).shape}' for k in names)
 
 
 def of_mechanism(mechanism: Any) -> Shown:

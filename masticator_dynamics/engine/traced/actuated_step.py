@@ -16,7 +16,7 @@ from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.numbers import lesser, reciprocal, select
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.engine.traced.small_functions import fitted, travels
+from masticator_dynamics.engine.traced.small_functions import conditioning_of, fitted, travels
 from masticator_dynamics.engine.traced.vectors import Vector
 
 if TYPE_CHECKING:
@@ -36,14 +36,28 @@ def fitted_step(run: TracedEquationsOfMotion, errors: Vector) -> tuple[Any, Vect
     errors : sequence of number
         What the actuated joints (n_u,) lack.
     """
+    scale, usual = _units(run)
+    change, *step = fitted(run.of_actuated(run.tangent()), errors, scale, usual)
+    return change, step
+
+
+def conditioning(run: TracedEquationsOfMotion) -> Any:
+    """How well the motors determine the pose: 1 as at home, 0 at a singularity.
+
+    The least, of all coordinates, of the part of its column of the actuated Jacobian that is not
+    along those before it.
+    """
+    return conditioning_of(run.of_actuated(run.tangent()), *_units(run))
+
+
+def _units(run: TracedEquationsOfMotion) -> tuple[list[float], list[float]]:
+    """What is equally far of actuated joints, and how far coordinates move them at home."""
     plan = run.plan
-    joints = plan.structure.tree.joints
-    scale = travels(joints[j] for j in plan.actuated)
+    scale = travels(plan.structure.tree.joints[j] for j in plan.actuated)
     at_home = plan.structure.in_floats.home_tangent(plan.independent)[plan.actuated]
     usual = [sum((x / s) ** 2 for x, s in zip(column, scale, strict=True)) ** 0.5
              for column in at_home.T.tolist()]  # fmt: skip
-    change, *step = fitted(run.of_actuated(run.tangent()), errors, scale, usual)
-    return change, step
+    return scale, usual
 
 
 def fit_code(kernels: Kernels) -> RowCode:

@@ -15,7 +15,11 @@ from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced import vectors as vec
-from masticator_dynamics.engine.traced.actuated_step import LARGEST_CHANGE, fitted_step
+from masticator_dynamics.engine.traced.actuated_step import (
+    LARGEST_CHANGE,
+    conditioning,
+    fitted_step,
+)
 from masticator_dynamics.engine.traced.c_statements import CFunction, declaration, literal
 from masticator_dynamics.engine.traced.equations_of_motion import TracedEquationsOfMotion
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
@@ -80,10 +84,15 @@ class Controller:
         off = vec.subtract(inputs[n:], run.of_actuated(run.positions()))
         change, step = fitted_step(run, off)
         guard = lesser(run.valid(), change + 0.5)
+        results = {
+            'step': step,
+            'change': [change],
+            'off': off,
+            'conditioning': [conditioning(run)],
+        }
         return self._function(
-            'approach', {'y': n, 'q': self._motors}, (graph, run),
-            {'step': step, 'change': [change], 'off': off}, guard, 1.0, static=True,
-        )  # fmt: skip
+            'approach', {'y': n, 'q': self._motors}, (graph, run), results, guard, 1.0, static=True
+        )
 
     def _rates(self) -> CFunction:
         """Independent velocities and accelerations of measured ones."""
@@ -252,13 +261,16 @@ typedef struct {{
   double y_ddot[{upper}_FREEDOMS]; /* per s^2 */
   double off[{upper}_ACTUATORS];   /* measured positions less those of the closed mechanism */
   double residual;                 /* largest amount of these, rad or m */
+  double change;                   /* largest of a motor in the search, rad or part of its travel */
+  double conditioning;             /* of the pose by the motors: 1 as at home, 0 if singular */
   int steps;                       /* of the search, each as long as a kinematic evaluation */
 }} {name}_motion;
 
 /* The motion whose actuated joints fit measured positions q, velocities q_dot and accelerations
  * q_ddot best, by least squares: encoders of redundant motors never quite agree. The caller decides
- * how large a residual is accepted. The search stays on home's branch, begins once more at home if
- * it cannot at motion->y, and takes {most} steps at most.
+ * how large a residual is accepted, how large a change and how small a conditioning: beyond a
+ * singularity another pose may fit as well, to which a search from far away may lead. It begins at
+ * motion->y, once more at home if it cannot there, and takes {most} steps at most.
  *
  * Returns 1, with the motion as it was, if no pose fits, the motors do not determine it there, or a
  * number is not finite.
@@ -286,6 +298,10 @@ int {name}_measured(const double *q, const double *q_dot, const double *q_ddot,
 
 /* Axes of the platform's frame in the base, row by row, and its origin, m, at a pose. */
 {platform};
+
+/* Adds to a wrench, as {name}_inverse_dynamics takes it, one that is measured in the axes of frame
+ * number `axes`, its force acting at the origin of frame number `point`, at a pose. */
+int {name}_add_wrench(const double *y, int axes, int point, const double *measured, double *wrench);
 """
 
 _SOURCE = """
@@ -304,7 +320,7 @@ int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
   int i, within, home = 0;
 
   at.steps = 1;
-  while (approach(at.y, q, step, change, at.off) != 0) {{
+  while (approach(at.y, q, step, change, at.off, &at.conditioning) != 0) {{
     if (home++) {{ /* there, too */
       return 1;
     }}
@@ -312,6 +328,7 @@ int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
       at.y[i] = {name}_home[i];
     }}
   }}
+  at.change = change[0];
   while (change[0] > CONVERGED) {{
     part = change[0] > LARGEST_CHANGE ? LARGEST_CHANGE / change[0] : 1.0;
     for (;; part *= 0.5) {{
@@ -321,7 +338,7 @@ int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
       for (i = 0; i < {upper}_FREEDOMS; ++i) {{
         next[i] = at.y[i] + part * step[i];
       }}
-      if (approach(next, q, step, change, at.off) == 0) {{
+      if (approach(next, q, step, change, at.off, &at.conditioning) == 0) {{
         break;
       }}
     }}
@@ -341,6 +358,45 @@ int {name}_fit(const double *q, const double *q_dot, const double *q_ddot,
     *motion = at;
   }}
   return within;
+}}
+
+static void turned(const double *rotation, const double *x, double *result)
+{{
+  const double a = x[0], b = x[1], c = x[2];
+  int i;
+
+  for (i = 0; i < 3; ++i) {{
+    result[i] = rotation[3 * i] * a + rotation[3 * i + 1] * b + rotation[3 * i + 2] * c;
+  }}
+}}
+
+int {name}_add_wrench(const double *y, int axes, int point, const double *measured, double *wrench)
+{{
+  const double *frame = {name}_frame_rotation + 9 * axes, *at = {name}_frame_origin + 3 * point;
+  double rotation[9], origin[3], force[3], torque[3], arm[3];
+  int i, status = {name}_platform(y, rotation, origin);
+
+  if (status == 1) {{
+    return status;
+  }}
+  turned(frame, measured, force);
+  turned(frame, measured + 3, torque);
+  if ({name}_frame_on_platform[axes]) {{
+    turned(rotation, force, force);
+    turned(rotation, torque, torque);
+  }}
+  for (i = 0; i < 3; ++i) {{
+    arm[i] = at[i] - ({name}_frame_on_platform[point] ? 0.0 : origin[i]);
+  }}
+  if ({name}_frame_on_platform[point]) {{
+    turned(rotation, arm, arm);
+  }}
+  for (i = 0; i < 3; ++i) {{
+    wrench[i] += force[i];
+    wrench[3 + i] += torque[i] + arm[(i + 1) % 3] * force[(i + 2) % 3] -
+      arm[(i + 2) % 3] * force[(i + 1) % 3];
+  }}
+  return status;
 }}
 
 int {name}_measured(const double *q, const double *q_dot, const double *q_ddot,

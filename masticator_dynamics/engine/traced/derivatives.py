@@ -243,16 +243,15 @@ def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list
         smooth = smoothness(run, contacts, per_newton, across, gears, supplied)
     n, inputs = len(run.plan.independent), 3 * len(run.plan.independent) + 6
     wanted = [*range(inputs), *range(first, first + len(unknowns))]
-    columns = [*zip(*forward(open_loads, wanted, motion_rules(run, inputs)), strict=True)]
+    rows = forward(open_loads, wanted, motion_rules(run, inputs))
     last = inputs + count
-    basis, triangle = orthogonal([[*c] for c in (*columns[2 * n : 3 * n], *columns[last:])])
-
-    def followed(by: Sequence[Vector]) -> list[Any]:
-        solved = [solve_triangle(triangle, vec.apply(basis, column))[:n] for column in by]
-        return [-x for row in zip(*solved, strict=True) for x in row]
-
+    basis, triangle = orthogonal([[*row[2 * n : 3 * n], *row[last:]] for row in rows])
+    columns = [*zip(*rows, strict=True)]
     parts = columns[:n], columns[n : 2 * n], columns[inputs:last], columns[3 * n : inputs]
-    return [run.valid(), *smooth, *(x for part in parts for x in followed(part))]
+    # Rows of the inverse, of accelerations alone.
+    inverted = [solve_triangle(triangle, [b[i] for b in basis]) for i in range(n)]
+    slopes = [-vec.dot(row, column) for part in parts for row in inverted for column in part]
+    return [run.valid(), *smooth, *slopes]
 
 
 def _closed_by_parameters(

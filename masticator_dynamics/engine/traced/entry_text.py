@@ -95,6 +95,7 @@ def _find_sources(writer: _Writer, values: str, sources: str) -> None:
             of = writer.load(value, known['motion_mechanism'])
             writer.require(writer.equal(of, known['mechanism']), 'other')
             numbers = writer.load(value, known['motion_numbers'])
+            writer.require(writer.unequal(numbers, '0'), 'other')
             writer.store(writer.new(f'add i64 {numbers}, {BYTES_DATA}'), place)
 
 

@@ -305,7 +305,7 @@ class Kernels:
         return RowCode(
             f'derivatives of the imbalance, friction {friction}', last,
             1 + smooth + self.freedoms * columns, function, lambda: self.identity,
-            largest=MOST_OPERATIONS, constants=self.constants,
+            largest=2 * MOST_OPERATIONS, constants=self.constants,
         )  # fmt: skip
 
     @functools.cached_property

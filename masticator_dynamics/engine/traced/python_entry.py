@@ -91,7 +91,6 @@ def supported() -> bool:
     )
 
 
-@functools.cache
 def _slot(of: type, name: str) -> int:
     """Where a slot of a class lies in its objects, found by looking."""
     probe: object = object.__new__(of)
@@ -216,7 +215,7 @@ class Entry:
         if place >= MOST_ANSWERS:
             place = 1 + (place - 1) % (MOST_ANSWERS - 1)
         self._count += 1
-        following, held = 0, [values]
+        following, held = 0, list[Any](choices)
         for answer in reversed(answers):
             record, of_record = self._record(answer, following)
             following = record.ctypes.data

@@ -277,6 +277,34 @@ class RowCode:
         return self.outputs + -self.outputs % (LINE if self._streamed else this_processor().rows)
 
 
+class RowInPlace:
+    """A code for one row after another, whose inputs stay where they are.
+
+    Parameters
+    ----------
+    code : RowCode
+        Must be available.
+    inputs : int
+        Numbers of a row, without the constants that follow.
+
+    Attributes
+    ----------
+    inputs : (inputs,) array
+        To be written.
+    """
+
+    def __init__(self, code: RowCode, inputs: int):
+        whole = code._complete(np.zeros(inputs))
+        self._code, self.inputs = code._for(whole[:inputs]), whole[:inputs]
+        self._row, self._at, self._whole = self._code.row.row, address(whole), whole
+
+    def __call__(self) -> FloatArray:
+        """Outputs (outputs,) for the present inputs."""
+        out = np.empty(self._code.outputs)
+        self._row(self._at, address(out))
+        return out
+
+
 def _aligned(count: int, length: int) -> FloatArray:
     """Rows that begin at a cache line: stores across two of them take twice as long."""
     memory = np.empty(count * length + LINE)

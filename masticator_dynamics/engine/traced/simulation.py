@@ -130,7 +130,8 @@ def derivatives_code(kernels: Kernels, setting: Setting) -> RowCode:
 
     return RowCode(
         'derivatives of accelerations', first, 1 + n + table, function,
-        lambda: [*kernels.identity, setting], largest=MOST_OPERATIONS, constants=kernels.constants,
+        lambda: [*kernels.identity, setting], largest=2 * MOST_OPERATIONS,
+        constants=kernels.constants,
     )  # fmt: skip
 
 

@@ -129,22 +129,43 @@ def fitted(
     matrix: Sequence[Any], error: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
 ) -> list[Any]:
     """Outputs of :func:`least_squares`."""
-    from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
+    from masticator_dynamics.engine.traced.matrices import solve_triangle
     from masticator_dynamics.engine.traced.numbers import absolute, greater, select
     from masticator_dynamics.engine.traced.vectors import apply, dot
+
+    columns, basis, triangle = _orthogonal(matrix, scale, usual)
+    determined: Any = 1.0
+    for c, length in enumerate(usual):
+        determined = select(triangle[c][c] - WEAK_ACTUATION * length, determined, 0.0)
+    wanted = [x * (1.0 / s) for x, s in zip(error, scale, strict=True)]
+    step = solve_triangle(triangle, apply(basis, wanted))
+    largest: Any = 0.0
+    for row in zip(*columns, strict=True):
+        largest = greater(absolute(dot(row, step)), largest)
+    return [select(determined, largest, -1.0), *step]
+
+
+def conditioning_of(matrix: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]) -> Any:
+    """Least part of a column that is not along those before it, of its usual length.
+
+    Arguments as inputs of :func:`least_squares`.
+    """
+    from masticator_dynamics.engine.traced.numbers import lesser
+
+    _, _, triangle = _orthogonal(matrix, scale, usual)
+    parts = [triangle[c][c] * (1.0 / (x or 1.0)) for c, x in enumerate(usual)]
+    return functools.reduce(lesser, parts, 1.0)
+
+
+def _orthogonal(
+    matrix: Sequence[Any], scale: Sequence[Any], usual: Sequence[Any]
+) -> tuple[list[list[Any]], list[list[Any]], list[list[Any]]]:
+    """Columns of a matrix in units of its rows; orthonormal ones, and the triangle between both."""
+    from masticator_dynamics.engine.traced.matrices import orthogonal
 
     units = [1.0 / s for s in scale]
     columns = [
         [x * u for x, u in zip(matrix[c :: len(usual)], units, strict=True)]
         for c in range(len(usual))
     ]
-    basis, triangle = orthogonal(columns)
-    determined: Any = 1.0
-    for c, length in enumerate(usual):
-        determined = select(triangle[c][c] - WEAK_ACTUATION * length, determined, 0.0)
-    wanted = [x * u for x, u in zip(error, units, strict=True)]
-    step = solve_triangle(triangle, apply(basis, wanted))
-    largest: Any = 0.0
-    for row in zip(*columns, strict=True):
-        largest = greater(absolute(dot(row, step)), largest)
-    return [select(determined, largest, -1.0), *step]
+    return columns, *orthogonal(columns)

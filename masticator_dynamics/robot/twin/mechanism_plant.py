@@ -134,7 +134,7 @@ class MechanismPlant:
                 f'efforts have shape {np.shape(efforts)}, needed is ({len(self.joints)},) or '
                 f'({2 * self.substeps + 1}, {len(self.joints)})'
             )
-        if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():
+        if not math.isfinite(np.vdot(rows, rows)) and not np.isfinite(rows).all():
             raise InputError(f'efforts are {rows}, not finite numbers')
         self._in_fixture = self._in_fixture and not rows.any()
         if self._in_fixture:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import array
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
@@ -88,41 +88,42 @@ class DirectSubscription:
             self._wait_set.add_subscription(self._subscription.handle)
             self._wait_set.wait(round(seconds * 1e9))
 
-    def take(self) -> Iterator[tuple[Any, int]]:
+    def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
         return self._taken(lambda data: deserialize_message(data, self._kind))
 
-    def take_numbers(self) -> Iterator[tuple[Numbers, int]]:
+    def take_numbers(self) -> list[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
         return self._taken(self._reader)
 
-    def _taken(self, read: Callable[[bytes], Any]) -> Iterator[tuple[Any, int]]:
+    def _taken(self, read: Callable[[bytes], Any]) -> list[tuple[Any, int]]:
+        messages = []
         for data, info in self.take_serialized():
             try:
-                message = read(data)
+                messages.append((read(data), info['received_timestamp']))
             except Exception as error:  # whatever came, the others still count
                 self._refuse(error)
-            else:
-                yield message, info['received_timestamp']
+        return messages
 
-    def take_serialized(self) -> Iterator[tuple[bytes, dict[str, int]]]:
+    def take_serialized(self) -> list[tuple[bytes, dict[str, int]]]:
         """Waiting messages as bytes, with all that is known of each; times in ns since 1970."""
-        handle = self._subscription.handle
+        handle, waiting = self._subscription.handle, []
         with handle:
             for _ in range(self._depth):
                 try:
                     taken = handle.take_message(self._kind, True)
                 except Exception as error:
                     self._refuse(error)
-                    return
+                    break
                 if taken is None:
-                    return
+                    break
                 data, info = taken
                 if self._is_too_large(data):
-                    return  # fetching it took long enough; the rest comes with the next call
+                    break  # fetching it took long enough; the rest comes with the next call
                 # Not every middleware reports it.
                 info['received_timestamp'] = info.get('received_timestamp') or time.time_ns()
-                yield data, info
+                waiting.append((data, info))
+        return waiting
 
     def _is_too_large(self, data: bytes) -> bool:
         """Whether a message has more bytes than are read; it is refused then."""

@@ -58,7 +58,7 @@ class FixedLayout:
         marks = np.arange(_FIRST_MARK, _FIRST_MARK + sum(lengths), dtype=np.uint64)
         rows = np.split(marks.view(np.float64), np.cumsum(lengths)[:-1])
         data = serialize_message(filled(message, _STAMP_MARK, fields, rows))
-        self.message, self._size, self._header = message, len(data), data[:4]
+        self.message, self._header = message, data[:4]
         self._stamp = None
         if hasattr(message, 'header'):
             self._stamp = data.index(_STAMP.pack(*divmod(_STAMP_MARK, 1_000_000_000)))
@@ -69,15 +69,18 @@ class FixedLayout:
         self.keep(data)
 
     def keep(self, data: bytes) -> None:
-        """Take all but the numbers from a message of this layout, such as what fills gaps in it.
+        """Take all but the numbers from a message of this layout: what fills gaps, and follows it.
 
         Raises
         ------
         ValueError
-            If its size or representation (the first four bytes: order of bytes) is another.
+            If it is too short, or its representation (the first four bytes: order of bytes) is
+            another.
         """
-        if len(data) != self._size or data[:4] != self._header:
+        last = max((start + 8 * length for length, start in self._places if length), default=4)
+        if len(data) < last or data[:4] != self._header:
             raise ValueError('another layout')
+        self._size = len(data)
         gaps = [(start, start + 8 * length) for length, start in self._places if length]
         if self._stamp is not None:
             gaps.append((self._stamp, self._stamp + _STAMP.size))

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import ROSClock
+from rclpy.clock import JumpThreshold, ROSClock
 from rclpy.node import Node
 
 # ns; stamps end with the 31 bits of their seconds, and some are of later times than now. Whoever
@@ -27,17 +27,24 @@ _ATTEMPTS = 5
 class NodeClock:
     """Time of a node's clock, ns; 0 while a simulated one has not started.
 
-    rclpy takes 10 µs to return what the system's clock returns in a tenth of a microsecond.
+    rclpy takes 10 µs to return what the system's clock returns in a tenth of a microsecond, and one
+    to tell whether that is the node's clock: it tells when that changes.
     """
 
     def __init__(self, node: Node):
         clock = node.get_clock()
         assert isinstance(clock, ROSClock)
         self._clock = clock
+        changes = JumpThreshold(min_forward=None, min_backward=None, on_clock_change=True)
+        self._told = clock.create_jump_callback(changes, post_callback=self._look)
+        self._look()
+
+    def _look(self, change: object = None) -> None:
+        self._simulated = self._clock.ros_time_is_active
 
     def __call__(self) -> int:
         """Return the time, ns."""
-        if not self._clock.ros_time_is_active:
+        if not self._simulated:
             return time.time_ns()
         nanoseconds: int = self._clock.now().nanoseconds
         return min(nanoseconds, _LATEST)

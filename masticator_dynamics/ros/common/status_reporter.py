@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.drives import real_time
@@ -31,8 +29,8 @@ class StatusReporter:
     hardware : str
         What the statuses are about: the mechanism's name.
     collect : callable
-        Returns the current statuses; called every ``look``, by the executor's thread unless
-        :meth:`look_when` says otherwise.
+        Returns the current statuses; called every ``look`` once the node is configured, from a
+        thread of its own: the executor would take three times as long as a look does.
     look : float
         How soon a change is reported, s.
     """
@@ -53,30 +51,25 @@ class StatusReporter:
         )
         self._reported = -10.0
         self._summary: list[tuple[bytes, str, tuple[str, ...]]] = []
-        # A steady clock: a simulated one may stand still.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._every, self._timer = look, node.create_timer(look, self._look, clock=steady)
+        self._every = look
+        self._wait: Callable[[], None] = lambda: None
         # This thread may hold Python's lock when a cycle needs it.
         self._thread = real_time.Worker('diagnostics', self._repeat, real_time.SERVICE)
-        self._wait: Callable[[], None] = lambda: None
-
-    def look_when(self, wait: Callable[[], None]) -> None:
-        """Look from a thread of its own, whenever ``wait`` returns.
-
-        The executor holds Python's lock three times as long as a look takes.
-        """
-        self._timer.cancel()
-        self._wait = wait
         self._thread.start()
 
+    def look_when(self, wait: Callable[[], None]) -> None:
+        """Look whenever ``wait`` returns, which knows when that disturbs nobody."""
+        self._wait = wait
+
     def destroy(self) -> None:
-        """Destroy topic, timer and thread."""
+        """End the thread and destroy the topic."""
         self._thread.stop()
-        self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
 
     def _repeat(self) -> None:
         while not self._thread.ended.wait(self._every):
+            if getattr(self._node, 'loading', False):  # nothing is there yet to look at
+                continue
             self._wait()
             try:
                 self._look()

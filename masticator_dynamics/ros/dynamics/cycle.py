@@ -22,6 +22,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import FrameChain
 from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.engine.traced.effort_goals import Goal
+from masticator_dynamics.engine.traced.row_code import RowInPlace
 from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
@@ -213,6 +214,11 @@ class FeedforwardCycle:
         # Default arguments are left out: the compiled code then does everything by itself.
         plain = goal == 'torque' and not friction
         self._options: dict[str, Any] = {} if plain else {'goal': goal, 'friction': friction}
+        solver = mechanism.solver
+        self._kind = solver.least_norm if plain else solver.distribution(goal, friction)
+        inputs = 3 * len(mechanism.independent) + 6
+        code = self._kind.code
+        self._code = RowInPlace(code, inputs) if code.covers(np.zeros(inputs)) else None
         self._watch = watch
         self._mechanism = mechanism
         self._motion = motion
@@ -379,15 +385,26 @@ class FeedforwardCycle:
         if self._watch is not None:  # its limits may be replaced, and it keeps count
             return Ahead(basis, state)
         try:
-            effort = self._effort(state, None)
+            effort = self._whole_effort(state)
         except MasticatorError:
             return Ahead(basis, state)
         inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
         answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
             basis, state, answer, self._clamp.cuts(effort.actuated, inside),
-            None if bite is None else self._bite.transport(bite.frame, effort.q),
+            None if bite is None else self._bite.transport(bite.frame, effort),
         )  # fmt: skip
+
+    def _whole_effort(self, state: State) -> Effort:
+        """Efforts without wrenches, and the joints: `feedforward` would compute these later."""
+        code = self._code
+        if code is None:
+            return self._effort(state, None)
+        np.concatenate(state, out=code.inputs[:-6])
+        outputs = code()
+        if outputs[0] != 1.0:
+            return self._effort(state, None)
+        return Effort(self._mechanism, code.inputs.copy(), outputs[1:], self._kind.slices)
 
     def _answer(self, ahead: Ahead, loads: Loads | None) -> CycleAnswer:
         """The answer with what has been measured since."""

@@ -22,8 +22,9 @@ _CATCH_UP = 0.1  # s; cycles overdue by more are of no use to anybody
 _STALL = 1.0  # s without a cycle, after which a motion must not simply continue
 _POLL = 0.0005  # s; how often a simulated clock is read
 # A processor that sleeps takes its time to wake: the thread wakes before a cycle is due, by as much
-# as it is seldom late, and waits for the rest without sleeping.
-_SELDOM = 0.03  # fraction of all cycles
+# as it is seldom late, and waits for the rest without sleeping, which is half of what cycles take
+# if it is to be late in 3 of 100 instead of one in four.
+_SELDOM = 0.25  # fraction of all cycles
 _LESSON = 5_000  # ns by which one cycle changes that time at most
 _EARLIEST, _PART = 150_000, 0.15  # ns and part of a period: what waiting may cost of a processor
 _SMALLEST = 10_000_000  # ns; clocks that are slewed differ by 0.0005 of the time between two looks

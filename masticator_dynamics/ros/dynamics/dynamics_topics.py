@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -76,6 +77,7 @@ class Publishers:
             for joint, frame in zip(names, cycle.joint_frames, strict=True)
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
+        self._turn = itertools.cycle(self._of_cycles)
         self._wanted = dict.fromkeys(self._of_cycles, True)
         self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any]] = None, {}
 
@@ -102,9 +104,11 @@ class Publishers:
     def prepare(self, time: int, answer: CycleAnswer | None) -> None:
         """Make messages for a time (ns), in case the answer stays the same.
 
-        Also note who is subscribed: new subscribers get the next cycle but one.
+        Also note who is subscribed, of one topic at a time: new subscribers get messages some
+        cycles later.
         """
-        self._wanted = {topic: topic.wanted for topic in self._of_cycles}
+        topic = next(self._turn)
+        self._wanted[topic] = topic.wanted
         self._ready = answer, self._messages(time, answer) if answer else {}
 
     def publish(self, time: int, answer: CycleAnswer) -> None:
@@ -119,16 +123,15 @@ class Publishers:
 
     def _messages(self, time: int, answer: CycleAnswer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
-        rows = {
-            self._effort: (answer.actuated,),
-            self._state: (answer.position, answer.velocity, answer.actuated),
-            self._multipliers: (answer.effort.contact,),
-        }
-        return {
-            topic: topic.filled(time, *blocks)
-            for topic, blocks in rows.items()
-            if self._wanted[topic]
-        }
+        wanted, messages = self._wanted, {}
+        if wanted[self._effort]:
+            messages[self._effort] = self._effort.filled(time, answer.actuated)
+        if wanted[self._state]:
+            rows = answer.position, answer.velocity, answer.actuated
+            messages[self._state] = self._state.filled(time, *rows)
+        if wanted[self._multipliers]:
+            messages[self._multipliers] = self._multipliers.filled(time, answer.effort.contact)
+        return messages
 
     def visual(self, time: int, effort: Effort) -> None:
         """What people look at, at a time (ns): forces, where anybody does, and all joints."""

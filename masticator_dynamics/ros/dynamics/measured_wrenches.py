@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.frames import turned, wrenches_on_platform
+from masticator_dynamics.engine.evaluation.frames import turned
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError
 
@@ -28,15 +28,32 @@ class MeasuredWrench:
     wrench: FloatArray
 
 
+Vector = list[float]  # (3,)
+
+
 @dataclasses.dataclass(frozen=True)
 class Transport:
-    """How wrenches in a frame are transferred to the platform in one pose."""
+    """How wrenches in a frame are transferred to the platform in one pose.
+
+    In plain numbers: numpy takes several times as long for a few.
+    """
 
     frame: str  # axes of the wrench
     point: str  # frame at whose origin it acts
-    # (6, 6), wrench on the platform of each component alone, base axes, about the platform's
-    # origin.
-    rows: FloatArray
+    rotation: list[Vector]  # from the frame's axes to the base's, rows
+    arm: Vector  # from the platform's origin to the point, base axes, m
+
+    def __call__(self, wrench: FloatArray) -> FloatArray:
+        """Wrench (6,) on the platform, base axes, about its origin: R f and R t + r x R f."""
+        numbers, (rx, ry, rz) = wrench.tolist(), self.arm
+        x, y, z = _turned(self.rotation, numbers[:3])
+        tx, ty, tz = _turned(self.rotation, numbers[3:])
+        return np.array((x, y, z, tx + ry * z - rz * y, ty + rz * x - rx * z, tz + rx * y - ry * x))
+
+
+def _turned(rotation: list[Vector], vector: Vector) -> Vector:
+    x, y, z = vector
+    return [a * x + b * y + c * z for a, b, c in rotation]
 
 
 class MeasuredWrenches:
@@ -139,12 +156,13 @@ class BiteForce(MeasuredWrenches):
         """Return the measurement that is fresh at a time (ns), if any."""
         return next(iter(self.all_fresh(now)), None)
 
-    def transport(self, frame: str, q: FloatArray) -> Transport:
-        """How wrenches in a frame are transferred to the platform at tree positions (n_q,)."""
-        point = self.point_frame or frame
-        return Transport(
-            frame, point, wrenches_on_platform(self._mechanism, q, np.eye(6), frame, point)
-        )
+    def transport(self, frame: str, motion: Motion | Effort) -> Transport:
+        """How wrenches in a frame are transferred to the platform in a motion."""
+        point, pose_of = self.point_frame or frame, self._mechanism.frame_pose
+        pose = pose_of(motion, frame)
+        origin = pose.position if point == frame else pose_of(motion, point).position
+        arm = origin - pose_of(motion, self._mechanism.description.platform).position
+        return Transport(frame, point, pose.rotation.tolist(), arm.tolist())
 
     def on_platform(
         self, measured: MeasuredWrench, motion: Motion | Effort, transport: Transport | None = None
@@ -160,5 +178,5 @@ class BiteForce(MeasuredWrenches):
         """
         frame, point = measured.frame, self.point_frame or measured.frame
         if transport is None or transport.frame != frame or transport.point != point:
-            transport = self.transport(frame, motion.q)
-        return measured.wrench @ transport.rows
+            transport = self.transport(frame, motion)
+        return transport(measured.wrench)

@@ -1,6 +1,6 @@
 // Copyright 2026 The masticator_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
-#include "masticator_control/library.hpp"
+#include "masticator_control/mechanism.h"
 
 #include <dlfcn.h>
 
@@ -10,23 +10,13 @@
 #include "ament_index_cpp/get_resources.hpp"
 
 namespace masticator_control {
-namespace {
-constexpr char kResource[] = "masticator_mechanisms";
-
-std::string there_are() {
-  std::string names;
-  for (const auto & [name, prefix] : ament_index_cpp::get_resources(kResource)) {
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  return names.empty() ? "none" : names;
-}
-}  // namespace
-
 std::shared_ptr<const masticator_mechanism> load_mechanism(const std::string & name) {
-  std::string content, prefix;
-  if (name.empty() || !ament_index_cpp::get_resource(kResource, name, content, &prefix)) {
+  constexpr char resource[] = "masticator_mechanisms";
+  std::string content, prefix, there_are;
+  if (name.empty() || !ament_index_cpp::get_resource(resource, name, content, &prefix)) {
+    for (const auto & other : ament_index_cpp::get_resources(resource)) {there_are += " " + other.first;}
     throw std::runtime_error(
-            "there is no exported mechanism '" + name + "'; there are: " + there_are() +
+            "there is no exported mechanism '" + name + "'; there are:" + there_are +
             ". masticator_add_mechanism() in a package's CMakeLists.txt makes one");
   }
   const std::string file = prefix + "/" + content.substr(0, content.find(';'));
