@@ -190,8 +190,8 @@ def test_efforts_are_those_of_python(name: str, players) -> None:
 def jumps(player: Player, count: int) -> tuple[list[object], list[str]]:
     """States of rrr4 on home's side of its singularity, and steps to them, each from the last one.
 
-    There, at an angle of 1.70 to 1.73 rad, all four legs lose hold of the platform's turn at once; a
-    pose beyond it fits nearly the same motors.
+    There, at an angle of 1.70 to 1.73 rad, all four legs lose hold of the platform's turn at once;
+    a pose beyond it fits nearly the same motors.
     """
     rng = np.random.default_rng(5105)
     states, steps = [], []
