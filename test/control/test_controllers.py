@@ -67,7 +67,7 @@ DECLARED: dict[str, dict[str, Any]] = {
         },
     },
     'effort_forward_controller': {'joints': STRINGS},
-    'feedforward_controller': {'joints': STRINGS},
+    'feedforward_controller': {'joints': STRINGS, 'largest_step': float},
 }
 # Classes by the names in the plugin descriptions of the same versions.
 TYPES = {
@@ -125,6 +125,8 @@ def test_trajectories_are_tracked_more_closely_than_drives_allow() -> None:
     for joint, drive in drives.drives.items():
         tolerance = SHIPPED['joint_trajectory_controller']['constraints'][joint]
         assert tolerance['goal'] < tolerance['trajectory'] < drive.limits.following_error
+        # It holds the measured position when it gives up: the feedforward must take that step.
+        assert tolerance['trajectory'] < SHIPPED['feedforward_controller']['largest_step']
     assert SHIPPED['controller_manager']['update_rate'] == drives.cycle_rate
 
 
