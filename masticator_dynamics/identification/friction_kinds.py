@@ -19,8 +19,10 @@ import numpy as np
 
 from masticator_dynamics.description.data import Actuator, JointPhysics, MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
+from masticator_dynamics.mechanism import Mechanism
 
 _BLOCKS = 6
 _AT_ONCE = 1e-3  # of the usual velocity, over which friction turns round that does so at once
@@ -96,7 +98,7 @@ class WorthIt(NamedTuple):
 class _Trial(NamedTuple):
     kind: Kind
     velocity: FloatArray  # (n_u,)
-    rows: FloatArray  # (M, n_u), of a unit at each motor
+    rows: FloatArray  # (N, n_u), of a unit at each motor, whenever it was measured
 
 
 class FrictionSearch:
@@ -104,29 +106,37 @@ class FrictionSearch:
 
     Parameters
     ----------
+    mechanism : Mechanism
+        Whose friction may be of other kinds already.
+    measured : MeasuredMotion
     equations : Equations
-        That were learnt from.
+        Of it, that were learnt from.
     unknowns : Unknowns
     x : array, shape (n_x,)
         Unknowns found.
-    description : MechanismDescription
-        Whose friction may be of other kinds already.
     """
 
     def __init__(
         self,
+        mechanism: Mechanism,
+        measured: MeasuredMotion,
         equations: Equations,
         unknowns: Unknowns,
         x: FloatArray,
-        description: MechanismDescription,
     ):
-        self._equations, self._names = equations, description.actuated
+        description = mechanism.description
+        self._equations, self._measured = equations, measured
+        self._names = description.actuated
+        self._speed = measured.motion.v[:, mechanism.actuated_rows]
         self._usual = np.sqrt((equations.velocity**2).mean(axis=0)) + np.finfo(float).tiny
         self._matrix = equations.back @ equations.matrix
         self._constant = [unknowns.causes.index(f'{name}.friction') for name in self._names]
         bodies = np.array([' ' in cause for cause in unknowns.causes])
         needed = equations.effort - equations.errors(0.0)
-        self._load = np.abs(needed + self._matrix[..., bodies] @ x[bodies])
+        loads = np.abs(needed + self._matrix[..., bodies] @ x[bodies])
+        self._load = np.column_stack(
+            [np.interp(measured.time, equations.time, load) for load in loads.T]
+        )
         physics = [description.joints[name] for name in self._names]
         self._over = np.array([of.transition_velocity for of in physics])
         laws = [(description.actuators.get(n) or Actuator()).friction for n in self._names]
@@ -157,7 +167,7 @@ class FrictionSearch:
             before = self._left(None) / effort
 
     def _trials(self) -> Iterator[_Trial]:
-        speed, at_once = self._equations.velocity, _AT_ONCE * self._usual
+        speed, at_once = self._speed, _AT_ONCE * self._usual
         for part in _OVER:
             over = part * self._usual
             yield _Trial(GROWS, over, speed / np.sqrt(speed**2 + over**2))
@@ -168,8 +178,9 @@ class FrictionSearch:
         yield _Trial(LOSES, self._over, sense * self._load)
 
     def _columns(self, rows: FloatArray) -> FloatArray:
-        """What moves the mechanism (M, n_u, n_u) of an effort of each motor."""
-        return np.asarray(self._equations.back @ (self._equations.rates * rows[:, None, :]))
+        """What moves the mechanism (M, n_u, n_u) of an effort (N, n_u) of each motor, filtered."""
+        slow = self._measured.smooth(rows)[self._measured.kept]
+        return np.asarray(self._equations.back @ (self._equations.rates * slow[:, None, :]))
 
     def _adopt(self, k: int, trial: _Trial) -> None:
         column = self._columns(trial.rows)[..., k]

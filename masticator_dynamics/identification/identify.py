@@ -337,7 +337,7 @@ def identify(
     fit = _fitted(mechanism, measured, begun, progress)
     kinds: list[WorthIt] = []
     if gain is not None or not grave:
-        search = FrictionSearch(fit.training, fit.unknowns, fit.x, mechanism.description)
+        search = FrictionSearch(mechanism, measured, fit.training, fit.unknowns, fit.x)
         kinds = [*search.found()]
     if kinds and motors is None:  # else friction is the drives', which have no other kinds
         mechanism = _with_kinds(mechanism, kinds)

@@ -96,3 +96,13 @@ def _settings_of(iterations):
         return made
 
     return settings
+
+
+def test_a_parameter_of_an_unknown_kind_is_named(tmp_path, monkeypatch) -> None:
+    """A new kind is not left out of what is identified in silence."""
+    known = Mechanism.parameters
+    monkeypatch.setattr(
+        Mechanism, 'parameters', lambda self, **kinds: known(self, **kinds) | {'joint_0.wear': 1.0}
+    )
+    with pytest.raises(KeyError, match=r'joint_0\.wear'):
+        _unknowns(Mechanism.load(arm(tmp_path)))
