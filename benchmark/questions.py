@@ -35,7 +35,7 @@ from masticator_dynamics.engine.traced.row_code import RowCode, address
 from masticator_dynamics.engine.traced.row_code import library as _library
 from masticator_dynamics.errors import MasticatorError
 
-CALLS, ROWS, TURNS = 100, 512, 15
+CALLS, BATCHES, ROWS, TURNS = 100, 8, 512, 15
 FAR = 100.0  # times the limits of the description
 BINDS = 0.97  # of the largest effort without limits
 
@@ -165,7 +165,7 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
         table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
-    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-3
+    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-4
     table['inverse kinematics'] = Question(lambda: mechanism.inverse_kinematics(frame, place))
     return table
 
@@ -183,7 +183,7 @@ def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]
         if question.batch:
             with contextlib.suppress(MasticatorError):  # limits that are too narrow for a row
                 question.batch()
-                turns[f'{name}|batch'] = _turn(question.batch, 1, ROWS)
+                turns[f'{name}|batch'] = _turn(question.batch, BATCHES, ROWS)
         if question.code:
             code, given = question.code
             alone = _Alone(code, np.array(given), np.empty(code.outputs))

@@ -299,9 +299,9 @@ class ForceControl:
 
     def _near(self, wanted: float) -> bool:
         """Whether a force, N, will soon be reached; before, it pays to learn the stiffness."""
-        left = wanted - self.watch.force
+        missing = wanted - self.watch.force
         rise = self._slope - _SURE_RISE * self._sensor.noise / (WINDOW * self._timing.period)
-        soon = left < max(_SOON * rise, _REACHED * wanted)
+        soon = missing < max(_SOON * rise, _REACHED * wanted)
         return self.watch.force > _NEAR_FORCE * wanted and soon
 
     @property

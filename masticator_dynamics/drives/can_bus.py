@@ -112,14 +112,17 @@ class GroupBus(can.BusABC):
     def _frame(self, packet: bytes, time: float) -> can.Message | None:
         """A packet as a frame received at a time; None if it is not a frame."""
         at = packet.find(_DATA, _AFTER_TIME) + len(_DATA) + 1
-        end = at + packet[at - 1] if at < len(packet) else 0
+        if not _AFTER_TIME < at < len(packet):
+            return _read(packet, time)
+        end = at + packet[at - 1]
         around = b'%b%b%b' % (packet[:_TIME], packet[_AFTER_TIME:at], packet[end:])
         identifier = self._frames.get(around)
         if identifier is not None:
             return can.Message(time, identifier, False, data=packet[at:end])
         message = _read(packet, time)
-        usual = packet.startswith(_HEAD) and message is not None and _is_plain(message)
-        if usual and message.data == packet[at:end]:
+        if message is None or not (packet.startswith(_HEAD) and _is_plain(message)):
+            return message
+        if message.data == packet[at:end]:
             if len(self._frames) > _KEPT:
                 self._frames.clear()
             self._frames[around] = message.arbitration_id

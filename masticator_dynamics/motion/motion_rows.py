@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.motion.path import MotionPath
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,11 +17,6 @@ class MotionRows:
     y: FloatArray  # (N, n_y), rad or m
     y_dot: FloatArray  # (N, n_y), rad/s or m/s
     y_ddot: FloatArray  # (N, n_y), rad/s^2 or m/s^2
-
-    @classmethod
-    def along(cls, path: MotionPath, time: FloatArray) -> MotionRows:
-        """Rows of a path at times (N,), s."""
-        return MotionRows(time, *path.sample(time))
 
     @property
     def rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:

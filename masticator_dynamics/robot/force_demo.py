@@ -144,12 +144,12 @@ class _Bitten:
         real = {} if self.real is None else self.bite.judged(self.real)
         for name, goal in self.bite.goals.items():
             unit, value = _UNITS[name], real.get(name, np.nan)
-            told = f'{value:.3g} {unit} (simulated time {virtual[name]:.3g}), at most {goal:g}'
+            detail = f'{value:.3g} {unit} (simulated time {virtual[name]:.3g}), at most {goal:g}'
             passed = value <= goal
             if not passed and self.slow:
                 passed = virtual[name] <= goal
-                told += f'; {self.slow}: judged by simulated time'
-            checks.append(Check(f'{self.bite.title}: {name}', passed, told))
+                detail += f'; {self.slow}: judged by simulated time'
+            checks.append(Check(f'{self.bite.title}: {name}', passed, detail))
         return checks
 
 
@@ -185,7 +185,7 @@ def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
     def produce(work: pathlib.Path) -> Summary:
         bitten = [_bitten(work, k, bite, setting, progress) for k, bite in enumerate(BITES)]
         progress.stage('Checking and plotting')
-        checks = tuple(check for one in bitten for check in one.checks())
+        checks = tuple(check for result in bitten for check in result.checks())
         summary = _ForceSummary({'rate_hz': setting.rate}, _rows(bitten), checks)
         table, picture, numbers, text, log = (work / name for name in RESULTS)
         write_table(str(table), ['bite', 'simulated_time', 'time', 'gap', 'force'], _table(bitten))
@@ -221,12 +221,12 @@ def _bitten(
     text = log.read_text(encoding='utf-8', errors='replace')
     real = Experiment(protocol, folder / 'real', robot=True)
     recorded = next((series for _, series in real.recorded()), None)
-    told = text if recorded is None else f'{text}{recorded.end}'
+    log_text = text if recorded is None else f'{text}{recorded.end}'
     slow = f'this computer is too slow ({load_in_words()})'
-    slow = slow if any(words in told for words in _TOO_SLOW) else ''
+    slow = slow if any(words in log_text for words in _TOO_SLOW) else ''
     if recorded is None or recorded.fault:
         if not slow:
-            raise RunError(f'{bite.title}: {told}')
+            raise RunError(f'{bite.title}: {log_text}')
         recorded = None
     return _Bitten(bite, recorded and _since_touch(recorded), _since_touch(virtual), slow)
 
@@ -254,10 +254,10 @@ def _since_touch(series: Series) -> Series:
 
 
 def _rows(bitten: list[_Bitten]) -> list[tuple[str, str]]:
-    series = [one.virtual if one.real is None else one.real for one in bitten]
+    series = [result.virtual if result.real is None else result.real for result in bitten]
     return [
-        (one.bite.title, f'largest force {s.force.max():.1f} N')
-        for one, s in zip(bitten, series, strict=True)
+        (result.bite.title, f'largest force {s.force.max():.1f} N')
+        for result, s in zip(bitten, series, strict=True)
     ]
 
 
@@ -265,7 +265,7 @@ def _table(bitten: list[_Bitten]) -> FloatArray:
     parts = [
         np.column_stack([np.full(len(s.time), k), np.full(len(s.time), kind), s.time, s.gap,
                          s.force])
-        for k, one in enumerate(bitten) for kind, s in enumerate((one.real, one.virtual))
+        for k, result in enumerate(bitten) for kind, s in enumerate((result.real, result.virtual))
         if s is not None
     ]  # fmt: skip
     return np.concatenate(parts)
@@ -275,19 +275,19 @@ def _plot(stream: object, bitten: list[_Bitten]) -> None:
     """Force and gap of every bite over time."""
     with png_figure(stream, (10.0, 6.0)) as figure:
         panels = figure.subplots(2, len(bitten), sharex='col')
-        for column, one in zip(panels.T, bitten, strict=True):
+        for column, result in zip(panels.T, bitten, strict=True):
             for series, label, colour in (
-                (one.real, 'ROS, CAN and twin in real time', 'C0'),
-                (one.virtual, 'simulated time', 'C1'),
+                (result.real, 'ROS, CAN and twin in real time', 'C0'),
+                (result.virtual, 'simulated time', 'C1'),
             ):
                 if series is None:
                     continue
                 force, gap = column
                 force.plot(series.time, series.force, lw=1.2, color=colour, label=label)
                 gap.plot(series.time, 1e3 * series.gap, lw=1.2, color=colour)
-            force.set_title(one.bite.title, fontsize=10)
+            force.set_title(result.bite.title, fontsize=10)
             gap.set_xlabel('time since contact, s')
-            end = float(one.virtual.time[one.virtual.force > 0.5][-1])
+            end = float(result.virtual.time[result.virtual.force > 0.5][-1])
             force.set_xlim(-0.1, end + 0.3)
         panels[0, 0].set_ylabel('force, N')
         panels[1, 0].set_ylabel('gap of the teeth, mm')

@@ -190,8 +190,8 @@ def test_efforts_are_those_of_python(name: str, players) -> None:
 def jumps(player: Player, count: int) -> tuple[list[object], list[str]]:
     """States of rrr4 on home's side of its singularity, and steps to them, each from the last one.
 
-    There, at an angle near 1.71 rad, all four legs lose hold of the platform's turn at once; a
-    pose beyond it fits nearly the same motors.
+    There, at an angle of 1.70 to 1.73 rad, all four legs lose hold of the platform's turn at once;
+    a pose beyond it fits nearly the same motors.
     """
     rng = np.random.default_rng(5105)
     states, steps = [], []
@@ -217,6 +217,18 @@ def test_no_jump_is_closed_on_another_branch(players) -> None:
     assert set(rows.refusal) <= {'', FAR, UNREACHABLE}
     assert rows.good.sum() > 0.2 * len(states) and (rows.refusal == FAR).sum() > 0.1 * len(states)
     assert error.max() < 1e-9 * np.abs(expected).max()
+
+
+def test_a_pose_that_motors_hardly_determine_is_refused(players) -> None:
+    """Of rrr4 next to its singularity, at a fiftieth of the hold that motors have at home."""
+    player = players('rrr4')
+    mechanism = player.mechanism
+    poses = [mechanism.solve([0.0, 0.0, angle]) for angle in (1.8, 1.73)]
+    q, near = (pose.q[mechanism.actuated_rows] for pose in poses)
+    step = player.step(near, 0.0 * near, 0.0 * near)
+    for least, refusal in ((0.02, UNREACHABLE), (0.0, '')):
+        rows = player.rows([*player.started(q, conditioning=least, step=1e9), step])
+        assert rows.refusal.tolist() == [refusal]
 
 
 def test_a_reference_far_away_is_refused(player, state) -> None:

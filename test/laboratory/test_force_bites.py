@@ -107,6 +107,7 @@ def test_a_bite_breaks_the_food_and_the_report_says_where(tmp_path) -> None:
         deformation = result.figures()['break_deformation']
         assert deformation == pytest.approx(food.break_compression, abs=5e-5)
         assert math.isnan(result.figures()['creep_compliance'])
+        assert math.isnan(result.figures()['peak_error'])  # it is not the level that ended it
     write_report(asked)
     page = (asked.folder / 'report.html').read_text()
     assert 'break force' in page and 'controlled force of 100 N' in page

@@ -205,7 +205,7 @@ def test_a_wrench_is_moved_from_where_it_was_measured(name: str, compiled) -> No
 
 @pytest.mark.parametrize('name', ['masticator', 'rrr4', 'trimule'])
 def test_conditioning_is_1_at_home_and_0_where_motors_lose_hold(name: str, compiled) -> None:
-    """By a QR factorisation of the Jacobian; rrr4 is singular near an angle of 1.71 rad."""
+    """By a QR factorisation of the Jacobian; rrr4 is singular near an angle of 1.72 rad."""
     of = compiled(name)
     mechanism, zero = of.mechanism, np.zeros(of.motors)
     joints = [mechanism.structure.tree.joints[row] for row in mechanism.actuated_rows]

@@ -65,7 +65,6 @@ class _Answered:
         plain = [p.replace(annotation=p.empty) for p in parameters]
         named = f'{method.__name__}{inspect.Signature(plain)}'.replace('(', '($self, ', 1)
         self._about = f'{named}\n--\n\n{inspect.getdoc(method) or ""}'
-        functools.update_wrapper(self, method)
 
     def answers(self, mechanism: Evaluator, given: Mapping[str, Any]) -> Sequence[Answer]:
         """Answers for some of the arguments."""
@@ -94,7 +93,9 @@ class _Answered:
             if kind <= 0 or value is None:
                 return value
             numbers = as_floats(value, name)  # of a wrong shape, the method tells
-            return np.require(numbers, requirements='CA') if numbers.shape == (kind,) else value
+            return (
+                np.require(numbers, requirements=['C', 'A']) if numbers.shape == (kind,) else value
+            )
 
         def other(*arguments: Any, **keywords: Any) -> Any:
             if len(arguments) <= len(kinds):

@@ -143,7 +143,7 @@ class Quantities:
 
     def inertia_coupling(self) -> list[Any]:
         """Exponentials less one of the indices (S0 Eq. 60)."""
-        return coupling(self._inertia.matrix())
+        return list(coupling(self._inertia.matrix()))
 
     def fault(self, names: Sequence[str]) -> Any:
         """The first limb whose rod has its centre of mass off its line, if it matters; else -1."""

@@ -246,7 +246,8 @@ class Kernels:
         )
 
     def _derived(self, kind: str, count: int, function: Function) -> Code:
-        return Code(self, f'derivatives of {kind}', function, 1 + count * (1 + self.inputs))
+        outputs = 1 + count * (1 + self.inputs)
+        return Code(self, f'derivatives of {kind}', function, outputs, large=2)
 
     def best_derivatives(
         self, goals: Mapping[str, float], friction: bool, rows: Sequence[int]
@@ -426,6 +427,8 @@ class Code(RowCode):
         gives the evaluation with other accelerations, from what to add, and the accelerations.
     streamed : bool
         As for :class:`RowCode`.
+    large : int
+        How many times as many operations as usual there may be.
     """
 
     def __init__(
@@ -439,8 +442,9 @@ class Code(RowCode):
         at_positions: bool = False,
         streamed: bool = False,
         more: int = 0,
+        large: int = 1,
     ):
-        self._of, self._more = (kernels, kind, function, outputs), more
+        self._of, self._more, self._large = (kernels, kind, function, outputs), more, large
         self._with_positions = at_positions
         movable = kernels.freedoms and kernels.actuators
         last = kernels.inputs + kernels.tree * (6 * loads + at_positions)
@@ -463,7 +467,7 @@ class Code(RowCode):
             kind, inputs, outputs,
             recorded,
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
-            streamed=streamed, largest=MOST_OPERATIONS,
+            streamed=streamed, largest=large * MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
         )  # fmt: skip
 
@@ -472,12 +476,18 @@ class Code(RowCode):
 
     @functools.cached_property
     def _with_loads(self) -> Code:
-        return Code(*self._of, loads=True, at_positions=self._with_positions, more=self._more)
+        return Code(
+            *self._of,
+            loads=True,
+            at_positions=self._with_positions,
+            more=self._more,
+            large=self._large,
+        )
 
     @functools.cached_property
     def at_positions(self) -> Code:
         """The same for loops that are already closed."""
-        return Code(*self._of, at_positions=True, more=self._more)
+        return Code(*self._of, at_positions=True, more=self._more, large=self._large)
 
 
 def _outputs() -> Any:

@@ -21,10 +21,10 @@ from masticator_dynamics.robot.laboratory.mouthful_figures import Stroke
 from masticator_dynamics.robot.laboratory.protocol import ForceBite
 
 _PARTED = 5e-5  # m, by which the teeth have parted when a bite is over
-_REACHED = 0.9  # of the level, without which a bite has no creep
+_REACHED = 0.9  # of the level, without which a bite has no figures: it broke before
 _SETTLING = 0.15  # s at the start of the hold in which the force may still settle
 _STOPPING = 0.1  # s after which the teeth stand still
-_FEWEST = 20  # rows
+_FEWEST = 10  # rows
 _LEAST = 0.01  # share of the value by which it must change for a time constant
 _SPAN = (0.02, 5.0)  # of the time that is looked at: time constants that it can tell
 
@@ -74,28 +74,27 @@ def _bite(
     bite: ForceBite, stroke: Stroke, time: FloatArray, gap: FloatArray, force: FloatArray
 ) -> list[float]:
     """Figures of one bite, in order."""
-    nothing = [math.nan] * (len(FIGURES) - 1)
-    error = abs(stroke.peak_force - bite.level)
+    nothing = [math.nan] * len(FIGURES)
     closed = np.flatnonzero(gap < gap.min() + _PARTED)
     if not len(closed) or not math.isfinite(stroke.height):
-        return [error, *nothing]
+        return nothing
     end = float(time[closed[-1]]) - bite.relaxation
     settled = end - bite.hold + min(_SETTLING, 0.5 * bite.hold)
     held = (time >= settled) & (time <= end)
     if np.count_nonzero(held) < _FEWEST or force[held].min() < _REACHED * bite.level:
-        return [error, *nothing]
+        return nothing
     deformation = stroke.height - gap
     first, last = np.flatnonzero(held)[[0, -1]]
-    level = float(force[held].mean())
+    level, error = float(force[held].mean()), abs(stroke.peak_force - bite.level)
     retardation, _ = exponential(time[held], deformation[held])
-    told = [error, deformation[last] / level, deformation[last] - deformation[first], retardation]
+    creep = [error, deformation[last] / level, deformation[last] - deformation[first], retardation]
     stopped = end + min(_STOPPING, 0.1 * bite.relaxation)
     relaxing = (time >= stopped) & (time <= end + bite.relaxation)
     if np.count_nonzero(relaxing) < _FEWEST:
-        return [*told, math.nan, math.nan]
+        return [*creep, math.nan, math.nan]
     constant, final = exponential(time[relaxing], force[relaxing])
     share = 1.0 - final / level if math.isfinite(constant) else math.nan
-    return [*told, constant, share]
+    return [*creep, constant, share]
 
 
 def exponential(time: FloatArray, values: FloatArray) -> tuple[float, float]:

@@ -75,8 +75,8 @@ class BitingClient:
                 asked.cancel_goal_async()
                 if longest < -_PATIENCE:
                     raise InputError(f'no result of {_ACTION}')
-        told = result.result().result
-        return why or ('done' if told.reason in _CRACKED else f'{told.reason}: {told.message}')
+        ended = result.result().result
+        return why or ('done' if ended.reason in _CRACKED else f'{ended.reason}: {ended.message}')
 
     def _answer(self, future: Any) -> Any:
         if not self._spin(_PATIENCE, future.done):

@@ -222,8 +222,10 @@ class Twin(Runtime):
         q = self._plant.tree_positions
         self._states.publish(stamp, q, self._plant.tree_velocities)
         if self._bites is not None:
-            _, rotation = self._tooth.poses(q)
-            self._bites.publish(stamp, rotation.T @ self._plant.food_force)
+            force = self._plant.food_force
+            if force.any():
+                force = self._tooth.poses(q)[1].T @ force
+            self._bites.publish(stamp, force)
 
 
 class TwinNode(ManagedNode):

@@ -75,8 +75,8 @@ class ForceSources:
         source, topic = (self.observed, _ESTIMATE) if observer else (self._bite, 'bite_force')
         if source.fresh(now) is None:
             age = source.age(now)
-            told = 'never' if age is None else f'{age:.3g} s ago'
-            raise InputError(f'a force was measured {told}: no {topic}')
+            when = 'never' if age is None else f'{age:.3g} s ago'
+            raise InputError(f'a force was measured {when}: no {topic}')
         return source
 
     def sensor(self, settings: DynamicsSettings) -> ForceSensor:
