@@ -317,21 +317,21 @@ def twin(ros_domain, mock, tmp_path_factory):
 
 
 def chew(run, mechanism, strokes):
-    """Send strokes to node dynamics, each a second before it begins; returns when they are over."""
+    """Send strokes to node dynamics, in one message; returns when they are over.
+
+    A trajectory controller forgets the last trajectory when the next one comes, begun or not.
+    """
     publisher = run.publisher(JointTrajectory, 'joint_trajectory')
     wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
-    times, rows = motion(mechanism)
+    times, rows = motion(mechanism, rate=20.0, strokes=strokes)
     message = JointTrajectory(joint_names=list(mechanism.independent))
     for stamp, *row in zip(times, *rows, strict=True):
         point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
         point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
         message.points.append(point)
-    begin = run.peer.now() + 2 * 10**9
-    for number in range(strokes):
-        message.header.stamp = to_time(begin + number * 10**9)
-        publisher.publish(message)
-        time.sleep(1.0)
-    time.sleep(2.5)
+    message.header.stamp = to_time(run.peer.now() + 3 * 10**9)
+    publisher.publish(message)
+    time.sleep(strokes + 3.5)
 
 
 def test_the_twin_chews(twin, mechanism, driven):
