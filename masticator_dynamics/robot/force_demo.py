@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from collections.abc import Callable
+from typing import IO
 
 import numpy as np
 import yaml
@@ -271,7 +272,7 @@ def _table(bitten: list[_Bitten]) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _plot(stream: object, bitten: list[_Bitten]) -> None:
+def _plot(stream: IO[bytes], bitten: list[_Bitten]) -> None:
     """Force and gap of every bite over time."""
     with png_figure(stream, (10.0, 6.0)) as figure:
         panels = figure.subplots(2, len(bitten), sharex='col')

@@ -335,4 +335,5 @@ def _driven(file: str, mechanism: Mechanism) -> tuple[Servos, Scaling]:
             raise InputError(f'{file}: {joint} has no gains, which force control needs')
         rows.append((drive.gains.position, drive.limits.velocity, drive.limits.acceleration))
     motors = Scaling([drive.motor for drive in drives.values()])
-    return Servos(*np.array(rows).T, 1.0 / in_cycle.cycle_rate), motors
+    gains, velocities, accelerations = np.array(rows).T
+    return Servos(gains, velocities, accelerations, 1.0 / in_cycle.cycle_rate), motors
