@@ -7,8 +7,8 @@
 Node ``dynamics`` chews alone: nobody listens, as many do as with rqt, food bites at 500 Hz. Then
 the whole robot chews: twin, servo drives, dynamics and completion. Processor time is the kernel's
 count of what each thread ran, so it tells little of what else a computer does, but for caches.
-``floor`` is a process that does nothing but what a node's middleware, bus and clock take: it wakes
-at the rate, publishes as many messages of as many bytes, and takes as many.
+``floor`` is a process that does only part of what a node's middleware, bus and clock take: it wakes
+once a cycle, publishes messages that nobody hears, looks for as many, and frames pass a socket.
 """
 
 from __future__ import annotations
@@ -253,7 +253,9 @@ def run_floor(rate: float, published: int, taken: int, sent: int, received: int)
 def floor(name: str, rate: float, seconds: float) -> None:
     """Print the floor of a node at a rate."""
     command = [sys.executable, '-m', 'benchmark.processor', '--floor', str(rate)]
-    process = subprocess.Popen([*command, *map(str, FLOORS[name])], cwd=HERE)
+    process = subprocess.Popen(
+        [*command, *map(str, FLOORS[name])], cwd=HERE, stderr=subprocess.DEVNULL
+    )
     try:
         time.sleep(2.0 * SETTLE)
         meter = Meter({name: process.pid})

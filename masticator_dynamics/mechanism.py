@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -367,7 +367,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
 
         Inputs are those of a row; see ``traced/python_entry.py``.
         """
-        kind, result = self._kind(options), QuickEffort
+        kind, result = self._kind(options), cast(type, QuickEffort)
         within = None if options.unlimited else self._within(options)
         key = id(kind), id(within), options.nearest
         if key in self._answers:
@@ -448,6 +448,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
         outputs = answer.code(of_code)
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
         handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
+        assert answer.result is not None
         effort: QuickEffort = answer.result(self, inputs, outputs, handed_over)
         if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
             self._tell_of_ranges(effort.q)

@@ -47,6 +47,7 @@ _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
 _OLD_JOINTS = 0.05  # s
+_MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
 _STANDS_STILL, _SMALL = 0.05, 0.03  # of a wanted force: rate, 1/s, and error
 _HELD = 0.02  # s, in which the force that is fed forward follows what relaxes
@@ -134,13 +135,17 @@ class ForceControl:
         self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
         self._began = self._contact_travel = 0.0
-        self._beyond = 0
+        self._beyond, self._elapsed = 0, self._timing.period
         self._told: Release | None = None
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
         """What to command in the cycle in which this was measured."""
         if self._start is None:
             self._start = now.time
+        # Where cycles are left out it moves on, or the drives would see a jolt.
+        since = now.time - self._places[-1][0] if self._places else 0.0
+        period = self._timing.period
+        self._elapsed = min(max(since, period), _MOST_MISSED * period)
         self.watch.take(now)
         self._places.append((now.time, now.travel))
         self._learn(now)
@@ -420,7 +425,7 @@ class ForceControl:
 
     def _moved(self, wish: float) -> Commanded:
         before, timing = self.commanded, self._timing
-        period = timing.period
+        period = self._elapsed
         change = (wish - before.velocity) * period / (period + timing.smoothing)
         most = self._acceleration_bound * period
         change = min(max(change, -most), most)

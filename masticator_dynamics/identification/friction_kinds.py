@@ -130,7 +130,9 @@ class FrictionSearch:
         self._speed = measured.motion.v[:, mechanism.actuated_rows]
         self._usual = np.sqrt((equations.velocity**2).mean(axis=0)) + np.finfo(float).tiny
         self._matrix = equations.back @ equations.matrix
-        self._constant = [unknowns.causes.index(f'{name}.friction') for name in self._names]
+        # -1 of a motor that gives no effort, of whose friction nothing is unknown.
+        places = {cause: k for k, cause in enumerate(unknowns.causes)}
+        self._constant = [places.get(f'{name}.friction', -1) for name in self._names]
         bodies = np.array([' ' in cause for cause in unknowns.causes])
         needed = equations.effort - equations.errors(0.0)
         loads = np.abs(needed + self._matrix[..., bodies] @ x[bodies])
@@ -141,7 +143,7 @@ class FrictionSearch:
         self._over = np.array([of.transition_velocity for of in physics])
         laws = [(description.actuators.get(n) or Actuator()).friction for n in self._names]
         self._has = {
-            GROWS: self._over > 0.0,
+            GROWS: (self._over > 0.0) | (np.array(self._constant) < 0),
             STICKS: np.array([of.stiction is not None for of in physics]),
             LOSES: np.array([law.gear_loss is not None for law in laws]),
         }
@@ -216,7 +218,7 @@ class FrictionSearch:
                 used = [*range(count)]
                 if trial is not None:
                     used.append(count + k)
-                    if trial.kind.instead:
+                    if trial.kind.instead and self._constant[k] in used:
                         used.remove(self._constant[k])
                 x = np.linalg.solve(others[np.ix_(used, used)], right[used])
                 squares[part, k] = (target[part, k] - matrix[part][:, k, used] @ x) ** 2

@@ -283,6 +283,8 @@ def dynamics_node(value: Values, remappings: Sequence[tuple[str, str]] = ()) -> 
         settings['rate'] = float(value['rate'])
     if value['goal']:
         settings['goal'] = value['goal']
+    if value.get('exported'):  # a controller computes the efforts
+        settings['trajectory_efforts'] = False
     if is_true(value['plots']):  # curves are then named by joints
         settings['effort_topics'] = True
     for switch in ('friction', 'limits', 'publish_joint_states'):

@@ -265,6 +265,19 @@ def test_a_soft_food_is_settled_in_spite_of_the_noise() -> None:
     assert max(map(abs, velocities[200:])) < 0.004  # noise does not shake it
 
 
+def test_a_cycle_that_is_left_out_is_no_jolt() -> None:
+    """At the velocity of the approach: the travel goes on in time, not in cycles."""
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    times = [PERIOD * k for k in range(60) if k not in (40, 50, 51)]
+    travels = []
+    for time in times:
+        now = Measured(time, 0.01 * time, 0.0, 0.01 * math.sin(1e3 * time), time - PERIOD)
+        travels.append(law.step(now, constant(40.0)).travel)
+    rates = [(b - a) / (t - s) for (a, b), (s, t) in zip(
+        itertools.pairwise(travels), itertools.pairwise(times), strict=True)]  # fmt: skip
+    assert rates[30:] == pytest.approx([0.01] * len(rates[30:]), rel=1e-3)
+
+
 def test_slower_drives_have_a_longer_dead_time() -> None:
     timing = LoopTiming.of_drives(0.002, 0.004)
     assert timing.period == 0.002 and timing.path_delay == timing.lead == 0.008

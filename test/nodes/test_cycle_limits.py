@@ -136,10 +136,12 @@ def points(mechanism, seconds, beta):
     return TrajectoryPoints(('', ''), np.array([0.0, seconds]), (positions, rest, rest))
 
 
-def prepare(mechanism, scale, limits, seconds=0.06):
+def prepare(mechanism, scale, limits, seconds=0.06, **options):
     at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
     given = points(mechanism, seconds, 0.08)
-    return trajectory_checks.prepare(mechanism, given, at_home, at_home, S, S, scale, limits=limits)
+    return trajectory_checks.prepare(
+        mechanism, given, at_home, at_home, S, S, scale, limits=limits, **options
+    )
 
 
 def told(prepared):
@@ -168,6 +170,19 @@ def test_trajectories_use_what_limits_allow_and_no_more(tight):
         assert jacobian.T @ one == pytest.approx(jacobian.T @ other, abs=1e-7)
     with pytest.raises(LimitError, match=r'^at \S+ s: no efforts keep the limits .* crank_\d'):
         prepare(tight, 0.3 * largest, True)
+
+
+def test_efforts_can_be_left_out(tight):
+    """For controllers that do not command efforts; the rest of the message is the same."""
+    full, plain = (
+        deserialize_message(prepare(tight, 1.0, False, efforts=given).message, JointTrajectory)
+        for given in (True, False)
+    )
+    assert all(len(point.effort) == 6 for point in full.points)
+    assert not any(point.effort for point in plain.points)
+    for point in full.points:
+        point.effort = []
+    assert full.points == plain.points
 
 
 # Forces

@@ -335,6 +335,7 @@ def test_parameters_are_described(client):
         'effort_limit_scale': False,
         'closure_tolerance': False,
         'start_horizon': False,
+        'trajectory_efforts': True,
         'publish_joint_states': False,
         'visual_rate': True,
         'frame_prefix': True,

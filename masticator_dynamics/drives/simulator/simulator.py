@@ -104,7 +104,6 @@ class DriveSimulator:
         self._reported = self._heard = -math.inf
         self._start = math.nan  # clock time of the plant's time 0; NaN when stepped
         self._next: can.Message | None = None  # for a later step
-        self._empty = -math.inf  # clock time at which no frame was waiting
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -279,18 +278,12 @@ class DriveSimulator:
 
         A simulator that was delayed catches up step by step: frames take effect in the step in
         which they arrived, or motors would run ahead of their time. After a long delay, frames are
-        nevertheless answered at once. Of steps made together, those that ended before the bus was
-        last found empty have none.
+        nevertheless answered at once.
         """
-        end = self._start + self.axes.time + self.axes.plant.step
-        if end <= self._empty and self._next is None and self.behind < _PUNCTUAL:
-            return
         for _ in range(_BURST):
-            looked = time.monotonic()
             message = self._next or self._bus.recv(0.0)
             self._next = None
             if message is None:
-                self._empty = looked
                 return
             end = self._start + self.axes.time + self.axes.plant.step
             if end < _arrival(message) and self.behind < _PUNCTUAL:

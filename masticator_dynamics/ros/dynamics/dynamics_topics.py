@@ -208,11 +208,14 @@ class WrenchInput(DirectSubscription):
 
     def _run(self) -> None:
         while not self._thread.ended.is_set():
-            if not self._by_cycle:
-                self.wait(_POLL)
+            try:
+                if not self._by_cycle:
+                    self.wait(_POLL)
+                elif self._thread.ended.wait(_POLL) or time.monotonic() - self._latest < _POLL:
+                    continue
                 self.read()
-            elif not self._thread.ended.wait(_POLL) and time.monotonic() - self._latest > _POLL:
-                self.read()
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
 
     def _read(self, numbers: Numbers, received: int) -> None:
         frame = numbers.message.header.frame_id.removeprefix(self._prefix)

@@ -70,6 +70,11 @@ class DynamicsSettings(NodeSettings):
         interval=(1.0, 100.0),
         read_only=False,
     )
+    trajectory_efforts: bool = parameter(
+        True,
+        'Points on feedforward_trajectory have efforts; a trajectory controller that does not '
+        'command efforts refuses them.',
+    )
     publish_joint_states: bool = parameter(
         True,
         "Publish all joints; switch off when a robot's measured states are completed instead.",

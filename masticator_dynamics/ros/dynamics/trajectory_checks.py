@@ -240,6 +240,7 @@ def prepare(
     effort_limit_scale: float,
     sampled: bool = True,
     late_scale: float = 1.0,
+    efforts: bool = True,
     **options: Any,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
@@ -262,6 +263,8 @@ def prepare(
     late_scale : float
         How many times the largest velocity and acceleration of the motion that was meant may be
         used to join it.
+    efforts : bool
+        Whether points of the message have efforts.
     **options
         As for :func:`checked`: goal, friction, limits.
 
@@ -302,20 +305,25 @@ def prepare(
             left_out = int(np.searchsorted(points.times, at))
     message_samples = samples[samples.in_message]
     after = message_samples.times - message_samples.times[0]
-    message = _message(mechanism, start, after, message_samples)
+    message = _message(mechanism, start, after, message_samples, efforts)
     joints = JointMotion(after, message_samples.q, message_samples.v) if sampled else None
     return PreparedTrajectory(
         Piece(start, path), ramp, message, joints, late, len(points.times), left_out
     )
 
 
-def _message(mechanism: Mechanism, start: int, after: FloatArray, samples: Samples) -> bytes:
+def _message(
+    mechanism: Mechanism, start: int, after: FloatArray, samples: Samples, efforts: bool
+) -> bytes:
     """Serialised message of samples, the first of which is at ``start`` (ns)."""
     message = JointTrajectory(joint_names=list(mechanism.actuated))
     message.header.stamp = Time(nanoseconds=start).to_msg()
     actuated = mechanism.actuated_rows
-    fields = ('positions', 'velocities', 'accelerations', 'effort')
-    rows = (*(row[:, actuated] for row in (samples.q, samples.v, samples.a)), samples.effort)
+    fields = ['positions', 'velocities', 'accelerations']
+    rows = [row[:, actuated] for row in (samples.q, samples.v, samples.a)]
+    if efforts:
+        fields.append('effort')
+        rows.append(samples.effort)
     for time, *values in zip(after, *rows, strict=True):
         begin = Duration(nanoseconds=round(time * 1e9)).to_msg()
         point = JointTrajectoryPoint(time_from_start=begin)

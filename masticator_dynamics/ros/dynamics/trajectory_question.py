@@ -127,7 +127,7 @@ def answer(
     at_stamp = None if past else piece_at(schedule, stamp).state(stamp)
     return prepare(
         mechanism, points, at_start, at_stamp, stamp, start, settings.effort_limit_scale,
-        question.sampled, settings.late_scale,
+        question.sampled, settings.late_scale, settings.trajectory_efforts,
         goal=settings.goal, friction=settings.friction, limits=settings.limits,
     )  # fmt: skip
 
