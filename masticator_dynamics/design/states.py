@@ -97,9 +97,11 @@ def states_of(
         first = sum(len(part) for part in parts)
         slices[name] = slice(first, first + len(rows))
         parts.append(rows)
-    joined = [np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)]
+    time, y, y_dot, y_ddot, wrench = (
+        np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True)
+    )
     boxes = tuple(name for name, motion in motions.items() if motion.box is not None)
-    return States(*joined, slices, boxes)
+    return States(time, y, y_dot, y_ddot, wrench, slices, boxes)
 
 
 def _rows(motion: StudyMotion, mechanism: Mechanism, folder: pathlib.Path) -> LoadedRows:

@@ -322,7 +322,8 @@ def exciting_motion(
     before, after = (float(s[0] / s[count - 1]) for s in sizes)
     learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
     least = float(search.conditioning.of(effort).min())
-    return ExcitingMotion(time, *rows, against, (before, after), learnt, least)
+    y, y_dot, y_ddot = rows
+    return ExcitingMotion(time, y, y_dot, y_ddot, against, (before, after), learnt, least)
 
 
 def steps(mechanism: Mechanism, tries: int) -> int:

@@ -220,7 +220,7 @@ def _send(link: Connection, content: Any) -> None:
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(content, 5, buffer_callback=buffers.append)
     link.send(len(buffers))
-    for part in (data, *(buffer.raw() for buffer in buffers)):
+    for part in (memoryview(data), *(buffer.raw() for buffer in buffers)):
         link.send_bytes(part)
 
 
