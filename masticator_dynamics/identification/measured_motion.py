@@ -145,7 +145,7 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
 
 def _rates(mechanism: Mechanism, motion: Motion) -> FloatArray:
     """Of the motors' joints (..., n_u, n_y) per unit independent velocity, whatever their gears."""
-    return motion.tangent[..., mechanism.actuated_rows, :]
+    return np.asarray(motion.tangent[..., mechanism.actuated_rows, :])
 
 
 def _with_derivatives(y: FloatArray, rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:

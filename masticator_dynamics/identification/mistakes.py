@@ -77,9 +77,10 @@ class Mistake(NamedTuple):
 def gain_of(mistakes: Sequence[Mistake]) -> FloatArray | None:
     """What efforts (n_u,) are to be multiplied by, if gains are all that is wrong with them."""
     gains = [mistake.gain for mistake in mistakes if mistake.matters]
-    if not gains or any(gain is None for gain in gains):
+    factors = [gain for gain in gains if gain is not None]
+    if not factors or len(factors) < len(gains):
         return None
-    return np.asarray(np.prod(gains, axis=0))
+    return np.asarray(np.prod(factors, axis=0))
 
 
 class MistakeSearch:
