@@ -105,9 +105,9 @@ def unknowns_of(mechanism: Mechanism, beliefs: Beliefs, usual: Usual) -> Unknown
         causes[name] = group, size * np.eye(len(parameters))[rows[name]]
     causes = {cause: change for cause, change in causes.items() if change[1].any()}
     groups, spread = (np.array(part) for part in zip(*causes.values(), strict=True))
-    _, numbers = np.unique(groups, return_inverse=True)
+    _, of_group = np.unique(groups, return_inverse=True)
     return Unknowns(
-        tuple(parameters), np.array([*parameters.values()]), tuple(causes), numbers, spread.T
+        tuple(parameters), np.array([*parameters.values()]), tuple(causes), of_group, spread.T
     )
 
 

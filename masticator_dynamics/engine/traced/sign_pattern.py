@@ -130,7 +130,7 @@ class Terms:
                 for lane in range(count)
             ]
 
-        of_goal = {name: entries(getattr(goal, name)) for name in _OF_GOAL}
+        of_goal: dict[str, Any] = {name: entries(getattr(goal, name)) for name in _OF_GOAL}
         return dataclasses.replace(
             self,
             goal=dataclasses.replace(goal, lanes=[1] * sum(lanes), **of_goal),
