@@ -70,7 +70,10 @@ class Run:
     def __init__(self, folder):
         self.peer, self.folder, self._started = Peer('feedforward_controller'), folder, []
         self.points = self.publisher(JointTrajectoryPoint, 'feedforward_controller/reference')
-        self.wrenches = self.publisher(WrenchStamped, 'bite_force', qos_profile_sensor_data)
+        self.bites, self.others = (
+            self.publisher(WrenchStamped, topic, qos_profile_sensor_data)
+            for topic in ('bite_force', 'external_wrench')
+        )
         from control_msgs.msg import JointTrajectoryControllerState
 
         self.states = self.peer.record(
@@ -231,7 +234,7 @@ def to_duration(seconds):
     return Duration(sec=int(seconds), nanosec=round((seconds - int(seconds)) * 1e9))
 
 
-def bite(run, duration):
+def bite(run, publisher, duration):
     """60 N on the molar for a time; when the last of them was sent, s."""
     message = WrenchStamped()
     message.header.frame_id = 'molar_right'
@@ -239,7 +242,7 @@ def bite(run, duration):
     end = time.monotonic() + duration
     while time.monotonic() < end:
         message.header.stamp = to_time(run.peer.now())
-        run.wrenches.publish(message)
+        publisher.publish(message)
         time.sleep(0.01)
     return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
@@ -260,7 +263,7 @@ def test_a_wrench_that_stops_coming(mock, mechanism):
     loaded = mechanism.inverse_dynamics(
         mechanism.home, link_wrenches={'molar_right': [0.0, 0.0, -60.0, 0.0, 0.0, 0.0]}
     ).actuated
-    sent = bite(mock, 0.5)
+    sent = bite(mock, mock.bites, 0.5)
     bitten = wait_for(
         lambda: [s for s in list(mock.states) if not np.allclose(s.output.effort, free)], 'bite'
     )
@@ -389,10 +392,13 @@ def by_python(mechanism, state):
 
 
 def test_a_wrench_that_stops_coming_while_the_twin_stands(twin):
-    """The efforts come back to those of before, and the controller goes on."""
+    """The efforts come back to those of before, and the controller goes on.
+
+    An external one: the bite force is published by the twin, all the time.
+    """
     before = np.array(twin.states[-1].output.effort)
     del twin.states[:]
-    sent = bite(twin, 0.5)
+    sent = bite(twin, twin.others, 0.5)
     wait_for_stale(twin)
     bitten = [s for s in list(twin.states) if not np.allclose(s.output.effort, before, atol=1e-6)]
     assert bitten and max(np.abs(s.output.effort - before).max() for s in bitten) > 0.05
