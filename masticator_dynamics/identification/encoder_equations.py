@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
+from masticator_dynamics.engine.parameters import geometric, quantities
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 
@@ -150,11 +151,10 @@ def _with_prior(
     return np.concatenate([jacobian, prior], axis=1), np.concatenate([error, off / sd], axis=1)
 
 
-# Standard deviations of what is asked for, before anything is known: zeros rad and m, angles and
-# components of normals, and lengths and coordinates, m.
-_ZERO, _SLIDE, _ANGLE, _LENGTH = 0.5, 0.05, 0.02, 1e-3
-_COORDINATES = ('x', 'y', 'z', 'length', 'offset')
-_ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz')
+# Standard deviations of what is asked for, before anything is known, and units: of zeros, and of
+# dimensions (ratios are components of normals), by what they measure.
+_ZEROS = {'angle': (0.5, 'rad'), 'length': (0.05, 'm')}
+_DIMENSIONS = {'angle': (0.02, 'rad'), 'ratio': (0.02, ''), 'length': (1e-3, 'm')}
 
 
 class EncoderUnknowns:
@@ -200,14 +200,10 @@ class EncoderUnknowns:
 
     def _prior(self, name: str) -> tuple[float, str]:
         """Standard deviation and unit of something asked for."""
-        joint, _, kind = name.rpartition('.')
-        if kind == 'zero':
-            slides = {j.name for j in self.mechanism.structure.tree.joints if j.unit == 'm'}
-            return (_SLIDE, 'm') if joint in slides else (_ZERO, 'rad')
-        if kind in _ANGLES:
-            return _ANGLE, '' if kind.startswith('n') else 'rad'
-        if kind in _COORDINATES:
-            return _LENGTH, 'm'
+        description = self.mechanism.description
+        if name in geometric(description):
+            quantity, *_ = quantities(description, name)
+            return (_ZEROS if name.endswith('.zero') else _DIMENSIONS)[quantity]
         raise InputError(f'{name} is neither a zero nor a dimension: encoders do not see it')
 
     def covariance(self, equations: Sequence[LinearisedEquations]) -> FloatArray:
@@ -249,7 +245,7 @@ def dimensions(mechanism: Mechanism) -> tuple[str, ...]:
         if joint.parent in parts and (joint.name in moving or joint.child in used)
         for axis in 'xyz'
     ]
-    names += [f'{closure.name}.length' for closure in description.closures]
+    names += [f'{c.name}.{of}' for c in description.closures for of in c.kind.dimensions]
     names += [f'{contact.name}.offset' for contact in description.contacts]
     parameters = mechanism.parameters(geometry=True)
-    return tuple(name for name in names if name in parameters)
+    return tuple(n for n in names if n in parameters and 'length' in quantities(description, n))

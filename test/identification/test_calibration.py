@@ -11,6 +11,7 @@ import os
 import numpy as np
 import pytest
 import samples
+import small_robots
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
@@ -193,6 +194,22 @@ def test_readings_that_tell_nothing(table, names, words) -> None:
     table = readings('masticator', np.zeros(6), count=50) if table is None else table
     with pytest.raises(InputError, match=words):
         calibrate(mechanism('masticator'), table, NOISE, names)
+
+
+@pytest.mark.parametrize(
+    ('robot', 'units'),
+    [
+        ('rack', {'below.radius': 'm', 'above.offset': 'm'}),
+        ('coupling', {'screw.offset': 'm', 'cam.offset': 'rad'}),
+    ],
+)
+def test_dimensions_of_every_closure_can_be_asked_for(tmp_path, robot, units) -> None:
+    """Of what turns in radians, and all that are lengths have the tolerance of lengths."""
+    small = Mechanism.load(small_robots.CLOSURES[robot](tmp_path))
+    unknowns = EncoderUnknowns(small, tuple(units), 1e-4)
+    assert unknowns.units == tuple(units.values())
+    lengths = {name for name, unit in units.items() if unit == 'm'}
+    assert lengths <= set(dimensions(small)) and not {'cam.offset'} & set(dimensions(small))
 
 
 def test_degrees_are_told_apart() -> None:

@@ -49,7 +49,7 @@ class _Number:
 
 
 class Servo:
-    """One motor with its loops, a row of numbers that `axes.Axes` advances in fixed steps.
+    """One motor with its loops, a row of numbers that `Axes` advances in fixed steps.
 
     A new target is reached in one interpolation period. If no other follows, the demand continues
     unchanged for one more period, as drives do to bridge a late set point, and returns to the

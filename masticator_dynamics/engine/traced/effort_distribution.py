@@ -32,7 +32,7 @@ class Distribution:
     Parameters
     ----------
     goals : mapping of str to float
-        Weights of the squares of :data:`~.goals.GOALS`.
+        Weights of the squares of :data:`~.effort_goals.GOALS`.
     friction : bool
         Include friction of contacts and actuated joints.
     exhaustive : bool
