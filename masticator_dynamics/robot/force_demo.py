@@ -275,7 +275,7 @@ def _table(bitten: list[_Bitten]) -> FloatArray:
 def _plot(stream: IO[bytes], bitten: list[_Bitten]) -> None:
     """Force and gap of every bite over time."""
     with png_figure(stream, (10.0, 6.0)) as figure:
-        panels = figure.subplots(2, len(bitten), sharex='col')
+        panels = figure.subplots(2, len(bitten), sharex='col', squeeze=False)
         for column, result in zip(panels.T, bitten, strict=True):
             for series, label, colour in (
                 (result.real, 'ROS, CAN and twin in real time', 'C0'),

@@ -73,8 +73,7 @@ def test_it_takes_no_food_and_no_other_robot(capsys) -> None:
         assert '--force bites with masticator and foods of its own' in capsys.readouterr().err
 
 
-@pytest.mark.waiting
-@pytest.mark.early
+@pytest.mark.clock
 def test_a_bite_through_ros_and_can(tmp_path, monkeypatch, capsys) -> None:
     if not has_multicast():
         pytest.skip('no multicast route')
