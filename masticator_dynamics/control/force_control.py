@@ -424,15 +424,15 @@ class ForceControl:
         return min(left / _BRAKING, math.sqrt(2.0 * self._slowing * left))
 
     def _moved(self, wish: float) -> Commanded:
-        before, timing = self.commanded, self._timing
-        period = self._elapsed
+        before, timing, period = self.commanded, self._timing, self._timing.period
         change = (wish - before.velocity) * period / (period + timing.smoothing)
+        # Also where cycles were left out: the drives' lead multiplies each change of velocity.
         most = self._acceleration_bound * period
         change = min(max(change, -most), most)
         if self.state is State.DONE:  # it is as good as at rest, and stays where it is
             change = -before.velocity
         velocity = min(max(before.velocity + change, -self._velocity_bound), self._velocity_bound)
-        travel = before.travel + 0.5 * (before.velocity + velocity) * period
+        travel = before.travel + 0.5 * (before.velocity + velocity) * self._elapsed
         inside = min(max(travel, 0.0), self._way.length)
         if inside != travel:
             velocity = 0.0

@@ -215,9 +215,10 @@ class ForceAction:
             raise InputError(self._turn.busy or 'another goal has not ended yet')
         if not self._motion.settled(now):
             raise InputError('a trajectory moves the mechanism; it must end first')
+        timing = LoopTiming.of_drives(1.0 / self._settings().rate, self._servos.period)
         self._check_measured(now)
         y = self._motion.state(now)[0]
-        job = self._job(asked, y)
+        job = self._job(asked, y, timing)
         now = self._now()
         hold = Piece(now, MotionPath.constant(y))
         if not self._turn.begin(job, lambda: self._motion.replace(hold, schedule, now)):
@@ -238,7 +239,7 @@ class ForceAction:
             told = 'never' if math.isinf(age) else f'{age:.3g} s ago'
             raise InputError(f'joints were measured {told}: no joint_states')
 
-    def _job(self, asked: ApplyForce.Goal, y: FloatArray) -> PressingJob:
+    def _job(self, asked: ApplyForce.Goal, y: FloatArray, timing: LoopTiming) -> PressingJob:
         settings = self._settings()
         reference, most = self._reference(asked, settings.force_most)
         for name in _NUMBERS:
@@ -259,7 +260,6 @@ class ForceAction:
             on_yield=asked.end_on_yield,
         )  # fmt: skip
         sources = self._sources
-        timing = LoopTiming.of_drives(1.0 / settings.rate, self._servos.period)
         bounds = sources.bounds(settings, path, most, goal.approach, asked.tolerance)
         law = ForceControl(
             path, goal, bounds, sources.sensor(settings), timing,
