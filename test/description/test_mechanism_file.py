@@ -219,8 +219,12 @@ def test_missing_keys_inside(tmp_path: pathlib.Path) -> None:
         ('platfrom', 'platform', lambda data: data.update(platfrom='pin')),
         ('closures[1].frame', 'frames', lambda data: data['closures'][1].update(frame='pin')),
         (
-            'actuators.motor_1.gear', '',
+            'actuators.motor_1.gear', 'gear_loss',
             lambda data: data['actuators']['motor_1'].update(gear=5.0),
+        ),
+        (
+            'actuators.motor_1.price', '',
+            lambda data: data['actuators']['motor_1'].update(price=5.0),
         ),
     ],
 )  # fmt: skip
