@@ -55,7 +55,8 @@ _OURS = _ANY + Access((), ('/diagnostics', '~/transition_event'), tuple(f'~/{s}'
 
 _OF_NODES = {
     'dynamics': Access(
-        ('joint_trajectory', 'bite_force', 'external_wrench', 'force_reference', 'joint_states'),
+        ('joint_trajectory', 'bite_force', 'bite_force_estimate', 'external_wrench',
+         'force_reference', 'joint_states'),
         ('feedforward_effort', 'feedforward_state', 'feedforward_trajectory', 'joint_states',
          'contact_force/*', 'contact_multipliers', 'external_effort', 'joint_force/*',
          'joint_effort/*', '~/markers'),
