@@ -349,7 +349,7 @@ def test_the_twin_chews(twin, mechanism, driven):
     wait_for(lambda: measured, 'drives')
     del twin.states[:], measured[:], node[:]
     chew(twin, mechanism, STROKES)
-    states = list(twin.states)
+    states, node = list(twin.states), list(node)
     references = np.array([state.reference.positions for state in states])
     feedback = np.array([state.feedback.positions for state in states])
     assert np.ptp(references, axis=0).max() > 0.2
@@ -400,12 +400,14 @@ def test_a_wrench_that_stops_coming_while_the_twin_stands(twin):
     del twin.states[:]
     sent = bite(twin, twin.others, 0.5)
     wait_for_stale(twin)
-    bitten = [s for s in list(twin.states) if not np.allclose(s.output.effort, before, atol=1e-6)]
-    assert bitten and max(np.abs(s.output.effort - before).max() for s in bitten) > 0.05
+    states = list(twin.states)
+    off = np.array([np.abs(state.output.effort - before).max() for state in states])
+    assert off.max() > 0.05
+    bitten = [state for state, far in zip(states, off, strict=True) if far > 0.5 * off.max()]
     stopped = max(seconds(state) for state in bitten) - sent
     print(f'the bite counted for {stopped:.3f} s after its last message')
     assert 0.07 < stopped < 0.15
-    assert np.abs(twin.states[-1].output.effort - before).max() < 1e-6
+    assert off[-1] < 0.1 * off.max()  # the jaw gives way, and what it bites presses otherwise
     assert twin.controllers()['feedforward_controller'] == 'active'
 
 
