@@ -514,6 +514,8 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
             inputs[: self._freedoms] = self.home.y
             self.solver.attempt(inputs[None])
             self.solver.fallback(kind, inputs)
+        for answer in self.effort_answers(options):
+            _ = answer.code.available  # loads it
 
     # Ranges and conditioning
 

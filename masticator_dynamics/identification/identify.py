@@ -11,7 +11,7 @@ friction and rotors are not negative. Clarabel solves for the amounts of the lea
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,8 @@ _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is so
 # farther than the root of twice this, 0.014 standard deviations.
 _NEARLY = 1e-4
 _NO_EXTENT = 1e-6  # of a body's largest extent, in units of the body
+# What stays unexplained without a gain: where little is explained, much looks like one.
+_CLEARLY = 0.5
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
 
 
@@ -327,16 +329,39 @@ def identify(
         tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
         for matters in (True, False)
     )
+    result = _identified(mechanism, (measured, judged), begun, beliefs, motors, not grave, progress)
     gain = gain_of(mistakes)
     if gain is not None:
-        grave = tuple(f'{told}; all that follows is for efforts divided by this' for told in grave)
-        measured, judged = (
+        parts = [
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
-        )
-        begun = _begun(mechanism, mechanism, measured, beliefs, progress)
+        ]
+        begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
+        scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
+        if _unexplained(scaled) < _CLEARLY * _unexplained(result):
+            result = scaled
+            grave = tuple(f'{m}; all that follows is for efforts divided by this' for m in grave)
+    return dataclasses.replace(result, mistakes=grave, remarks=slight)
+
+
+def _unexplained(result: Identified) -> float:
+    """Of the motors' efforts in the held-out part, each as a part of its own, whatever its unit."""
+    return float(np.linalg.norm(result.held_out.error_by_motor(result.x)))
+
+
+def _identified(
+    mechanism: Mechanism,
+    parts: Sequence[MeasuredMotion],
+    begun: _Begun,
+    beliefs: Beliefs,
+    motors: Scaling | None,
+    friction_too: bool,
+    progress: Progress,
+) -> Identified:
+    """Numbers from one part of a motion, judged by the other; without mistakes and remarks."""
+    measured, judged = parts
     fit = _fitted(mechanism, measured, begun, progress)
     kinds: list[WorthIt] = []
-    if gain is not None or not grave:
+    if friction_too:
         search = FrictionSearch(mechanism, measured, fit.training, fit.unknowns, fit.x)
         kinds = [*search.found()]
     if kinds and motors is None:  # else friction is the drives', which have no other kinds
@@ -346,8 +371,8 @@ def identify(
         fit = _fitted(mechanism, measured, begun, progress)
     other = equations(fit.present, judged, fit.unknowns, begun.usual, progress)
     return Identified(
-        mechanism, measured, fit.unknowns, fit.learnt, fit.x, least_squares(fit.training), grave,
-        slight, tuple(kind.sentence(motors is None) for kind in kinds), fit.training, other,
+        mechanism, measured, fit.unknowns, fit.learnt, fit.x, least_squares(fit.training), (),
+        (), tuple(kind.sentence(motors is None) for kind in kinds), fit.training, other,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops closed in as many steps as needed, in machine code and from the same source on floats."""
 
+import contextlib
 import ctypes
 
 import numpy as np
@@ -10,10 +11,12 @@ import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.status import CLOSED, RefusedError
+from masticator_dynamics.engine.traced import row_code
 from masticator_dynamics.engine.traced.control_flow import repeat
 from masticator_dynamics.engine.traced.llvm_ir import row_function
 from masticator_dynamics.engine.traced.machine_code import Library, object_code, this_processor
 from masticator_dynamics.engine.traced.numbers import Graph, select
+from masticator_dynamics.errors import MasticatorError
 
 
 def powers(graph, x, y):
@@ -90,12 +93,26 @@ def test_loops_are_closed_to_rounding_up_to_the_edge_of_the_workspace(name: str)
     assert np.max(attempts.motions.closure_residual) < 2e-16
 
 
-def test_load_code_includes_what_a_call_that_is_handed_over_needs() -> None:
-    """A node must not compile in its cycle."""
-    mechanism = Mechanism.load('masticator')
+def test_load_code_includes_what_a_call_that_is_handed_over_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A node must not compile in its cycle, not even near the edge of the workspace."""
+    poses = samples.poses_up_to_the_edge('masticator', 100, np.random.default_rng(78))
+    mechanism, handed_over = Mechanism.load('masticator'), []
     mechanism.load_code()
-    codes = mechanism.kernels.from_home, mechanism.kernels.evaluate.at_positions
-    assert all('row' in vars(code) for code in codes)
+
+    def refuse(kind: str, *_: object) -> None:
+        raise AssertionError(f'code for {kind} is loaded')
+
+    monkeypatch.setattr(row_code, 'library', refuse)
+    fallback = mechanism.solver.fallback
+    monkeypatch.setattr(
+        mechanism.solver, 'fallback', lambda *a, **k: handed_over.append(a) or fallback(*a, **k)
+    )
+    for y in poses:
+        with contextlib.suppress(MasticatorError):
+            mechanism.feedforward(y)
+    assert len(handed_over) > 10
 
 
 def test_angles_beyond_the_reduction_are_left_to_floats() -> None:
