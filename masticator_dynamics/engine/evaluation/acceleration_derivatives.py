@@ -63,7 +63,7 @@ class AccelerationDerivatives:
         return outputs[..., places[name]].reshape(*outputs.shape[:-1], n, widths[name])
 
     by_y, by_y_dot, by_effort, by_wrench = (
-        property(functools.partial(lambda name, self: self._by(name), name))
+        property(functools.partial(lambda name, self: self._by(name), name), doc='See the class.')
         for name in ('y', 'y_dot', 'effort', 'wrench')
     )
 
