@@ -93,6 +93,9 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
 
 def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path) -> None:
     from std_msgs.msg import String
+    from trajectory_msgs.msg import JointTrajectory
+
+    from nodes.harness import nanoseconds
 
     (tmp_path / 'p.yaml').write_text(PROTOCOL)
     output = tmp_path / 'out'
@@ -100,10 +103,16 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
     faults = peer.node.create_publisher(String, '/twin/fault', 10)
     wait_for(faults.get_subscription_count, 'the twin')
     faults.publish(String(data='clear crank_3'))  # a failed try may have left it
+    motions = peer.record(JointTrajectory, topics.TRAJECTORY)
     with experiment(tmp_path, output) as run:
         wait_for(files[0].exists, 'the first mouthful', PATIENCE)
-        # Home, a pause, and on into the first stroke of the second one.
-        time.sleep(5.0)
+        before = len(motions)
+
+        def strokes():  # what leads home is shorter
+            return [motion for motion in motions[before:] if motion.points[-1].time_from_start.sec > 2]
+
+        begin = nanoseconds(wait_for(strokes, 'the second mouthful')[0].header.stamp)
+        wait_for(lambda: time.time_ns() > begin + 10**9, 'the middle of a stroke')
         faults.publish(String(data='fault crank_3 0x2310'))
         wait_for(lambda: peer.phase() == Phase.LATCHED.value, 'the fault')
         faults.publish(String(data='clear crank_3'))
@@ -148,10 +157,10 @@ def test_drives_too_slow_for_a_force_end_the_mouthful_in_a_sentence(robot, peer,
 
 
 def test_an_interrupted_experiment_leaves_the_drives_torque_free(robot, peer, tmp_path) -> None:
-    (tmp_path / 'p.yaml').write_text(PROTOCOL)
+    # More mouthfuls than pass before the interrupt, even if each is cut short by a busy computer.
+    (tmp_path / 'p.yaml').write_text(PROTOCOL.replace('repetitions: 3', 'repetitions: 100'))
     with experiment(tmp_path, tmp_path / 'out') as run:
         wait_for(lambda: peer.phase() == Phase.FOLLOWING.value, 'a mouthful', PATIENCE)
-        time.sleep(3.0)
         assert run.end(signal.SIGINT, PATIENCE) != 0
     wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
     assert not list((tmp_path / 'out' / 'mouthfuls').rglob('*.mcap'))
