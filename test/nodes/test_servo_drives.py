@@ -242,7 +242,8 @@ def test_silence_after_commands_stops_all(robot):
         pass
     end = leaves(robot, begin)
     assert on_time('time-out', peer.last_command, end, robot.stated['time-out'])
-    told(robot, 'all drives stopped until reset: commands: none for', f'command_timeout {SILENCE:g} s')
+    limit = f'command_timeout {SILENCE:g} s'
+    told(robot, 'all drives stopped until reset: commands: none for', limit)
     assert told_to_slow_down(robot, begin)
     robot.at_rest()
 
