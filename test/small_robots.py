@@ -78,31 +78,6 @@ def surface(folder: pathlib.Path) -> pathlib.Path:
     return _written(folder, parts, 'surface', contacts=[hump], **CRANK)
 
 
-def parallel(folder: pathlib.Path) -> pathlib.Path:
-    """A plate that a crank carries and that does not turn."""
-    parts = [
-        machines.crank(),
-        Part('plate', 'crank', FOOT, (0.0, 0.0, 1.0), mass=0.8, center=(0.1, 0.0, 0.05)),
-        frame('level', 'ground', (0.3, 0.1, 0.2), (0.1, 0.4, -0.2)),
-        frame('mark', 'plate', (0.02, 0.0, 0.1), (0.1, 0.4, -0.2)),
-    ]
-    return _written(folder, parts, 'parallel', **_loop('parallel', 'level', 'mark'),
-                    **CRANK | {'platform': 'plate'})
-
-
-def line(folder: pathlib.Path) -> pathlib.Path:
-    """A ball on a rod that slides along a straight guide."""
-    parts = [
-        machines.crank(),
-        Part('arm', 'crank', FOOT, (0.0, 0.6, 0.8), mass=0.8, center=(0.1, 0.0, 0.05)),
-        Part('slide', 'arm', (0.1, 0.0, 0.0), (1.0, 0.2, 0.0), 'prismatic', mass=0.5),
-        frame('guide', 'ground', FOOT + np.array([0.1, 0.0, 0.0]), (0.4, 0.3, 0.1)),
-        frame('ball', 'slide', (0.0, 0.0, 0.0)),
-    ]
-    return _written(folder, parts, 'line', **_loop('line', 'guide', 'ball'),
-                    **CRANK | {'platform': 'slide'})
-
-
 def _cut(kind: str, parts: Callable[[], list[Part]], ends: tuple[str, str], **keys: object):  # type: ignore[no-untyped-def]
     """A machine that a closure of a type closes."""
     return lambda folder: _written(folder, parts(), kind, **_loop(kind, *ends), **keys)
@@ -132,8 +107,6 @@ CLOSURES: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     'slider': _cut('slider', machines.block_parts, ('rail', 'shoe'), **CRANK),
     'distance': distance,
     'coupling': coupling,
-    'parallel': parallel,
-    'line': line,
     'rack': lambda _: MECHANISMS / 'travelling_pinion.yaml',
 }
 CONTACTS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {

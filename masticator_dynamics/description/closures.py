@@ -221,8 +221,6 @@ SLIDER = ClosureKind(
     'slider', 'the second origin stays on Z of the first, and all axes are parallel',
     2, _ALL, (0, 1, 2), 1, ('prismatic',),
 )  # fmt: skip
-PARALLEL = ClosureKind('parallel', 'all axes are parallel, wherever origins are', 0, _ALL, (0, 1, 2))
-LINE = ClosureKind('line', 'the second origin stays on Z of the first', 2, freedoms=4)
 DISTANCE = _Distance('distance', 'a rod between two balls', 1, freedoms=5, mjcf='tendon')
 COUPLING = _Coupling(
     'coupling', "a joint's position is a sum of polynomials of other joints'", 0, mjcf='joints'
@@ -230,7 +228,7 @@ COUPLING = _Coupling(
 RACK = _Rack('rack', 'a pinion, the second, rolls along X of the first', 1, freedoms=5)
 KINDS = {
     kind.name: kind
-    for kind in (POINT, WELD, HINGE, UNIVERSAL, CYLINDRICAL, SLIDER, PARALLEL, LINE, DISTANCE, COUPLING, RACK)
+    for kind in (POINT, WELD, HINGE, UNIVERSAL, CYLINDRICAL, SLIDER, DISTANCE, COUPLING, RACK)
 }
 if TYPE_CHECKING:
     KindName = str
