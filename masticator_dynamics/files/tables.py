@@ -281,24 +281,7 @@ def read_table(source: str, topic: str | None = None) -> Table:
         When it cannot be read or is not a table.
     """
     name, content = read_input(source)
-    text = _of_matlab(name, content) if content[:6] == b'MATLAB' else decoded(name, content)
-    return Table(name, text, topic)
-
-
-def _of_matlab(name: str, content: bytes) -> str:
-    """Variables of a MATLAB file, one number a row each, as a table."""
-    from scipy.io import loadmat
-
-    try:
-        variables = loadmat(io.BytesIO(content), squeeze_me=True)
-    except (ValueError, NotImplementedError) as error:  # of HDF5, since MATLAB 7.3
-        raise InputError(f'{name}: not a file of MATLAB that is read (save -v7): {error}') from None
-    columns = {key: x for key, x in variables.items() if key[0] != '_' and np.ndim(x) == 1}
-    if len({len(x) for x in columns.values()}) != 1:
-        raise InputError(f'{name}: its variables are not columns of one length')
-    stream = io.StringIO()
-    _write(stream, list(columns), np.column_stack([*columns.values()]))
-    return stream.getvalue()
+    return Table(name, decoded(name, content), topic)
 
 
 def read_input(source: str) -> tuple[str, bytes]:
