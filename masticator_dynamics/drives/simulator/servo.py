@@ -227,17 +227,10 @@ class Plant(Protocol):
     """A machine that moves in fixed steps under the efforts of its motors.
 
     The plant includes the inertia of the motors' rotors, as reflected to the joints.
-
-    Attributes
-    ----------
-    joints : tuple of str
-        Actuated joints, in the order of all arrays.
-    step : float
-        Time by which :meth:`advance` advances, s.
     """
 
-    joints: tuple[str, ...]
-    step: float
+    joints: tuple[str, ...]  # actuated joints, in the order of all arrays
+    step: float  # time by which :meth:`advance` advances, s
 
     @property
     def position(self) -> FloatArray:

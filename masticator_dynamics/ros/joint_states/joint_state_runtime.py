@@ -64,26 +64,16 @@ class JointSelection:
 
 @dataclasses.dataclass(frozen=True)
 class JointReading:
-    """A configuration of the closed mechanism.
+    """A configuration of the closed mechanism."""
 
-    Attributes
-    ----------
-    motion : Motion
-        The configuration at rest.
-    y_dot : array, shape (n_y,), or None
-        Independent velocities; None when they were not measured.
-    kind : str
-        Which joints were read: `INDEPENDENT` or `ACTUATED`.
-    closure_residual : float
-        Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
-    measured, effort : arrays, shape (n_u,), or None
-        Positions and efforts as given, of actuated joints; None where there are none.
-    """
-
-    motion: Motion
+    motion: Motion  # the configuration at rest
+    # (n_y,) or None: independent velocities; None when they were not measured.
     y_dot: FloatArray | None
-    kind: str
+    kind: str  # which joints were read: `INDEPENDENT` or `ACTUATED`
+    # Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
     closure_residual: float
+    # (n_u,) or None: positions and efforts as given, of actuated joints; None where there are
+    # none.
     measured: FloatArray | None = None
     effort: FloatArray | None = None
 
