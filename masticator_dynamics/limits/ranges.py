@@ -149,11 +149,11 @@ def find_violations(
     )
 
 
-def within(mechanism: Model, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+def within(mechanism: Model, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
     """Whether a motion, or each row (N,) of a batch, is within everything that has a range."""
-    efforts = found.actuated if isinstance(found, Effort) else None
-    inside = np.ones(found.q.shape[:-1], dtype=bool)
-    for group in ranged(mechanism, found.q, found.v, efforts):
+    efforts = motion.actuated if isinstance(motion, Effort) else None
+    inside = np.ones(motion.q.shape[:-1], dtype=bool)
+    for group in ranged(mechanism, motion.q, motion.v, efforts):
         inside &= ~group.outside().any(axis=-1)
     return inside if inside.ndim else bool(inside)
 
@@ -301,9 +301,11 @@ def ranged(
     yield from _sockets(mechanism, q)
     if effort is not None:
         low, high = (effort_scale * bound for bound in mechanism.effort_range)
-        kept = LIMITS_KEPT * effort_scale * mechanism.effort_limits
-        kept[np.isinf(kept)] = 0.0
-        yield Ranged(mechanism.actuated, 'effort', mechanism.effort_units, effort, low, high, kept)
+        largest = LIMITS_KEPT * effort_scale * mechanism.effort_limits
+        largest[np.isinf(largest)] = 0.0
+        yield Ranged(
+            mechanism.actuated, 'effort', mechanism.effort_units, effort, low, high, largest
+        )
 
 
 def _joint_positions(mechanism: Model, q: FloatArray) -> Ranged:
