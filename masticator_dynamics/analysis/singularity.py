@@ -77,7 +77,6 @@ class SingularityMeasures:
 
     Parameters
     ----------
-    mechanism : Mechanism
     characteristic_length : float, optional
         m of sliding that count as much as 1 rad of turning; default:
         :func:`balanced_length`.

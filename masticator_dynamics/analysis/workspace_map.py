@@ -136,7 +136,6 @@ class WorkspaceSurveyor:
 
     Parameters
     ----------
-    mechanism : Mechanism
     characteristic_length : float, optional
         m; default: the one that balances turning and sliding at home
         (:func:`masticator_dynamics.analysis.singularity.balanced_length`).

@@ -112,7 +112,6 @@ class ClosureKind:
         ----------
         place : str
             Where it stands in its file.
-        names : Names
         refuse : callable
             Raises for a key and a reason.
         """

@@ -39,7 +39,6 @@ def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]
 
     Parameters
     ----------
-    urdf_xml : str
     folder : pathlib.Path
         Folder of the URDF: meshes are looked up in it.
     """

@@ -39,10 +39,8 @@ def sobol_indices(
 
     Parameters
     ----------
-    variables, figures : tuple of str
     count : int
         A power of 2.
-    seed : int
     judged : callable
         Gives figures (G, figures) for numbers (G, d) from 0 to 1; NaN where there is none.
     usual : pair of array, shape (figures,)

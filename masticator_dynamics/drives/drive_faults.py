@@ -145,7 +145,6 @@ class DriveFaults:
 
         Parameters
         ----------
-        feedback : Feedback
         grace : bool
             Whether the exchange has only begun: drives may still send their first heartbeat.
         acknowledging : bool

@@ -46,7 +46,6 @@ def plan_approach(
 
     Parameters
     ----------
-    mechanism : Mechanism
     measured, target : float arrays (n_u,)
         Actuated positions, rad; the loops may be open by encoder error. The motion begins exactly
         at ``measured`` and ends exactly at ``target``.

@@ -249,7 +249,6 @@ class FreeMotors:
 
     Parameters
     ----------
-    joints : tuple of str
     inertia : (n,) array
         At the joints, kg m^2.
     step : float
@@ -277,8 +276,6 @@ class Axes:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     plant : Plant, optional
         Its joints, in any order, are those of the drives. Default: free-running motors.
 

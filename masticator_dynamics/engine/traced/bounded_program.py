@@ -111,7 +111,6 @@ def minimum(
     ----------
     start : list of number
         Where the search begins.
-    bounds : sequence of Bound
     derivatives : callable
         Gradient and positive definite Hessian of the function.
     floor : number

@@ -144,7 +144,6 @@ class Surroundings:
 
     Parameters
     ----------
-    bolus : Bolus or None
     settle : number
         See :meth:`Bolus.crush`.
 

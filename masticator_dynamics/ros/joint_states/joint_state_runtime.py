@@ -89,7 +89,6 @@ def select_joints(
 
     Parameters
     ----------
-    mechanism : Mechanism
     names : sequence of str
         Of a message.
     kinds : sequence of str
@@ -153,7 +152,6 @@ class JointStateReader:
 
         Parameters
         ----------
-        names : sequence of str
         positions : sequence or array of float
             rad or m, as many as names.
         velocities : sequence or array of float
@@ -260,8 +258,6 @@ class JointStateRuntime(Runtime):
 
     Parameters
     ----------
-    node : ManagedNode
-    settings : JointStateSettings
     mechanism : Mechanism
         From activation to deactivation only the thread uses it.
     source, target : str
@@ -313,7 +309,6 @@ class JointStateRuntime(Runtime):
             Of the message, ns; the present time if it had none.
         frame : str
             Of its header.
-        reading : JointReading
         """
         raise NotImplementedError
 
