@@ -39,7 +39,6 @@ class WorkspaceSummary:
 
     Parameters
     ----------
-    mechanism : Mechanism
     grid : Grid
         The poses.
     workspace : Workspace

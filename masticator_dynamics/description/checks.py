@@ -31,7 +31,6 @@ def require_known(name: str, existing: Iterable[str], key: str, kind: str, refus
 
     Parameters
     ----------
-    name : str
     existing : iterable of str
         The names there are.
     key : str

@@ -56,7 +56,6 @@ def load_dictionary(
     ----------
     name : str
         Name of the drive.
-    drive : Drive
     mode : str
         As in the drives file.
     file : str or pathlib.Path

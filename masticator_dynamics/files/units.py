@@ -51,7 +51,6 @@ def in_si(
 
     Parameters
     ----------
-    value : float or str
     name : str
         Of what has it, for messages.
     quantities : str or collection of str

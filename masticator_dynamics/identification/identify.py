@@ -24,7 +24,7 @@ from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.engine.parameters import consistent as moments_can_be
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.friction_kinds import FrictionSearch, WorthIt
+from masticator_dynamics.identification.friction_search import FrictionSearch, WorthIt
 from masticator_dynamics.identification.learning import Learnt, learn
 from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (

@@ -137,9 +137,9 @@ def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
         contact = field.name.startswith('contact')
         needed = len(mechanism.contacts if contact else mechanism.actuated)
         values = getattr(limits, field.name)
-        given = needed if values is None else len(values)
-        if given != needed:
-            raise InputError(f'limit {field.name} has {given} values, {needed} are needed')
+        count = needed if values is None else len(values)
+        if count != needed:
+            raise InputError(f'limit {field.name} has {count} values, {needed} are needed')
     return limits
 
 
@@ -217,11 +217,11 @@ def largest_shortfalls(mechanism: Model, shortfall: FloatArray) -> tuple[Shortfa
     size = np.abs(np.atleast_2d(shortfall))
     joints = mechanism.structure.tree.joints
     units = [joints[j].unit for j in mechanism.tree_indices(mechanism.independent)]
-    found = []
+    shortfalls = []
     for unit in dict.fromkeys(units):
         part = np.where([u == unit for u in units], size, 0.0)
         row, index = (int(k) for k in np.unravel_index(np.argmax(part), part.shape))
         if part[row, index] > 0.0:
             name, value = mechanism.independent[index], float(part[row, index])
-            found.append(Shortfall(name, value, f'{unit}/s^2', row))
-    return tuple(found)
+            shortfalls.append(Shortfall(name, value, f'{unit}/s^2', row))
+    return tuple(shortfalls)

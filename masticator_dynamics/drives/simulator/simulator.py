@@ -60,8 +60,6 @@ class DriveSimulator:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     bus : can.BusABC
         An open bus; its owner shuts it down.
     plant : Plant, optional

@@ -100,11 +100,8 @@ class Slave:
 
     Parameters
     ----------
-    drive : Drive
-    simulated : SimulatedDrive
     entries : dict of ODVariable
         From the EDS.
-    servo : Servo
     link : Link
         Takes the frames that the drive sends.
     rerouted : callable

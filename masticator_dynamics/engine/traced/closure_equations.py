@@ -206,7 +206,6 @@ def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
 
     Parameters
     ----------
-    surface : Surface
     x, y : number
         Where on it, m.
     """

@@ -218,14 +218,9 @@ class LimitedChoice:
     excess : bool
         Exceed limits as little as possible, whatever the goal; the remaining slope is the part by
         which they are exceeded.
-
-    Attributes
-    ----------
-    contradicted : number
-        Positive where it is certain that nothing keeps the limits.
     """
 
-    contradicted: Any = 0.0
+    contradicted: Any = 0.0  # positive where it is certain that nothing keeps the limits
 
     def __init__(
         self,

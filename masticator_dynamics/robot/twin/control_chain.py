@@ -121,8 +121,6 @@ class Master:
 
     Parameters
     ----------
-    drives : Drives
-    mechanism : Mechanism
     position : array, shape (n_u,)
         Of the joints, held until the first command, rad.
     """
@@ -162,8 +160,6 @@ class DriveChain:
     ----------
     plant : MechanismPlant
         At rest; its step is that of the simulation.
-    drives : Drives
-    simulation : SimulationSettings
     gains : Gains
         Of all drives.
     delay : int

@@ -112,12 +112,10 @@ class ForceAction:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         Of the cycle: its description is read.
     motion : ExecutedMotion
         Must be at rest when a goal begins.
-    turn : ForceTurn
     bite : BiteForce
         The measured force.
     settings : callable

@@ -34,7 +34,6 @@ class ForceSources:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         For the thread of goals.
     motors : Scaling
@@ -43,7 +42,6 @@ class ForceSources:
         Of the sensor.
     now : callable
         The node's clock, ns.
-    frame_prefix : str
     """
 
     def __init__(
