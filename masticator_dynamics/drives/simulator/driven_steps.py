@@ -63,7 +63,9 @@ class DrivenPlant:
 
 def places(array: FloatArray) -> IntArray:
     """Addresses of all numbers of an array, in its shape."""
-    offsets = sum(np.ix_(*(s * np.arange(n) for s, n in zip(array.strides, array.shape))))
+    offsets = sum(
+        np.ix_(*(s * np.arange(n) for s, n in zip(array.strides, array.shape, strict=True)))
+    )
     return np.asarray(array.__array_interface__['data'][0] + offsets, dtype=np.int64)
 
 
