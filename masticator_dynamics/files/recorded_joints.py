@@ -112,6 +112,7 @@ def read_joints(
     if not (is_bag(source) or pathlib.Path(source).is_dir()):
         table = read_table(source, topic)
         table.rename_joints(recorded)
+        _refuse_other_joints(table, joints)
         return table
     recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
     _check_names(recording, recorded)
@@ -128,6 +129,17 @@ def read_joints(
         )
     ((name, series),) = fitting.items()
     return RecordedJoints(source, name, series, recording.cut)
+
+
+def _refuse_other_joints(table: Columns, joints: Sequence[Sequence[str]]) -> None:
+    """Say which joints a table has, where it has positions of others alone."""
+    prefix = f'{FIELDS[0]}_'
+    present = [name.removeprefix(prefix) for name in table.columns if name.startswith(prefix)]
+    if present and not any({*needed} & {*present, *table.columns} for needed in joints):
+        raise InputError(
+            f'{table.source}: no joints {listed_names(joints[-1])}; it has positions of '
+            f'{listed_names(present)}{_mapping(joints[-1], present)}'
+        )
 
 
 def recorded_ranges(

@@ -28,6 +28,7 @@ _STEPS = 3  # of Gauss-Newton from there
 _ROUNDING = 1e-3  # of a rate
 _SPREAD = 2.0  # periods of the cutoff by which lost rows spoil their neighbours
 _LEFT = 0.5  # part of the rows that lost ones must leave
+_FEWEST = 20  # rows that the filter's ends must leave
 DEFAULT_CUTOFF = 15.0  # Hz
 _ROWS = 10.0  # of a recording, per period of that: derivatives of fewer are mostly noise
 _WHITE = 1.5  # of the squares that white noise leaves behind the filter: what noise alone may have
@@ -98,7 +99,7 @@ def measured_motion(
     Raises
     ------
     InputError
-        If the positions are not those of this mechanism.
+        If the positions are not those of this mechanism, or rows are too few for the cutoff.
     """
     if log.rate < SAMPLES * cutoff * (1.0 - _ROUNDING):
         raise InputError(
@@ -107,6 +108,7 @@ def measured_motion(
             'recording with more'
         )
     smooth = Filter(cutoff, log.rate)
+    _refuse_short(log, smooth)
     y, misfit = _independent(mechanism, log)
     motion = mechanism.solve_batch(*_with_derivatives(smooth(y), log.rate))
     effort, felt = log.effort, np.ones_like(log.effort)
@@ -119,6 +121,19 @@ def measured_motion(
             f'{log.source}: gaps leave too little: {len(series.kept)} rows without their influence'
         )
     return series
+
+
+def _refuse_short(log: RobotLog, smooth: Filter) -> None:
+    """Refuse recordings of which the filter's ends leave too little."""
+    inside = smooth.kept(len(log.time))
+    edge, needed = inside.start, 2 * inside.start + _FEWEST * inside.step
+    if len(log.time) < needed:
+        raise InputError(
+            f'{log.source}: a part of {len(log.time) / log.rate:.3g} s is too short for a cutoff '
+            f'of {smooth.cutoff:.3g} Hz, which spoils {edge / log.rate:.3g} s at both ends: '
+            f'{needed / log.rate:.3g} s are needed, or a higher --cutoff, '
+            f'{log.rate / SAMPLES:.3g} Hz at most'
+        )
 
 
 def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, FloatArray]:
