@@ -307,12 +307,6 @@ def connect(
 
     Parameters
     ----------
-    objects : ObjectDictionary
-        Of the simulated drive.
-    device : Device
-        Its state machine.
-    servo : Servo
-        Its control loops.
     temperature : callable
         Motor temperature, degrees Celsius.
     """
