@@ -241,8 +241,6 @@ class SetpointGate:
 
     Parameters
     ----------
-    limits : DriveJointLimits
-        Its limits.
     mechanism : Mechanism
         Used only by the cycle thread.
     """

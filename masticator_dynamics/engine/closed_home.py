@@ -134,8 +134,6 @@ def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
 
     Parameters
     ----------
-    tree : SpanningTree
-        Has its frames.
     poses : TreePoses
         Where to look.
     """

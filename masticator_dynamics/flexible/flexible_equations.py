@@ -262,8 +262,6 @@ class Equations:
 
     Parameters
     ----------
-    arrays : Arrays
-        The model.
     home : array, shape (n,)
         A typical pose.
     """

@@ -63,8 +63,6 @@ def simulate(
 
     Parameters
     ----------
-    model : FlexibleModel
-        What moves.
     start : FlexibleState
         Positions and velocities at ``times[0]``.
     effort : function of time

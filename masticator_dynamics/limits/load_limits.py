@@ -154,8 +154,6 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
         For names and units.
     effort : Effort
         Of one row or a batch.
-    limits : LoadLimits
-        The ranges.
     """
     names, units = mechanism.actuated, mechanism.effort_units
     power = effort.actuated * effort.velocity * mechanism.transmission_ratios
@@ -185,8 +183,6 @@ def binding_loads(
         For names and units.
     effort : Effort
         Of one row.
-    limits : LoadLimits
-        The ranges.
     """
     return tuple(
         group.violation(int(index))

@@ -29,8 +29,6 @@ class WithinLimits:
 
     Parameters
     ----------
-    mechanism : Evaluator
-        The mechanism.
     kind : GoalKind
         Its best efforts without limits.
     limits : LoadLimits

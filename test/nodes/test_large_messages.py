@@ -98,16 +98,17 @@ def test_what_comes_in_pieces_is_not_even_fetched(costs):
         assert costs.counts()[1:] == before
 
 
-LISTENER = '''
+LISTENER = """
 import rclpy
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory
 rclpy.init()
 node = rclpy.create_node('listener')
 qos = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-node.create_subscription(JointTrajectory, 'long', lambda message: print(message.header.stamp.sec), qos)
+node.create_subscription(
+    JointTrajectory, 'long', lambda message: print(message.header.stamp.sec), qos)
 rclpy.spin(node)
-'''
+"""
 STROKES, SENT = 60, 10
 
 

@@ -292,8 +292,6 @@ def stage_equations(stage: Stage, body: Find) -> list[Equation]:
 
     Parameters
     ----------
-    stage : Stage
-        Whose loops are closed.
     body : callable
         Gives a body by index.
     """

@@ -51,8 +51,6 @@ class TracedContact:
 
     Parameters
     ----------
-    run : Evaluation
-        The motion.
     data : ContactData
         Its description.
     friction : bool

@@ -209,10 +209,6 @@ class LimitedChoice:
 
     Parameters
     ----------
-    run : InverseDynamics
-        The evaluation.
-    bounds : LoadBounds
-        The limits.
     thorough : bool
         On floats only: where a search failed, begin it again where limits are exceeded least.
     excess : bool
@@ -488,8 +484,6 @@ def shortfall(
         The evaluation; its conditions are appended to.
     others : sequence of (InverseDynamics, number)
         With each acceleration of an independent joint greater by a number.
-    bounds : LoadBounds
-        The limits.
     friction : bool
         Whether joints and contacts have friction.
     """

@@ -122,8 +122,6 @@ class ForceAction:
         The current parameters.
     now : callable
         The node's clock, ns.
-    servos : Servos
-        Of the drives file.
     motors : Scaling
         Likewise.
     """

@@ -36,8 +36,6 @@ class ForceSources:
     ----------
     mechanism : Mechanism
         For the thread of goals.
-    motors : Scaling
-        Of the drives file.
     bite : BiteForce
         Of the sensor.
     now : callable

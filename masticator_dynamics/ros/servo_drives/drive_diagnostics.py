@@ -40,8 +40,6 @@ class DriveDiagnostics:
 
     Parameters
     ----------
-    name : str
-        Of the mechanism.
     rejections : Rejections
         Of commands that could not be read.
     report : callable
