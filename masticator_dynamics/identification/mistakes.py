@@ -36,6 +36,7 @@ _SURE = 12.0  # logarithm of how much likelier a recording must be without the m
 _LESS = 0.85  # of what is left of each motor's efforts, on average, without a lag that matters
 _GAINS = 10.0 ** np.array([-4.0, -3.0, -2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25])
 _FINER = 0.01  # decades, to which a gain is found
+_BEYOND = 1.0  # decade, by which efforts would show next to nothing of the bodies
 _NO_GAIN = 1.5  # factor by which bodies may be other than the file's
 _LONGEST = 0.25  # s, of lags that are looked for, or
 _MOST_ROWS = 24
@@ -227,7 +228,8 @@ class MistakeSearch:
         while step > _FINER:
             step *= 0.5
             best = min((best - step, best, best + step), key=unlikely)
-        if abs(best) > np.log10(_NO_GAIN):
+        # Efforts that are nearly all friction may have any gain: no more than that is then likely.
+        if abs(best) > np.log10(_NO_GAIN) and unlikely(best + _BEYOND) > unlikely(best) + _SURE:
             yield reading(10.0**best)
 
     def _lag(self, present: _Reading) -> Iterator[_Reading]:

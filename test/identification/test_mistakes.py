@@ -119,6 +119,20 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
+@pytest.mark.parametrize('seed', [0, 1])
+def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed) -> None:
+    """As behind a worm: any gain of this motor fits as well. All motors' is another matter."""
+    file, rng = arm(tmp_path), np.random.default_rng(seed)
+    centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+    rows = sines(Mechanism.load(file), centre, reach, SECONDS, 1)
+    robot, speed = measured(file, rows, seed), rows[1][:, 3]
+    effort = robot.log.effort.copy()
+    braking = np.sign(speed) + 0.3 * speed + 0.03 * rng.standard_normal(len(speed))
+    effort[:, 3] = 2.0 * np.sqrt((effort[:, 3] ** 2).mean()) * braking
+    log = dataclasses.replace(robot.log, effort=effort)
+    assert not any(told.startswith('joint_3:') for told in _identified(robot, log).mistakes)
+
+
 @cases('rows', [2, 5, 20], arm=2, redundant=20)
 def test_efforts_that_lag(robot, rows) -> None:
     told = f'all motors: efforts lag positions by {rows / RATE:.3g} s ({rows} rows)'
