@@ -203,6 +203,15 @@ class LoopTiming:
             )
         return cls(period=period, path_delay=2.0 * drive_period, lead=2.0 * drive_period)
 
+    @property
+    def turning(self) -> float:
+        """Share of the largest acceleration by which it may change in a control cycle.
+
+        Drives are led by two of their cycles, by the acceleration, too. With three quarters of it
+        in a cycle of theirs, no sequence makes their setpoints change 5.2 times as fast as that.
+        """
+        return min(1.5 * self.period / max(self.path_delay, self.period), 1.0)
+
     def dead_time(self, sensor_delay: float) -> float:
         """Of the whole loop, s."""
         return sensor_delay + self.path_delay + self.smoothing

@@ -92,10 +92,10 @@ _LONGEST_AGE = 4.0  # periods that are compensated
 HOLDS, BEGINS = 1, 2
 _LONGEST_STEP = 5.0  # periods whose effort change may come at once, after skipped cycles
 _IN_TIME = 0.25  # periods by which the age of commands may change from one to the next
-# Periods over which a motion is joined after a late command. While one command is missing, a change
-# a of acceleration becomes an offset of 8 a periods^2 (its position, velocity and acceleration, led
-# by two periods). A smooth step over N periods has a curvature of at most 6 / N^2 of its height:
-# with 5 that is 1.9 a, and not the 8 a of making up for it at once (in time: 4.5 a).
+# Periods over which a motion is joined after a late command. While one is missing, a change a of
+# acceleration becomes an offset of 8 a periods^2 (its position, velocity and acceleration, led by
+# two periods). A smooth step over N periods has a curvature of at most 6 / N^2 of its height: with
+# 5 that is 1.9 a, and not the 8 a of making up for it at once (in time: 4.5 a).
 _JOINED = 5.0
 
 

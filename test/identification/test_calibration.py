@@ -280,7 +280,7 @@ def test_swapped_encoders_are_refused(swapped) -> None:
 
 def test_zeros_that_are_right_are_not_made_worse() -> None:
     model = mechanism('masticator')
-    exact = positions(model, wandering('masticator', 3, 400))
+    exact = positions(model, wandering('masticator', 3, 150))
     found = calibrate(model, exact, tolerance=1e-5)
     with pytest.raises(InputError, match='no better than those before'):
         refuse_worse(model, exact, found)

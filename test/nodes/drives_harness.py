@@ -32,6 +32,7 @@ RATE = float(os.environ.get('DRIVES_RATE', '50'))  # Hz
 # s without commands, and without a heartbeat: more than a busy computer holds up a client or a
 # drive, so that what stops the drives is what a test does to them.
 SILENCE = 0.5
+SYNC_LOSS = 50.0 / RATE  # s without SYNC, after which simulated drives stop by themselves
 LATE = 0.25  # s; what a busy computer may add to a stated time
 MASTER = 0x700 + 126
 HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
