@@ -46,7 +46,6 @@ def plan_approach(
 
     Parameters
     ----------
-    mechanism : Mechanism
     measured, target : float arrays (n_u,)
         Actuated positions, rad; the loops may be open by encoder error. The motion begins exactly
         at ``measured`` and ends exactly at ``target``.
@@ -102,24 +101,14 @@ _JOINED = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class _Followed:
-    """A command, and how the motion and the efforts that it belongs to go on.
-
-    Attributes
-    ----------
-    command : Command
-    cycle_time : float
-        Feedback time of the cycle that accepted it, s.
-    velocity, acceleration : float arrays (n,)
-        Commanded or derived from successive positions, rad/s; its rate, rad/s^2.
-    load : Trend, optional
-        Of the efforts; None where there are none.
-    """
+    """A command, and how the motion and the efforts that it belongs to go on."""
 
     command: Command
-    cycle_time: float
+    cycle_time: float  # feedback time of the cycle that accepted it, s
+    # (n,): commanded or derived from successive positions, rad/s; its rate, rad/s^2.
     velocity: FloatArray
     acceleration: FloatArray
-    load: Trend | None
+    load: Trend | None  # of the efforts; None where there are none
 
     def position(self, time: float) -> FloatArray:
         """Positions (n,), rad, a time after the stamp, s."""

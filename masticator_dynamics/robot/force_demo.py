@@ -86,24 +86,14 @@ def _cracked(series: Series) -> Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Bite:
-    """A food, how it is bitten, and what must come out.
-
-    Attributes
-    ----------
-    title : str
-    food, force : dict
-        As in a file of food, beside what all have, and as ``motion.force`` of a protocol.
-    judged : callable
-        Figures of what was recorded.
-    goals : dict
-        The most that figures may be.
-    """
+    """A food, how it is bitten, and what must come out."""
 
     title: str
+    # As in a file of food, beside what all have, and as ``motion.force`` of a protocol.
     food: dict[str, float]
     force: dict[str, float]
-    judged: Callable[[Series], Numbers]
-    goals: Numbers
+    judged: Callable[[Series], Numbers]  # figures of what was recorded
+    goals: Numbers  # the most that figures may be
 
     def write(self, folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
         """Protocol and food as files."""

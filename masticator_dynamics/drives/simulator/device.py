@@ -31,7 +31,6 @@ class ErrorLog:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     send : callable
         Takes the eight bytes of an EMCY message.
     """
@@ -93,13 +92,14 @@ class Heartbeats:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     send : callable
         Sends a heartbeat.
     lost, found : callable
         Called when that heartbeat is lost, and when it is back.
     rerouted : callable
         Called when the node listened to has changed.
+    clock : callable
+        The simulated time, s.
 
     Attributes
     ----------
@@ -116,11 +116,12 @@ class Heartbeats:
         lost: Callable[[], None],
         found_again: Callable[[], None],
         rerouted: Callable[[], None],
+        clock: Callable[[], float],
     ):
         self._objects, self._send, self._rerouted = objects, send, rerouted
         self._lost, self._found = lost, found_again
         self.silent = False
-        self._time, self._next, self._is_lost = 0.0, 0.0, False
+        self._clock, self._next, self._is_lost = clock, 0.0, False
         objects.writers[_PRODUCER] = self._set_period
         objects.writers[_CONSUMER] = self._set_consumer
         self.restart()
@@ -134,11 +135,10 @@ class Heartbeats:
         """Take a heartbeat."""
         if self._is_lost:
             self._found()
-        self._heard, self._is_lost = self._time, False
+        self._heard, self._is_lost = self._clock(), False
 
-    def step(self, time: float) -> None:
-        """Send and check what is due."""
-        self._time = time
+    def step(self, time: float) -> float:
+        """Send and check what is due; returns when something is due next, s."""
         if self._period and time >= self._next:
             self._next = max(self._next + self._period, time)
             if not self.silent:
@@ -146,10 +146,11 @@ class Heartbeats:
         if time - self._heard > self._limit:
             self._heard, self._is_lost = math.inf, True
             self._lost()
+        return min(self._next if self._period else math.inf, self._heard + self._limit)
 
     def _set_period(self, value: Value) -> None:
         self._period = float(value) * 1e-3
-        self._next = self._time
+        self._next = self._clock()
 
     def _listen(self, value: int) -> None:
         """Listen to a node from its next heartbeat on: node id << 16 | ms."""
@@ -217,9 +218,6 @@ class Device:
 
     Parameters
     ----------
-    objects : ObjectDictionary
-    servo : Servo
-    errors : ErrorLog
     temperature : callable
         Motor temperature, degrees Celsius.
     temperature_limit : float

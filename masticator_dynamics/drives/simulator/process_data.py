@@ -33,7 +33,6 @@ class Pdo:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     parameters, mapping : int
         Indices of the two records.
     transmit : bool
@@ -160,13 +159,12 @@ class ProcessData:
 
     Parameters
     ----------
-    objects : ObjectDictionary
-    device : Device
-    errors : ErrorLog
     send : callable
         Sends a frame: COB-ID and data.
     rerouted : callable
         Called when COB-IDs changed.
+    clock : callable
+        The simulated time, s.
 
     Attributes
     ----------
@@ -181,10 +179,11 @@ class ProcessData:
         errors: ErrorLog,
         send: Callable[[int, bytes], None],
         rerouted: Callable[[], None],
+        clock: Callable[[], float],
     ):
         self._objects, self._device, self._errors, self._send = objects, device, errors, send
         self._rerouted = rerouted
-        self._running, self._time, self._sync_time = False, 0.0, math.inf
+        self._clock, self._running, self._sync_time = clock, False, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
         self._pdos: list[Pdo] = []
         for parameters, mapping, transmit in (
@@ -218,7 +217,7 @@ class ProcessData:
         """Take a SYNC."""
         if not self._running:
             return
-        self._sync_time = self._time
+        self._sync_time = self._clock()
         if SYNC_LOST in self._errors:
             self._device.regain_connection(SYNC_LOST)
         for pdo in self._sending:
@@ -239,12 +238,12 @@ class ProcessData:
             self._device.regain_connection(RPDO_TOO_SHORT)
         pdo.waiting = data
 
-    def step(self, time: float) -> None:
-        """Check whether SYNC is due."""
-        self._time = time
+    def step(self, time: float) -> float:
+        """Check whether SYNC is due; returns when it is, s."""
         if self._running and time - self._sync_time > self._sync_limit:
             self._sync_time = math.inf
             self._device.lose_connection(SYNC_LOST)
+        return self._sync_time + self._sync_limit
 
     def _set_sync_period(self, value: Value) -> None:
         self._sync_time = math.inf  # monitoring begins with the next SYNC

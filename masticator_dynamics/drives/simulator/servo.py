@@ -19,6 +19,7 @@ import numpy as np
 from masticator_dynamics.drives import configuration
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.simulator import servo_step
+from masticator_dynamics.drives.simulator.driven_steps import DrivenPlant, DrivenSteps
 from masticator_dynamics.drives.simulator.simulation_file import SimulatedDrive, SimulationSettings
 from masticator_dynamics.engine.arrays import FloatArray, as_slice
 from masticator_dynamics.engine.traced.machine_code import this_processor
@@ -96,6 +97,7 @@ class Servo:
     position_gain, velocity_gain = _Number('position_gain'), _Number('velocity_gain')
     period, deceleration = _Number('period'), _Number('deceleration')
     max_torque, following_window = _Number('max_torque'), _Number('following_window')
+    following_time = _Number('following_time')
     torque_offset, target_torque = _Number('torque_offset'), _Number('target_torque')
     step = _Number('step')
     stuck, current, temperature = _Number('stuck'), _Number('current'), _Number('temperature')
@@ -115,6 +117,7 @@ class Servo:
         position: float = 0.0,
     ):
         made_of = servo_step.motor_constants(drive.motor, simulated, step, ambient) | {
+            'temperature_limit': simulated.temperature_limit,
             'step': step,
             'rated': drive.motor.rated_torque,
             'per_count': math.tau / (drive.motor.counts_per_turn * drive.motor.gear_ratio**2),
@@ -227,17 +230,10 @@ class Plant(Protocol):
     """A machine that moves in fixed steps under the efforts of its motors.
 
     The plant includes the inertia of the motors' rotors, as reflected to the joints.
-
-    Attributes
-    ----------
-    joints : tuple of str
-        Actuated joints, in the order of all arrays.
-    step : float
-        Time by which :meth:`advance` advances, s.
     """
 
-    joints: tuple[str, ...]
-    step: float
+    joints: tuple[str, ...]  # actuated joints, in the order of all arrays
+    step: float  # time by which :meth:`advance` advances, s
 
     @property
     def position(self) -> FloatArray:
@@ -251,12 +247,24 @@ class Plant(Protocol):
         """Move on by a step under constant efforts at the joints, (n,), N m."""
 
 
+class FastPlant(Plant, Protocol):
+    """One that makes several steps with the servos in machine code."""
+
+    def driven(self) -> DrivenPlant | None:
+        """How; None if this one cannot be moved on in this way."""
+
+    def begin(self) -> int:
+        """Put its state where the code looks for it; returns how many steps may be made now."""
+
+    def end(self, steps: int, failed: bool) -> None:
+        """Take its state after so many steps; ``failed`` if the next one could not be made."""
+
+
 class FreeMotors:
     """Motors that each drive only an inertia; exact for constant efforts.
 
     Parameters
     ----------
-    joints : tuple of str
     inertia : (n,) array
         At the joints, kg m^2.
     step : float
@@ -284,8 +292,6 @@ class Axes:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     plant : Plant, optional
         Its joints, in any order, are those of the drives. Default: free-running motors.
 
@@ -316,21 +322,25 @@ class Axes:
                 f'the plant has a step of {self.plant.step:g} s, '
                 f'the simulated drives {simulation.step:g} s'
             )
-        self._rows = as_slice(np.array([self.plant.joints.index(joint) for joint in joints]))
-        self._step = servo_step.machine_code().rows
+        rows = np.array([self.plant.joints.index(joint) for joint in joints])
+        self._rows = as_slice(rows)
+        code = servo_step.machine_code()
         lanes = this_processor().rows
         count = -(-len(joints) // lanes) * lanes  # lanes without a servo are ignored
         inputs, outputs = (
             np.zeros((count, len(servo_step.INPUTS))),
             np.zeros((count, len(_OUTPUTS))),
         )
-        self._tables = count, address(inputs), address(outputs)
+        self._step, self._tables = code.rows, (count, address(inputs), address(outputs))
         states, used = len(servo_step.STATE), slice(len(joints))
         self._state, self._new_state = inputs[:, :states], outputs[:, :states]
         self._position, self._velocity = (inputs[used, states + k] for k in (0, 1))
-        self._output_efforts, self._efforts = (
-            outputs[used, _OUTPUTS.index('effort')],
-            np.zeros(len(joints)),
+        effort, asks = (_OUTPUTS.index(name) for name in ('effort', 'asks'))
+        self._output_efforts, self._asks = outputs[used, effort], outputs[used, asks]
+        self._efforts = np.zeros(len(joints))
+        fast = self.plant.driven() if hasattr(self.plant, 'driven') else None
+        self._driven = fast and DrivenSteps(
+            code.address('rows'), inputs, outputs, states, effort, asks, rows, fast
         )
         start = self.plant.position[self._rows].tolist()
         self.servos = {
@@ -357,12 +367,37 @@ class Axes:
         """Joint efforts during the last step, N m, in the plant's order."""
         return self._efforts.copy()
 
-    def advance(self) -> None:
-        """Advance by one step."""
-        plant, rows = self.plant, self._rows
-        self._position[:], self._velocity[:] = plant.position[rows], plant.velocity[rows]
-        self._step(*self._tables)
-        self._state[:] = self._new_state
-        self._efforts[rows] = self._output_efforts
-        plant.advance(self._efforts)
-        self._steps += 1
+    @property
+    def asks(self) -> bool:
+        """Whether a drive has to look at what its servo did in the last step."""
+        return bool(self._asks.max() > 0.0)
+
+    def advance(self, most: int = 1) -> int:
+        """Advance by up to so many steps, as far as no drive has to look; returns how many."""
+        made, failed = self._together(most), False
+        if made < 0:
+            made, failed = -1 - made, True
+        elif not made:
+            self._position[:] = self.plant.position[self._rows]
+            self._velocity[:] = self.plant.velocity[self._rows]
+            self._step(*self._tables)
+            self._state[:] = self._new_state
+        self._efforts[self._rows] = self._output_efforts
+        self._steps += made
+        if failed or not made:
+            self.plant.advance(self._efforts)
+            self._steps += 1
+            made += 1
+        return made
+
+    def _together(self, most: int) -> int:
+        """Make steps in machine code, see `DrivenSteps`; 0 if it makes none."""
+        if self._driven is None:
+            return 0
+        plant: FastPlant = self.plant  # type: ignore[assignment]  # it has ``driven``
+        steps = min(most, plant.begin())
+        if not steps:
+            return 0
+        made = self._driven(steps)
+        plant.end(*((-1 - made, True) if made < 0 else (made, False)))
+        return made

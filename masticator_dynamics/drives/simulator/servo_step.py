@@ -152,7 +152,8 @@ STATE = (
 _PLANT = ('joint_position', 'joint_velocity')
 _SETTINGS = (
     'control', 'stuck', 'shift', 'position_gain', 'velocity_gain', 'period', 'deceleration',
-    'max_torque', 'following_window', 'torque_offset', 'target_torque',
+    'max_torque', 'following_window', 'following_time', 'temperature_limit', 'torque_offset',
+    'target_torque',
 )  # fmt: skip
 # s; N m; motor N m per count for a gain of 1 N m/rad; share of the velocity filter.
 _CONSTANTS = (
@@ -161,7 +162,8 @@ _CONSTANTS = (
     'lag', 'ambient', 'heating', 'warming', 'viscous', 'coulomb', 'slip', 'loss', 'damping',
 )  # fmt: skip
 INPUTS = (*STATE, *_PLANT, *_SETTINGS, *_CONSTANTS)
-OUTPUTS = (*STATE, 'effort', 'clipped', 'saturated')
+# Where ``asks`` is positive, the drive has to look: `device.Device.step` has something to do.
+OUTPUTS = (*STATE, 'effort', 'clipped', 'saturated', 'asks')
 
 
 def step(inputs: Sequence[Any]) -> list[Any]:
@@ -187,11 +189,13 @@ def step(inputs: Sequence[Any]) -> list[Any]:
     largest = lesser(row.max_torque, _LARGEST_TORQUE)
     clipped = lesser(greater(torque, -largest), largest)
     moved = advance_motor(row, clipped * row.rated / 1000.0)
+    since = select(out, row.following_since + row.step, 0.0)
+    standing = select(absolute(demand_rate), 0.0, stops)
+    asks = greater(since - row.following_time, moved['temperature'] - row.temperature_limit)
     return [
-        position, rate, demand, target, demand_rate, covered, time_left,
-        select(out, row.following_since + row.step, 0.0), moved['current'], moved['temperature'],
-        row.current_sum + moved['mean'], row.summed + 1.0,
-        moved['effort'], absolute(clipped - torque), moved['saturated'],
+        position, rate, demand, target, demand_rate, covered, time_left, since, moved['current'],
+        moved['temperature'], row.current_sum + moved['mean'], row.summed + 1.0,
+        moved['effort'], absolute(clipped - torque), moved['saturated'], greater(standing, asks),
     ]  # fmt: skip
 
 

@@ -60,8 +60,6 @@ class DriveSimulator:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     bus : can.BusABC
         An open bus; its owner shuts it down.
     plant : Plant, optional
@@ -104,6 +102,8 @@ class DriveSimulator:
         self._reported = self._heard = -math.inf
         self._start = math.nan  # clock time of the plant's time 0; NaN when stepped
         self._next: can.Message | None = None  # for a later step
+        self._due = -math.inf  # when slaves have something to do, s
+        self._anchor, self._deaf = 0, False  # steps when SYNC came; whether frames wait
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -113,7 +113,7 @@ class DriveSimulator:
                 simulation.drives[joint],
                 entries_of(*read_eds(joint, drive, file)),
                 self.axes.servos[joint],
-                Link(self._send, seed=drive.node_id),
+                Link(self._send, drive.node_id, lambda: self.axes.time),
                 self._reroute,
             )
         for slave in self.slaves.values():
@@ -164,7 +164,10 @@ class DriveSimulator:
             raise InputError(f'{name} needs a drive (or {ALL}){number}: {line.strip()!r}')
         if words[1] != ALL and words[1] not in slaves:
             raise InputError(f'there is no drive {words[1]}, only {", ".join(slaves)}')
-        chosen = list(slaves.values()) if words[1] == ALL else [slaves[words[1]]]
+        chosen, self._due = (
+            list(slaves.values()) if words[1] == ALL else [slaves[words[1]]],
+            -math.inf,
+        )
         if not numbered:
             for slave in chosen:
                 _PLAIN[name](slave)
@@ -180,16 +183,27 @@ class DriveSimulator:
         """Queue a line for execution before the next step, from any thread."""
         self._lines.put(line)
 
-    def step(self) -> None:
-        """Take waiting frames, then advance by a step, whatever the clock says."""
+    def step(self, most: int = 1) -> None:
+        """Take waiting frames, then advance by a step, whatever the clock says.
+
+        Or by up to ``most``, as far as no drive has anything to do meanwhile.
+        """
         self._poll()
         while not self._lines.empty():
             self._act(self._lines.get())
-        self.axes.advance()
-        now = self.axes.time
-        for slave in self.slaves.values():
-            slave.step(now)
-        self.real_time.steps += 1
+        if most > 1:
+            most = max(min(most, self._undisturbed()), 1)
+        made, now = self.axes.advance(most), self.axes.time
+        if now >= self._due or self.axes.asks:
+            self._due = min(slave.step(now) for slave in self.slaves.values())
+        self.real_time.steps += made
+
+    def _undisturbed(self) -> int:
+        """Steps until a frame that has arrived, or a slave, has its turn."""
+        now, length, until = self.axes.time, self.axes.plant.step, self._due - self.axes.time
+        if self._next is not None:
+            until = min(until, _arrival(self._next) - self._start - now - length)
+        return _TOGETHER if until > _TOGETHER * length else int(max(until, 0.0) / length)
 
     def advance(self, duration: float) -> None:
         """Step for a duration of plant time, s."""
@@ -216,22 +230,28 @@ class DriveSimulator:
         length = self.axes.plant.step
         self._start = time.monotonic() - self.axes.time
         while go_on():
-            behind, together = self.behind, self._together
-            overdue = behind - (together - self.real_time.steps % together) * length
+            behind, remaining = self.behind, self._remaining
+            overdue = behind - remaining * length
             if behind >= length and (overdue >= 0.0 or self._next is not None):
                 self._count(overdue, length)
-                self.step()
+                self.step(min(int(behind / length), remaining))
+                self._deaf = False
             elif self._next is not None:
                 message, self._next = self._next, None
                 self._receive(message)
-                self._rest(length)
+                if not self._deaf:
+                    self._rest(length)
+            elif self._deaf:
+                time.sleep(-overdue)
             else:
                 self._next = self._bus.recv(-overdue)
 
     @property
-    def _together(self) -> int:
-        """Number of steps made at a time; frames held back go out with their step."""
-        return 1 if any(slave.link.holds for slave in self.slaves.values()) else _TOGETHER
+    def _remaining(self) -> int:
+        """Number of steps to make at a time; frames held back go out with their step."""
+        if any(slave.link.holds for slave in self.slaves.values()):
+            return 1
+        return _TOGETHER - (self.real_time.steps - self._anchor) % _TOGETHER
 
     def _count(self, overdue: float, length: float) -> None:
         """Note how late a step is, s, and give up time that cannot be caught up."""
@@ -296,6 +316,8 @@ class DriveSimulator:
             return
         if message.arbitration_id == SYNC_COB:
             self._follow_sync(_arrival(message))
+            # Until the next steps only setpoints come, which are for SYNC after them.
+            self._anchor, self._deaf = self.real_time.steps, True
         self._take(message)
 
     def _take(self, message: can.Message) -> None:
@@ -303,7 +325,7 @@ class DriveSimulator:
             self._routes = self._find_routes()
         routes = self._routes.get(message.arbitration_id, ())
         if routes:
-            self._heard = time.monotonic()
+            self._heard, self._due = time.monotonic(), -math.inf
         for link, handler in routes:
             if not link.off:
                 handler(bytes(message.data))

@@ -39,6 +39,8 @@ class Link:
         Takes COB-ID and data.
     seed : int
         Seed of the random numbers that decide which frames are dropped.
+    clock : callable
+        The simulated time, s.
 
     Attributes
     ----------
@@ -50,11 +52,10 @@ class Link:
         Share of frames lost, 0 to 1.
     """
 
-    def __init__(self, send: Send, seed: int):
-        self._send = send
+    def __init__(self, send: Send, seed: int, clock: Callable[[], float]):
+        self._send, self.clock = send, clock
         self._random = random.Random(seed)
         self._held: collections.deque[tuple[float, int, bytes]] = collections.deque()
-        self.time = 0.0
         self.clear()
 
     def clear(self) -> None:
@@ -71,13 +72,12 @@ class Link:
         if self.off or (self.drop and self._random.random() < self.drop):
             return
         if self.delay or self._held:
-            self._held.append((self.time + self.delay, cob_id, data))
+            self._held.append((self.clock() + self.delay, cob_id, data))
         else:
             self._send(cob_id, data)
 
     def step(self, time: float) -> None:
         """Release frames that were held back long enough."""
-        self.time = time
         while self._held and self._held[0][0] <= time:
             _, cob_id, data = self._held.popleft()
             if not self.off:
@@ -100,11 +100,8 @@ class Slave:
 
     Parameters
     ----------
-    drive : Drive
-    simulated : SimulatedDrive
     entries : dict of ODVariable
         From the EDS.
-    servo : Servo
     link : Link
         Takes the frames that the drive sends.
     rerouted : callable
@@ -138,13 +135,16 @@ class Slave:
         self._apply = connect(objects, self.device, servo, lambda: self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._sdo = SdoServer(objects)
-        self.process_data = ProcessData(objects, self.device, self.errors, link.send, rerouted)
+        self.process_data = ProcessData(
+            objects, self.device, self.errors, link.send, rerouted, link.clock
+        )
         self.heartbeats = Heartbeats(
             objects,
             self._send_heartbeat,
             lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
             found_again=lambda: self.device.regain_connection(HEARTBEAT_LOST),
             rerouted=rerouted,
+            clock=link.clock,
         )
         self._rerouted = rerouted
         self._apply()
@@ -174,12 +174,15 @@ class Slave:
         self._send_heartbeat()
         self._enter(NmtState.PRE_OPERATIONAL)
 
-    def step(self, time: float) -> None:
-        """Check after a step of the servo: reactions, and frames that are due."""
+    def step(self, time: float) -> float:
+        """Check after a step of the servo: reactions, and frames that are due.
+
+        Returns when to check again, s, if no frame comes and the servo does not ask for it.
+        """
         self.link.step(time)
         self.device.step()
-        self.heartbeats.step(time)
-        self.process_data.step(time)
+        due = min(self.heartbeats.step(time), self.process_data.step(time))
+        return time if self.link.holds or self.added_heat else due
 
     def overheat(self, beyond: float) -> None:
         """Have a motor that is hotter than the limit (an injected fault), by some K."""
@@ -310,12 +313,6 @@ def connect(
 
     Parameters
     ----------
-    objects : ObjectDictionary
-        Of the simulated drive.
-    device : Device
-        Its state machine.
-    servo : Servo
-        Its control loops.
     temperature : callable
         Motor temperature, degrees Celsius.
     """

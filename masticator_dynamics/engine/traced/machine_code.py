@@ -131,6 +131,10 @@ class Library:
             function_of_row = self._of_row[function] = _ROW(self.address(function))
         return function_of_row
 
+    def counted(self, function: str) -> Callable[[int, int], int]:
+        """A function of a number and an address that returns a number."""
+        return _COUNTED(self.address(function))
+
     @functools.cached_property
     def row(self) -> Callable[[int, int], None]:
         """``row(given, out)``, addresses."""
@@ -148,6 +152,7 @@ class Library:
 
 
 _ROW = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_COUNTED = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ROWS = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _TABLE = ctypes.CFUNCTYPE(
     None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from masticator_dynamics.drives.simulator.driven_steps import DrivenPlant
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.traced.simulation_data import Regularisation
 from masticator_dynamics.errors import InputError, MasticatorError, SimulationError
@@ -27,6 +28,7 @@ _TURNS = 30  # of the search for when a contact is met
 _TOUCH = 1e-11  # m, of its end
 _LEAST = 1e-9  # part of a step
 _REST = 1e-3  # m/s; what rebounds more slowly stays
+_MANY = 1000  # steps
 LONGEST_SUBSTEP = 2.5e-4  # s; stops and regularised friction are stiff
 
 
@@ -148,6 +150,27 @@ class MechanismPlant:
         if self._bolus is not None:
             relax(self._food, self._bolus, self.step)
         self._steps_done += 1
+
+    def driven(self) -> DrivenPlant | None:
+        """How servos and this plant move on together, in machine code.
+
+        None where contacts can be left, which is looked for after each part of a step.
+        """
+        return None if self._sockets.pushing else self._dynamics.driven(self.substeps)
+
+    def begin(self) -> int:
+        """Put the state where that code looks for it; returns how many steps it may make now."""
+        if self._in_fixture:
+            return 0
+        self._dynamics.begin(self._state, self._food, self.step / self.substeps)
+        return 1 if self._bolus is not None and self._bolus.relaxing_share else _MANY
+
+    def end(self, steps: int, failed: bool) -> None:
+        """Take the state after so many steps; ``failed`` if the code could not make the next."""
+        self._dynamics.end(self._state, self._food, failed)
+        if steps and self._bolus is not None:
+            relax(self._food, self._bolus, self.step)
+        self._steps_done += steps
 
     def _go_on(self, efforts: FloatArray, since: float, length: float) -> None:
         """One Runge-Kutta step, split where contacts are landed on; ``since`` the step began."""

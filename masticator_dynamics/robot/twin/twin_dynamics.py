@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.drives.simulator.driven_steps import DrivenPlant
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.accelerations import refusal
 from masticator_dynamics.engine.traced import simulation
@@ -60,7 +61,6 @@ class TwinDynamics:
         Its scratch memory is used: one thread for both.
     friction : bool or Regularisation
         Friction of contacts and actuated joints, by the laws of the inverse dynamics.
-    stops : PackedStops
     food : bool
         Whether there is any; see :func:`masticator_dynamics.robot.twin.food.pack_food`.
     """
@@ -92,6 +92,7 @@ class TwinDynamics:
             for count in (3 * actuators, actuators)
         )
         self._stepped = np.empty(1 + 2 * freedoms + self._state)
+        self._before = np.zeros(2 * freedoms + self._state)
         self._at = address(self._stepped), address(self._report)
 
     def field(self, name: str) -> FloatArray:
@@ -142,6 +143,35 @@ class TwinDynamics:
             now = self._moved_on(state, efforts, wrench, eaten, steps, length)
         self._evaluate_report(now, efforts[-1], wrench, eaten)
         state[:], food[:] = now, eaten
+
+    def driven(self, times: int) -> DrivenPlant | None:
+        """How this moves on together with servos, in so many parts of a step."""
+        code, stepping, reporting = self._code.code, self._stepping, self._reporting
+        if code is None:
+            return None
+        freedoms, actuators = len(self.mechanism.independent), len(self.mechanism.actuated)
+        settled = slice(2 * freedoms, 2 * freedoms + self._state)
+        first = settled.stop + np.arange(actuators)
+        rows = 1 + self._state + self.mechanism.actuated_rows
+        return DrivenPlant(
+            code.address('step'), code.address('report'), times, stepping.numbers, self._stepped,
+            reporting.numbers, self._report, settled.stop, settled, self._before,
+            self.mechanism.slices['q'].start + rows, self.mechanism.slices['v'].start + rows,
+            first + actuators * np.arange(3)[:, None], first,
+        )  # fmt: skip
+
+    def begin(self, state: FloatArray, food: FloatArray, length: float) -> None:
+        """Set the inputs of `driven`, but for efforts; ``length`` (s) of a part of a step."""
+        for inputs, last in ((self._stepping, length), (self._reporting, 1.0)):
+            inputs.fill(state, inputs.efforts, _NO_WRENCH, food, last)
+
+    def end(self, state: FloatArray, food: FloatArray, failed: bool) -> None:
+        """Take state and food from there; or what they were before a step that failed."""
+        numbers = self._before if failed else self._stepping.numbers
+        state[:], count = numbers[: len(state)], len(state) + self._state
+        food[: self._state] = numbers[len(state) : count]
+        if self._state:
+            food[GAP], food[FORCE] = self.field('gap')[0], self.field('food')[0]
 
     def _moved_on(
         self,
