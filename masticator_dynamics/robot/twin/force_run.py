@@ -319,7 +319,10 @@ def press(
         left -= law.state is State.DONE
     table = np.array(rows)
     efforts = table.shape[1] - len(robot.effort)
+    time, wanted, felt, stiffness, travel, measured, speed = table[:, :7].T
+    fine_time, force, gap = np.array(robot.fine).T
     return ForceRecord(
-        *table[:, :7].T, tuple(states), table[:, 7:efforts], table[:, efforts:],
-        *np.array(robot.fine).T, law.release, robot.clipped,
+        time, wanted, felt, stiffness, travel, measured, speed, tuple(states),
+        table[:, 7:efforts], table[:, efforts:], fine_time, force, gap, law.release,
+        robot.clipped,
     )  # fmt: skip
