@@ -4,21 +4,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.description import MechanismDescription, load_description
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
+from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
-from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
 from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.results import (
@@ -30,53 +27,19 @@ from masticator_dynamics.engine.evaluation.results import (
     check_effort,
     check_motion,
 )
-from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
-from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.python_entry import Answer
-from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import DescriptionError, InputError
 from masticator_dynamics.interchange.bridged import Bridged
+from masticator_dynamics.limits.effort_rows import EffortOptions, EffortRows, LinkWrenches
 
 # The rest is imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.effort_derivatives import EffortDerivatives
-    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.limits.ranges import RangeViolation
-    from masticator_dynamics.limits.within_limits import WithinLimits
-
-LinkWrenches = Mapping[str, npt.ArrayLike]
-
-
-@dataclasses.dataclass(frozen=True)
-class EffortOptions:
-    """Keywords of `Mechanism.inverse_dynamics`, which documents them, and of related methods."""
-
-    goal: Goal = 'torque'
-    friction: bool = False
-    limits: LoadLimits | bool = False
-    nearest: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse flags that are none."""
-        as_flag(self.friction, 'friction')
-        as_flag(self.nearest, 'nearest')
-
-    @property
-    def least_norm(self) -> bool:
-        """Whether these are the frictionless efforts of least norm."""
-        return self.goal == 'torque' and not self.friction
-
-    @property
-    def unlimited(self) -> bool:
-        """Whether no limits need to be kept."""
-        return self.limits is False and not self.nearest
-
-
-MOST_LIMITS = 8  # limits and goals of a mechanism whose code is kept at hand
 
 
 def _answers_of_motion(mechanism: Mechanism) -> list[Answer]:
@@ -112,7 +75,7 @@ def _answers_with_derivatives(mechanism: Mechanism, goal: Goal, friction: bool) 
     return [Answer(code, result.before, shape, result=result, kept=mechanism.kernels.inputs)]
 
 
-class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
+class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
     """A mechanism ready for evaluation.
 
     Three spaces: *tree* coordinates q (all joints), *independent* coordinates y (the degrees of
@@ -149,21 +112,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
     ActuationError
         For an unknown actuator.
     """
-
-    def __init__(
-        self,
-        description: MechanismDescription,
-        actuators: Sequence[str] | None = None,
-        variable: VariableModel | None = None,
-    ):
-        super().__init__(description, actuators, variable)
-        self._told_of_ranges = False
-        self._limited: dict[tuple[int, int], WithinLimits] = {}
-        self._answers: dict[tuple[int, int, bool], list[Answer]] = {}
-        self._freedoms = len(self.independent)
-        code_of = variable.code_of if variable else None
-        self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
-        self.solver = RowSolver(self, self.kernels)
 
     @classmethod
     def load(
@@ -362,49 +310,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
             inputs = self._with_links(inputs, link_wrenches)
         return self._effort(inputs, options, self.solver.rows)
 
-    def effort_answers(self, options: EffortOptions) -> list[Answer]:
-        """What machine code has for efforts alone: each is asked where those before are not sure.
-
-        Inputs are those of a row; see ``traced/python_entry.py``.
-        """
-        kind, result = self._kind(options), cast(type, QuickEffort)
-        within = None if options.unlimited else self._within(options)
-        key = id(kind), id(within), options.nearest
-        if key in self._answers:
-            return self._answers[key]
-        codes = [(self.kernels.evaluate, NONE)]
-        if within:
-            codes = within.codes[: 3 if options.nearest else 2]
-        elif isinstance(kind, GoalKind):
-            codes = [(self.kernels.best(*kind.choice), NONE)]
-        if isinstance(kind, GoalKind):
-            parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
-            result = type('QuickEffort', (QuickEffort,), parts)
-        if len(self._answers) == MOST_LIMITS:
-            del self._answers[next(iter(self._answers))]
-        self._answers[key] = [
-            Answer(code, kernels.EFFORT, (len(self.actuated),), numbers=numbers, result=result,
-                   kept=self.kernels.inputs)
-            for code, numbers in codes
-        ]  # fmt: skip
-        return self._answers[key]
-
-    def _within(self, options: EffortOptions) -> WithinLimits:
-        """The best efforts for a goal within limits; the last few are kept."""
-        from masticator_dynamics.limits.load_limits import limits_for
-        from masticator_dynamics.limits.within_limits import WithinLimits
-
-        if options.limits is False:
-            raise InputError('nearest=True needs limits')
-        limits = limits_for(self, options.limits)
-        kind = self.solver.distribution(options.goal, options.friction)
-        key = id(kind), id(limits)
-        if key not in self._limited:
-            if len(self._limited) == MOST_LIMITS:
-                del self._limited[next(iter(self._limited))]
-            self._limited[key] = WithinLimits(self, kind, limits)
-        return self._limited[key]
-
     def feedforward_batch(
         self,
         Y: npt.ArrayLike,
@@ -530,13 +435,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
             check_effort(self, effort)
         return find_violations(self, motion, effort)
 
-    @property
-    def load_limits(self) -> LoadLimits:
-        """What motors, bearings and contacts may carry, from the description."""
-        from masticator_dynamics.limits.load_limits import LoadLimits
-
-        return self.made(LoadLimits.of)
-
     def binding_loads(
         self, effort: Effort, limits: LoadLimits | None = None
     ) -> tuple[RangeViolation, ...]:
@@ -550,57 +448,6 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods):
         """Number of degrees of freedom that the powered actuators control at a motion, or home."""
         motions = self.home if motion is None else motion, self.home
         return self.rank(*map(self.jacobian_actuated_from_independent, motions))
-
-    # Helpers
-
-    def _with_links(
-        self, inputs: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None
-    ) -> FloatArray:
-        """Rows (..., 3 n_y + 6) with wrenches on all bodies appended, at tree positions."""
-        from masticator_dynamics.engine.evaluation.frames import wrenches_on_bodies
-
-        if q is None:
-            q = self.solver.motions(inputs)[..., self.slices['q']]
-        return np.concatenate([inputs, wrenches_on_bodies(self, q, wrenches)], axis=-1)
-
-    def _kind(self, options: EffortOptions) -> RowKind:
-        """Kind of rows that hold the efforts for these options."""
-        if options.limits is False:
-            if options.nearest:
-                raise InputError('nearest=True needs limits')
-            if options.least_norm:
-                return self.solver.least_norm
-        return self.solver.distribution(options.goal, options.friction)
-
-    def _effort(
-        self,
-        inputs: FloatArray,
-        options: EffortOptions,
-        solve: Callable[..., FloatArray],
-        q: FloatArray | None = None,
-    ) -> Effort:
-        """Efforts from the rows that a method of the solver returns, within limits if requested."""
-        rows = self._whole_rows(options, solve, inputs, q=q)
-        self._tell_of_ranges(rows[..., self.slices['q']])
-        return Effort(self, inputs, rows, self._kind(options).slices)
-
-    def _whole_rows(
-        self, options: EffortOptions, solve: Callable[..., FloatArray], inputs: FloatArray,
-        numbers: IntArray | None = None, q: FloatArray | None = None,
-    ) -> FloatArray:  # fmt: skip
-        """Rows from a method of the solver, or within limits; of a batch their numbers."""
-        if options.limits is not False:
-            return self._within(options).rows(inputs, options.nearest, numbers, q)
-        if numbers is None:
-            return solve(self._kind(options), inputs, q=q)
-        return solve(self._kind(options), inputs, numbers)
-
-    def _tell_of_ranges(self, q: FloatArray) -> None:
-        """Warn, once, if coordinates or motors are outside their ranges."""
-        if not self._told_of_ranges:
-            from masticator_dynamics.limits.ranges import warn_outside
-
-            self._told_of_ranges = warn_outside(self, q)
 
     def in_ranges(self, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether joints, sockets and efforts are within their ranges; see `Effort.in_ranges`."""

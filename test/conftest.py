@@ -89,11 +89,19 @@ def pytest_runtest_teardown():
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
-hypothesis.settings.register_profile(
-    'masticator',
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile('masticator')
+# Where sweeps are left out, properties are tried with fewer examples; `make test-all` tries all.
+for profile, examples in (('everyday', 30), ('whole', 100)):
+    hypothesis.settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+
+
+def pytest_configure(config):
+    """Choose how many examples of a property are tried, before tests are imported."""
+    everyday = 'not sweep' in config.option.markexpr
+    hypothesis.settings.load_profile('everyday' if everyday else 'whole')

@@ -7,11 +7,11 @@ import pathlib
 import re
 import shlex
 import shutil
-import socket
 
 import numpy as np
 import samples
 import yaml
+from processes import free_port
 
 from masticator_dynamics import Mechanism, cli
 from masticator_dynamics.files.tables import write_table
@@ -130,14 +130,8 @@ def stock(folder: pathlib.Path) -> None:
     robot = yaml.safe_load(pathlib.Path(f'{archetype}.yaml').read_text('utf-8'))
     robot.pop('home', None)
     (folder / 'my_robot.yaml').write_text(yaml.safe_dump(robot), encoding='utf-8')
-    drives = on_simulated_bus(samples.ROOT / 'config' / 'drives.yaml', _unused_port())
+    drives = on_simulated_bus(samples.ROOT / 'config' / 'drives.yaml', free_port())
     (folder / 'my_drives.yaml').write_text(drives, encoding='utf-8')
-
-
-def _unused_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(('', 0))
-        return probe.getsockname()[1]
 
 
 def _write_recordings(folder: pathlib.Path, jaw: Mechanism) -> None:

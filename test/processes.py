@@ -162,9 +162,9 @@ def runs(process):
         return False
 
 
-def free_port():
-    """A UDP port that is free, as is the one above it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+def free_port(kind=socket.SOCK_DGRAM):
+    """A port of UDP, or of another kind of socket, that is free, as is the one above it."""
+    with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(('', 0))
         port = probe.getsockname()[1]
     return port if port < 65535 else port - 2

@@ -3,9 +3,9 @@
 """Walls and floors of the package, from the sources; imports for types also count."""
 
 import ast
+import functools
 import graphlib
 import pathlib
-from collections.abc import Iterator
 
 import pytest
 import samples
@@ -45,15 +45,19 @@ def modules() -> dict[str, pathlib.Path]:
     return {name.removesuffix('.__init__'): file for name, file in zip(names, files, strict=True)}
 
 
-def imported(file: pathlib.Path) -> Iterator[str]:
+@functools.cache
+def imported(file: pathlib.Path) -> tuple[str, ...]:
     """Every name that a file imports, with its module."""
+    names: list[str] = []
     for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+            names += (f'{node.module}.{alias.name}' for alias in node.names)
+    return tuple(names)
 
 
+@functools.cache
 def graph() -> dict[str, set[str]]:
     """Modules that each module imports, with their parent packages, which run first."""
     files = modules()

@@ -408,7 +408,7 @@ REFUSED: dict[tuple[str, str], Refusal] = {
 # those that take long only some of them, and mechanisms that consist of such kinds few.
 ALWAYS = ('check', 'close', 'inverse dynamics')
 OFTEN = ('masticator', 'rrr4', 'five_bar', 'scara', 'slider_crank')
-LONG = {'excite': ('point', 'coupling', 'plane', 'prismatic', 'slider_crank')}
+LONG = {'excite': ('point', 'coupling', 'prismatic', 'slider_crank')}
 LONG['identify'] = LONG['excite']
 
 

@@ -33,7 +33,6 @@ def plot_efforts(
     Parameters
     ----------
     target : stream
-    mechanism : Mechanism
     time : array, shape (N,)
         s.
     efforts : array, shape (N, n_a)

@@ -37,8 +37,6 @@ def png_figure(
 
     Parameters
     ----------
-    target : stream or path
-        The PNG.
     size : tuple of float, optional
         Width and height, inches.
     style : str

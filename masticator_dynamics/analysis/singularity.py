@@ -38,21 +38,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class LoopConditioning:
-    """How well the loops determine the dependent joints, for rows of motions.
+    """How well the loops determine the dependent joints, for rows of motions."""
 
-    Attributes
-    ----------
-    joints : array of int, shape (n_d,)
-        Tree indices of the dependent joints, in block order.
-    sines : array, shape (N, n_d)
-        Of the angle between what a joint does to its block's constraints and what the block's
-        other joints do: 1 orthogonal, 0 its velocity is undetermined. The engine refuses 1e-6.
-    condition : array, shape (N,)
-        Largest condition number of a block's Jacobian with columns of unit length.
-    """
-
-    joints: IntArray
+    joints: IntArray  # (n_d,): tree indices of the dependent joints, in block order
+    # (N, n_d) of the angle between what a joint does to its block's constraints and what the
+    # block's other joints do: 1 orthogonal, 0 its velocity is undetermined. The engine refuses
+    # 1e-6.
     sines: FloatArray
+    # (N,): largest condition number of a block's Jacobian with columns of unit length.
     condition: FloatArray
 
 
@@ -62,30 +55,20 @@ class ActuationConditioning:
 
     Singular values and condition number are those of actuated velocities per independent
     velocities, with turning in rad/s and sliding in characteristic lengths per second.
-
-    Attributes
-    ----------
-    type_2 : array, shape (N,)
-        See the module's docstring.
-    smallest, largest : array, shape (N,)
-        Singular values: least and largest length of actuated velocities per unit velocity of the
-        independent coordinates. The former vanishes at type II, the latter grows at type I.
-    condition : array, shape (N,)
-        Their ratio.
-    side : array of int, shape (N,)
-        With as many actuators as freedoms: sign of the determinant over that at home. -1 is beyond
-        a singularity of type II: every path from home, on home's branch, leads through it. 0 where
-        the determinant says nothing.
-    weakest : array of int, shape (N,)
-        The independent coordinate that has the largest part in the motion which the actuators
-        control least.
     """
 
-    type_2: FloatArray
+    type_2: FloatArray  # (N,): see the module's docstring
+    # (N,): singular values: least and largest length of actuated velocities per unit velocity of
+    # the independent coordinates. The former vanishes at type II, the latter grows at type I.
     smallest: FloatArray
     largest: FloatArray
-    condition: FloatArray
+    condition: FloatArray  # (N,): their ratio
+    # (N,) with as many actuators as freedoms: sign of the determinant over that at home. -1 is
+    # beyond a singularity of type II: every path from home, on home's branch, leads through it. 0
+    # where the determinant says nothing.
     side: IntArray
+    # (N,): the independent coordinate that has the largest part in the motion which the actuators
+    # control least.
     weakest: IntArray
 
 
@@ -94,7 +77,6 @@ class SingularityMeasures:
 
     Parameters
     ----------
-    mechanism : Mechanism
     characteristic_length : float, optional
         m of sliding that count as much as 1 rad of turning; default:
         :func:`balanced_length`.

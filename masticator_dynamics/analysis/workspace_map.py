@@ -54,54 +54,31 @@ _FAILURES = {
 
 @dataclasses.dataclass(frozen=True)
 class Workspace:
-    """Poses of a mechanism and their classification; NaN where the loops do not close.
+    """Poses of a mechanism and their classification; NaN where the loops do not close."""
 
-    Attributes
-    ----------
-    coordinates : tuple of str
-        The independent coordinates.
-    characteristic_length : float
-        m of sliding that count as much as 1 rad of turning.
-    clearance : float
-        Of ``type_1`` and ``type_2`` below which a pose counts as near a singularity.
-    y : array, shape (N, n_y)
-        Poses, rad or m.
-    pose_class : array of int, shape (N,)
-        :class:`PoseClass`.
-    cause : array of str, shape (N,)
-        What makes it so: closures or contacts, the range left, the actuators; empty when usable.
-    amount : array, shape (N,)
-        By how much: gap of the loop (m; the smallest that was found), distance outside the range
-        (m or rad), or the measure that is too small; NaN when usable.
-    room : array, shape (N,)
-        Distance to the nearest end of a range over its half width, negative outside.
-    nearest_range : array of str, shape (N,)
-        That range: a joint, or a contact and its axis.
-    type_1, type_2 : array, shape (N,)
-        Distance from singularities, 0 to 1; see ``analysis/singularity.py``.
-    type_1_joint : array of str, shape (N,)
-        The actuated joint whose sine ``type_1`` is.
-    condition_loops, condition_actuation : array, shape (N,)
-        Condition numbers, of loops (joints of unit effect) and actuation (turning in rad,
-        sliding in characteristic lengths).
-    smallest_singular_value, largest_singular_value : array, shape (N,)
-        Of the actuated velocities per independent velocity, normalised likewise.
-    """
-
-    coordinates: tuple[str, ...]
-    characteristic_length: float
-    clearance: float
-    y: FloatArray
-    pose_class: npt.NDArray[np.int64]
+    coordinates: tuple[str, ...]  # the independent coordinates
+    characteristic_length: float  # m of sliding that count as much as 1 rad of turning
+    clearance: float  # of ``type_1`` and ``type_2`` below which a pose counts as near a singularity
+    y: FloatArray  # (N, n_y): poses, rad or m
+    pose_class: npt.NDArray[np.int64]  # (N,): :class:`PoseClass`
+    # (N,): what makes it so: closures or contacts, the range left, the actuators; empty when
+    # usable.
     cause: npt.NDArray[np.object_]
+    # (N,): by how much: gap of the loop (m; the smallest that was found), distance outside the
+    # range (m or rad), or the measure that is too small; NaN when usable.
     amount: FloatArray
+    # (N,): distance to the nearest end of a range over its half width, negative outside.
     room: FloatArray
-    nearest_range: npt.NDArray[np.object_]
+    nearest_range: npt.NDArray[np.object_]  # (N,): that range: a joint, or a contact and its axis
+    # (N,): distance from singularities, 0 to 1; see ``analysis/singularity.py``.
     type_1: FloatArray
-    type_1_joint: npt.NDArray[np.object_]
+    type_1_joint: npt.NDArray[np.object_]  # (N,): the actuated joint whose sine ``type_1`` is
     type_2: FloatArray
+    # (N,): condition numbers, of loops (joints of unit effect) and actuation (turning in rad,
+    # sliding in characteristic lengths).
     condition_loops: FloatArray
     condition_actuation: FloatArray
+    # (N,) of the actuated velocities per independent velocity, normalised likewise.
     smallest_singular_value: FloatArray
     largest_singular_value: FloatArray
 
@@ -136,7 +113,6 @@ class WorkspaceSurveyor:
 
     Parameters
     ----------
-    mechanism : Mechanism
     characteristic_length : float, optional
         m; default: the one that balances turning and sliding at home
         (:func:`masticator_dynamics.analysis.singularity.balanced_length`).

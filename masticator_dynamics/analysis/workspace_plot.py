@@ -52,7 +52,6 @@ class WorkspacePlot:
 
     Parameters
     ----------
-    mechanism : Mechanism
     slices : sequence of (Grid, Workspace)
         Surveyed grids over one or two coordinates.
     """

@@ -332,7 +332,7 @@ def coupling(
     motion = read_motion(motion_file, loaded, topic=topic, names=names)
     _tell_doubts(motion)
     indices = []
-    for part in chunks(len(motion.time), _COUPLINGS, 'coupling'):
+    for part in chunks(len(motion.time), _COUPLINGS, 'inertia coupling'):
         with errors_located(motion.table, part.start):
             indices.append(loaded.inertia_coupling(loaded.attempt(motion.y[part]).all()))
     header = ['time', *(f'mci_{joint}' for joint in loaded.actuated)]

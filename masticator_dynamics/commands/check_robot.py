@@ -22,6 +22,8 @@ from masticator_dynamics.optional import remedy
 
 _LISTEN = 2.0  # s, for nodes to be discovered
 _PRIORITY = 40  # of the thread that exchanges data with the drives
+_RECEIVED = 4194304  # bytes that a socket may hold, as config/fastdds.xml has it
+_LARGEST_BUFFER = '/proc/sys/net/core/rmem_max'
 _LIMITS = "in /etc/security/limits.d, for the operator's group; then log in again"
 
 
@@ -169,6 +171,10 @@ def middleware() -> Iterator[CheckResult]:
             there = pathlib.Path(file).is_file()
             how = '' if there else f'{variable} names a file that is not there'
             yield CheckResult('profile', file, how)
+    size = _read(_LARGEST_BUFFER)
+    if size.isdecimal() and int(size) < _RECEIVED:
+        how = f'long trajectories may get lost: sudo sysctl net.core.rmem_max={_RECEIVED}'
+        yield CheckResult('receive buffers', f'{int(size) // 1024} kB at most', how)
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     yield CheckResult('domain', domain)
     if os.environ.get('ROS_LOCALHOST_ONLY'):

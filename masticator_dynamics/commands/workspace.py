@@ -35,16 +35,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 
 class WorkspaceSummary:
-    """Results of a grid over a mechanism's workspace.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    grid : Grid
-        The poses.
-    workspace : Workspace
-        What they are like.
-    """
+    """Results of a grid over a mechanism's workspace."""
 
     def __init__(self, mechanism: Mechanism, grid: Grid, workspace: Workspace):
         self._mechanism, self._grid, self._workspace = mechanism, grid, workspace

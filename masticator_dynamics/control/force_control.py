@@ -428,7 +428,9 @@ class ForceControl:
         change = (wish - before.velocity) * period / (period + timing.smoothing)
         # Also where cycles were left out: the drives' lead multiplies each change of velocity.
         most = self._acceleration_bound * period
-        change = min(max(change, -most), most)
+        # The lead multiplies a change of acceleration, within a cycle of the drives.
+        step, last = most * timing.turning, before.acceleration * period
+        change = min(max(change, -most, last - step), most, last + step)
         if self.state is State.DONE:  # it is as good as at rest, and stays where it is
             change = -before.velocity
         velocity = min(max(before.velocity + change, -self._velocity_bound), self._velocity_bound)

@@ -74,36 +74,19 @@ class Release(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ForceGoal:
-    """What is asked, besides the wanted force itself.
+    """What is asked, besides the wanted force itself."""
 
-    Attributes
-    ----------
-    most : float
-        Largest wanted force, N; more is cut.
-    duration : float
-        Of force control, s, after which it releases; inf: until something else ends it.
-    relaxation : float
-        Time for which it then first stays where it is, whatever the force, s.
-    travel : float
-        Largest travel from contact on, m: reaching it ends force control.
-    approach : float
-        Velocity until something is met, m/s. Rule: the force at first contact is this times the
-        stiffness of what is met times the dead time (some 10 ms): 10 mm/s on 200 N/mm is 20 N.
-    release_velocity : float
-        m/s.
-    release_to : float
-        Travel from the start of the path at which it ends, m.
-    on_crack, on_yield : bool
-        Whether these end it.
-    """
-
-    most: float
+    most: float  # largest wanted force, N; more is cut
+    # Of force control, s, after which it releases; inf: until something else ends it.
     duration: float = math.inf
-    relaxation: float = 0.0
-    travel: float = math.inf
+    relaxation: float = 0.0  # time for which it then first stays where it is, whatever the force, s
+    travel: float = math.inf  # largest travel from contact on, m: reaching it ends force control
+    # Velocity until something is met, m/s. Rule: the force at first contact is this times the
+    # stiffness of what is met times the dead time (some 10 ms): 10 mm/s on 200 N/mm is 20 N.
     approach: float = 0.010
-    release_velocity: float = 0.080
-    release_to: float = 0.0
+    release_velocity: float = 0.080  # m/s
+    release_to: float = 0.0  # travel from the start of the path at which it ends, m
+    # Whether these end it.
     on_crack: bool = True
     on_yield: bool = False
 
@@ -121,47 +104,31 @@ class ForceGoal:
 
 @dataclasses.dataclass(frozen=True)
 class ForceBounds:
-    """What no measurement and no wanted force can exceed, and what ends it as a fault.
+    """What no measurement and no wanted force can exceed, and what ends it as a fault."""
 
-    Attributes
-    ----------
-    velocity, acceleration : float
-        Of the travel, m/s and m/s^2; the path may allow less.
-    force_rate : float
-        Of the force that is fed forward, N/s: also how fast it is taken off.
-    loading_rate : float
-        Of the wanted force, N/s.
-    leash : float
-        N that the drives' position loops may add to it, should the sensor be wrong.
-    beyond, beyond_share : float
-        Release when more than wanted by this, N, and this share of what is wanted.
-    lateral_force, torque : float
-        N and N m, across the pressing direction and about the point: release.
-    approach_time, time : float
-        s, until something must be met, and until everything must have ended.
-    touch : float
-        m/s, where hard things may meet (``PressingPath.hard``). Rule: a blow is this times
-        the root of stiffness and mass: 0.5 mm/s on 10 N/um and 2.8 kg is 2.6 N.
-    crack, crack_share : float
-        Lost within 8 ms, N and share of the force: it has cracked.
-    disagreement, disagreement_share : float
-        Between sensor and observer for 30 ms, N and share.
-    """
-
+    # Of the travel, m/s and m/s^2; the path may allow less.
     velocity: float = 0.10
     acceleration: float = 4.0
-    force_rate: float = 2e4
-    loading_rate: float = 2000.0
+    force_rate: float = 2e4  # of the force that is fed forward, N/s: also how fast it is taken off
+    loading_rate: float = 2000.0  # of the wanted force, N/s
+    # N that the drives' position loops may add to it, should the sensor be wrong.
     leash: float = 25.0
+    # Release when more than wanted by this, N, and this share of what is wanted.
     beyond: float = 10.0
     beyond_share: float = 0.25
+    # N and N m, across the pressing direction and about the point: release.
     lateral_force: float = 60.0
     torque: float = 3.0
+    # s, until something must be met, and until everything must have ended.
     approach_time: float = 5.0
     time: float = math.inf
+    # m/s, where hard things may meet (``PressingPath.hard``). Rule: a blow is this times the root
+    # of stiffness and mass: 0.5 mm/s on 10 N/um and 2.8 kg is 2.6 N.
     touch: float = 0.0005
+    # Lost within 8 ms, N and share of the force: it has cracked.
     crack: float = 4.0
     crack_share: float = 0.25
+    # Between sensor and observer for 30 ms, N and share.
     disagreement: float = 8.0
     disagreement_share: float = 0.15
 
@@ -174,27 +141,14 @@ class ForceBounds:
 
 @dataclasses.dataclass(frozen=True)
 class ForceSensor:
-    """What is known of the sensor.
+    """What is known of the sensor."""
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation, N; 0 of a simulated one, whose readings may then stay the same.
-    delay : float
-        Least age of a reading when it comes, s; stamps may show more.
-    longest_delay : float
-        s, beyond which it is not used.
-    silence : float
-        s without a reading: nothing moves; five times that: release.
-    stuck : float
-        s of exactly the same reading, of a sensor that has noise: release.
-    """
-
+    # Standard deviation, N; 0 of a simulated one, whose readings may then stay the same.
     noise: float = 0.2
-    delay: float = 0.002
-    longest_delay: float = 0.012
-    silence: float = 0.006
-    stuck: float = 0.020
+    delay: float = 0.002  # least age of a reading when it comes, s; stamps may show more
+    longest_delay: float = 0.012  # s, beyond which it is not used
+    silence: float = 0.006  # s without a reading: nothing moves; five times that: release
+    stuck: float = 0.020  # s of exactly the same reading, of a sensor that has noise: release
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant (`InputError`)."""
@@ -214,41 +168,25 @@ class ForceSensor:
 
 @dataclasses.dataclass(frozen=True)
 class LoopTiming:
-    """How fast the loop may be, and what of it is fixed by the robot.
+    """How fast the loop may be, and what of it is fixed by the robot."""
 
-    Attributes
-    ----------
-    period : float
-        Of the control cycle, s.
-    path_delay : float
-        From a command to the motion, s: a cycle until drives take it, and one until they are there
-        (`of_drives`).
-    lead : float
-        By which the drive layer leads a steady motion, s: `path_delay` if it compensates all of it.
-        It counts for what is planned, not for the margin, since changes are not known ahead; and
-        the less, the stiffer is what is pressed beside the drives: efforts come later.
-    smoothing : float
-        Time constant of the commanded velocity, s: friction and gears are compensated by its sign,
-        a direct path from velocity to torque.
-    phase : float
-        Bandwidth times dead time, rad. An integrator with delay has a gain margin of
-        pi / (2 phase): 3.9 with 0.4.
-    fastest : float
-        Bandwidth that is never exceeded, 1/s.
-    rise : float
-        Time constant, twice, of the filter that shapes the wanted force, s.
-    quiet : float
-        m/s that noise of the sensor may shake the commanded velocity by.
-    """
-
-    period: float = 0.002
+    period: float = 0.002  # of the control cycle, s
+    # From a command to the motion, s: a cycle until drives take it, and one until they are there
+    # (`of_drives`).
     path_delay: float = 0.004
+    # By which the drive layer leads a steady motion, s: `path_delay` if it compensates all of it.
+    # It counts for what is planned, not for the margin, since changes are not known ahead; and the
+    # less, the stiffer is what is pressed beside the drives: efforts come later.
     lead: float = 0.004
+    # Time constant of the commanded velocity, s: friction and gears are compensated by its sign, a
+    # direct path from velocity to torque.
     smoothing: float = 0.004
+    # Bandwidth times dead time, rad. An integrator with delay has a gain margin of pi / (2 phase):
+    # 3.9 with 0.4.
     phase: float = 0.4
-    fastest: float = 40.0
-    rise: float = 0.008
-    quiet: float = 0.0004
+    fastest: float = 40.0  # bandwidth that is never exceeded, 1/s
+    rise: float = 0.008  # time constant, twice, of the filter that shapes the wanted force, s
+    quiet: float = 0.0004  # m/s that noise of the sensor may shake the commanded velocity by
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant (`InputError`)."""
@@ -265,6 +203,15 @@ class LoopTiming:
             )
         return cls(period=period, path_delay=2.0 * drive_period, lead=2.0 * drive_period)
 
+    @property
+    def turning(self) -> float:
+        """Share of the largest acceleration by which it may change in a control cycle.
+
+        Drives are led by two of their cycles, by the acceleration, too. With three quarters of it
+        in a cycle of theirs, no sequence makes their setpoints change 5.2 times as fast as that.
+        """
+        return min(1.5 * self.period / max(self.path_delay, self.period), 1.0)
+
     def dead_time(self, sensor_delay: float) -> float:
         """Of the whole loop, s."""
         return sensor_delay + self.path_delay + self.smoothing
@@ -280,54 +227,29 @@ class LoopTiming:
 
 
 class Measured(NamedTuple):
-    """What is known at the beginning of a cycle.
+    """What is known at the beginning of a cycle."""
 
-    Attributes
-    ----------
-    time : float
-        s, of the cycle.
-    travel : float
-        Measured by the joints, m.
-    joints_age : float
-        Of that measurement, s.
-    force : float
-        Of the newest reading, N, positive: pressing.
-    stamp : float
-        When it was measured, s; the same as before: nothing new. -inf: nothing so far.
-    lateral_force, torque : float
-        Magnitudes, N and N m, about the point.
-    observed : float
-        The force by the motors alone, N; NaN where it is not observed.
-    limited : bool
-        Whether an effort of the cycle before was at its limit.
-    """
-
-    time: float
-    travel: float
-    joints_age: float
-    force: float
+    time: float  # s, of the cycle
+    travel: float  # measured by the joints, m
+    joints_age: float  # of that measurement, s
+    force: float  # of the newest reading, N, positive: pressing
+    # When it was measured, s; the same as before: nothing new. -inf: nothing so far.
     stamp: float
+    # Magnitudes, N and N m, about the point.
     lateral_force: float = 0.0
     torque: float = 0.0
-    observed: float = math.nan
-    limited: bool = False
+    observed: float = math.nan  # the force by the motors alone, N; NaN where it is not observed
+    limited: bool = False  # whether an effort of the cycle before was at its limit
 
 
 class Commanded(NamedTuple):
-    """What a cycle commands.
+    """What a cycle commands."""
 
-    Attributes
-    ----------
-    travel, velocity, acceleration : float
-        m, m/s, m/s^2 along the path.
-    force : float
-        N, to be fed forward through the inverse dynamics as acting at the point.
-    """
-
+    # m, m/s, m/s^2 along the path.
     travel: float
     velocity: float
     acceleration: float
-    force: float
+    force: float  # N, to be fed forward through the inverse dynamics as acting at the point
 
 
 def _need(

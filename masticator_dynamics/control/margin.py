@@ -32,27 +32,16 @@ _FREQUENCIES = np.geomspace(1.0, 3e3, 20000)  # rad/s
 
 @dataclasses.dataclass(frozen=True)
 class PressedLoop:
-    """Numbers of the loop at one pose.
+    """Numbers of the loop at one pose."""
 
-    Attributes
-    ----------
-    stiffness : float
-        Of what is pressed, N/m.
-    drive_stiffness, drive_damping, mass : float
-        At the point, N/m, N s/m and kg.
-    sensor_delay : float
-        s.
-    timing : LoopTiming
-    friction_slope : float
-        Of friction and gear losses by velocity at rest, N s/m at the point.
-    """
-
-    stiffness: float
+    stiffness: float  # of what is pressed, N/m
+    # At the point, N/m, N s/m and kg.
     drive_stiffness: float
     drive_damping: float
     mass: float
-    sensor_delay: float
+    sensor_delay: float  # s
     timing: LoopTiming
+    # Of friction and gear losses by velocity at rest, N s/m at the point.
     friction_slope: float = 0.0
 
     def open_loop(self, frequency: FloatArray, assumed: float) -> FloatArray:

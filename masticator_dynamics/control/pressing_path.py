@@ -36,22 +36,13 @@ State = tuple[FloatArray, FloatArray, FloatArray]
 
 @dataclasses.dataclass(frozen=True)
 class Servos:
-    """The position loops under the path, (n_u,) each in the order of the actuated joints.
+    """The position loops under the path, (n_u,) each in the order of the actuated joints."""
 
-    Attributes
-    ----------
-    gain : array
-        N m/rad or N/m.
-    velocity, acceleration : array
-        Largest that may be commanded, rad/s and rad/s^2, or m.
-    period : float
-        Of their cycle, s.
-    """
-
-    gain: FloatArray
+    gain: FloatArray  # N m/rad or N/m
+    # Largest that may be commanded, rad/s and rad/s^2, or m.
     velocity: FloatArray
     acceleration: FloatArray
-    period: float = 0.002
+    period: float = 0.002  # of their cycle, s
 
 
 class PressingPath:

@@ -31,15 +31,10 @@ def require_known(name: str, existing: Iterable[str], key: str, kind: str, refus
 
     Parameters
     ----------
-    name : str
-    existing : iterable of str
-        The names there are.
     key : str
         Where the name stands in the description.
     kind : str
         What the names are names of, in words.
-    refuse : callable
-        Raises the error.
     """
     if name not in existing:
         refuse(key, f'{kind} {name!r} does not exist; there are: {", ".join(existing)}')

@@ -60,7 +60,7 @@ class ClosureKind:
     @property
     def oriented(self) -> bool:
         """Whether axes of the frames matter, and not their origins alone."""
-        return bool(self.turns)
+        return bool(self.turns) or 0 < self.joined < 3
 
     def gaps(self, of: Any, arm: Array, turned: Array) -> Gaps:
         """Gaps by where the second frame is in the first, for relative velocities in its axes.
@@ -112,7 +112,6 @@ class ClosureKind:
         ----------
         place : str
             Where it stands in its file.
-        names : Names
         refuse : callable
             Raises for a key and a reason.
         """
@@ -137,6 +136,7 @@ class _Distance(ClosureKind):
 
     needed = ('frames', 'length')
     dimensions = {'length': 'length'}  # noqa: RUF012
+    oriented = False
 
     def gaps(self, of: Any, arm: Array, turned: Array) -> Gaps:
         length = float(np.linalg.norm(arm))
@@ -181,10 +181,6 @@ class _Rack(ClosureKind):
     needed = ('frames', 'radius')
     optional = ('offset',)
     dimensions = {'radius': 'length', 'offset': 'length'}  # noqa: RUF012
-
-    @property
-    def oriented(self) -> bool:
-        return True
 
     def gaps(self, of: Any, arm: Array, turned: Array) -> Gaps:
         """The same but for whole turns, which no pose tells."""

@@ -1,6 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joints of the tree: one object for each kind, which says how a unit of its position moves."""
+"""Joints of the tree: one object for each kind, which says how a unit of its position moves.
+
+A kind whose joints have a dimension of their own, as a screw's lead, needs it in ``data.py`` and
+``reading.py``, too.
+"""
 
 from __future__ import annotations
 

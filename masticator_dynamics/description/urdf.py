@@ -16,7 +16,7 @@ import numpy.typing as npt
 from masticator_dynamics.description.joints import FIXED, KINDS
 from masticator_dynamics.description.joints import MOVING_TYPES as MOVING_TYPES
 from masticator_dynamics.description.joints import Joint as Joint
-from masticator_dynamics.description.likely_units import not_in_metres
+from masticator_dynamics.description.millimetres import not_in_metres
 from masticator_dynamics.description.urdf_element import UrdfElement, named_elements
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.files.text_file import LARGEST_DESCRIPTION, read_text

@@ -19,34 +19,19 @@ _GREY = (150, 150, 150)
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """A primitive or a mesh fixed to a link.
-
-    Attributes
-    ----------
-    link : str
-    where : str
-        Which element it is, for messages.
-    kind : str
-        'box', 'cylinder', 'sphere' or 'mesh'.
-    size : tuple of float
-        m: edges of a box; radius and length of a cylinder along z; radius of a sphere; scale of a
-        mesh.
-    position, angles : array, shape (3,)
-        Pose of the shape in the link: m, and roll, pitch, yaw about its fixed axes, rad.
-    colour : tuple of int
-        Red, green, blue, 0 to 255.
-    file : pathlib.Path or None
-        File of a mesh.
-    """
+    """A primitive or a mesh fixed to a link."""
 
     link: str
-    where: str
-    kind: str
+    where: str  # which element it is, for messages
+    kind: str  # 'box', 'cylinder', 'sphere' or 'mesh'
+    # m: edges of a box; radius and length of a cylinder along z; radius of a sphere; scale of a
+    # mesh.
     size: tuple[float, ...]
+    # (3,): pose of the shape in the link: m, and roll, pitch, yaw about its fixed axes, rad.
     position: FloatArray
     angles: FloatArray
-    colour: tuple[int, int, int]
-    file: pathlib.Path | None = None
+    colour: tuple[int, int, int]  # red, green, blue, 0 to 255
+    file: pathlib.Path | None = None  # file of a mesh
 
 
 def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]:
@@ -54,7 +39,6 @@ def shapes(urdf_xml: str, folder: pathlib.Path) -> tuple[list[Shape], list[str]]
 
     Parameters
     ----------
-    urdf_xml : str
     folder : pathlib.Path
         Folder of the URDF: meshes are looked up in it.
     """

@@ -181,8 +181,6 @@ def chosen_figures(
     ----------
     figures : mapping of str to Figure
         By name.
-    mechanism : Mechanism
-    states : States
 
     Raises
     ------

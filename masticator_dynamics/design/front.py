@@ -116,8 +116,6 @@ def search(
 
     Parameters
     ----------
-    settings : StudySearch
-    space : Space
     front : Front
         Of the samples.
     judged : callable

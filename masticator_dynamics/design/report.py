@@ -49,7 +49,6 @@ def write_results(study: Study, result: StudyResult) -> list[str]:
 
     Parameters
     ----------
-    study : Study
     result : StudyResult
         What :meth:`Study.run` has returned.
     """

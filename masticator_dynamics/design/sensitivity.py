@@ -16,22 +16,15 @@ from masticator_dynamics.engine.arrays import FloatArray
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """Sobol indices (Saltelli 2010).
-
-    Attributes
-    ----------
-    figures, variables : tuple of str
-    first, total : array, shape (figures, variables)
-        Part of a figure's variance that a variable causes alone, and with others.
-    missing : float
-        Share of the geometries that have no figures; they count as the mean.
-    """
+    """Sobol indices (Saltelli 2010)."""
 
     figures: tuple[str, ...]
     variables: tuple[str, ...]
+    # (figures, variables): part of a figure's variance that a variable causes alone, and with
+    # others.
     first: FloatArray
     total: FloatArray
-    missing: float
+    missing: float  # share of the geometries that have no figures; they count as the mean
 
 
 def sobol_indices(
@@ -46,10 +39,8 @@ def sobol_indices(
 
     Parameters
     ----------
-    variables, figures : tuple of str
     count : int
         A power of 2.
-    seed : int
     judged : callable
         Gives figures (G, figures) for numbers (G, d) from 0 to 1; NaN where there is none.
     usual : pair of array, shape (figures,)

@@ -154,7 +154,6 @@ class Study:
 
     Parameters
     ----------
-    file : pathlib.Path
     folder : pathlib.Path
         Of the results: new, empty, or from an interrupted run of the same study.
 

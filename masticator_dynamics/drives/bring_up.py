@@ -54,9 +54,6 @@ def load_dictionary(
 
     Parameters
     ----------
-    name : str
-        Name of the drive.
-    drive : Drive
     mode : str
         As in the drives file.
     file : str or pathlib.Path

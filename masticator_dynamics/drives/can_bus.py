@@ -60,7 +60,6 @@ class GroupBus(can.BusABC):
     ----------
     group : str
         Multicast address of IPv4.
-    port : int
 
     Attributes
     ----------
@@ -352,7 +351,6 @@ class Receiver(real_time.Worker):
 
     Parameters
     ----------
-    bus : can.BusABC
     take : callable
         Called with each frame, in the receiver's thread.
     """

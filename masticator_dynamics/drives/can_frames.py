@@ -97,7 +97,6 @@ class DriveFrames:
 
         Parameters
         ----------
-        message : can.Message
         believed : bool
             False for an SDO answer that this side has not asked for.
         """

@@ -45,52 +45,27 @@ class Emergency:
 
 @dataclasses.dataclass(frozen=True)
 class Feedback:
-    """State of all drives at the end of a cycle; arrays are (n,), in the file's order.
+    """State of all drives at the end of a cycle; arrays are (n,), in the file's order."""
 
-    Attributes
-    ----------
-    time : float
-        When the drives took these samples (SYNC), s of ``time.monotonic()``.
-    status_word : int array
-        0x6041, the newest received by PDO or SDO.
-    position, velocity, effort : float arrays
-        At the joints, rad, rad/s, N m. Position is NaN before a drive's first PDO; velocity is
-        derived from positions, 0 before the second PDO and during homing.
-    fresh : bool array
-        Whether the PDO of this cycle arrived.
-    missed : int array
-        PDOs missing in a row, up to this cycle.
-    lost : int array
-        PDOs missing in total since the start.
-    heartbeat_age : float array
-        Time since the last sign of life, s; infinite before the first.
-    emergencies : tuple of Emergency
-        Received since the last cycle.
-    bus_error : str
-        Bus-off, no acknowledgement, frames that cannot be sent; empty while the bus works.
-    lateness : float
-        How late this cycle began, s.
-    other_master : str
-        What came since the last cycle from another master, or from another node in a drive's
-        name; empty when nothing did.
-    restarted : tuple of int
-        Indices of drives that have restarted since they were set up.
-    """
-
-    time: float
-    status_word: npt.NDArray[np.int64]
+    time: float  # when the drives took these samples (SYNC), s of ``time.monotonic()``
+    status_word: npt.NDArray[np.int64]  # 0x6041, the newest received by PDO or SDO
+    # At the joints, rad, rad/s, N m. Position is NaN before a drive's first PDO; velocity is
+    # derived from positions, 0 before the second PDO and during homing.
     position: FloatArray
     velocity: FloatArray
     effort: FloatArray
-    fresh: npt.NDArray[np.bool_]
-    missed: npt.NDArray[np.int64]
-    lost: npt.NDArray[np.int64]
-    heartbeat_age: FloatArray
-    emergencies: tuple[Emergency, ...]
+    fresh: npt.NDArray[np.bool_]  # whether the PDO of this cycle arrived
+    missed: npt.NDArray[np.int64]  # PDOs missing in a row, up to this cycle
+    lost: npt.NDArray[np.int64]  # PDOs missing in total since the start
+    heartbeat_age: FloatArray  # time since the last sign of life, s; infinite before the first
+    emergencies: tuple[Emergency, ...]  # received since the last cycle
+    # Bus-off, no acknowledgement, frames that cannot be sent; empty while the bus works.
     bus_error: str
-    lateness: float
+    lateness: float  # how late this cycle began, s
+    # What came since the last cycle from another master, or from another node in a drive's name;
+    # empty when nothing did.
     other_master: str = ''
-    restarted: tuple[int, ...] = ()
+    restarted: tuple[int, ...] = ()  # indices of drives that have restarted since they were set up
 
 
 @dataclasses.dataclass(frozen=True)

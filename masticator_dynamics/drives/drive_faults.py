@@ -97,54 +97,30 @@ MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """A snapshot; arrays are (n,), in actuated order.
-
-    Attributes
-    ----------
-    phase : Phase
-    goal : DriveGoal
-    causes : tuple of Finding
-        Latched; the first is the cause of the others.
-    text : str
-        The causes in one line; further consequences are only counted.
-    feedback : Feedback or None
-        The newest; None before the first cycle.
-    following_error : float array
-        Sent minus measured position, rad; zero while no positions are followed.
-    emergencies : tuple of str
-        Latest EMCY of each drive in words; empty without one.
-    temperature : float array
-        Of the motors, degrees Celsius; NaN where not known.
-    clamped, held_back : int arrays
-        Cycles in which an effort was beyond its bound, or changed faster than its rate.
-    accepted, refused, not_finite, ignored : int
-        Numbers of commands: followed; refused for their content; NaN or infinite; received while
-        not enabled.
-    refusal : str
-        Why the latest one was refused.
-    silence : float
-        Time since the latest command followed, s; 0 before.
-    off_desired : float array, optional
-        Desired minus measured position, rad or m, where efforts are followed; None where it is not
-        known what they are for.
-    """
+    """A snapshot; arrays are (n,), in actuated order."""
 
     phase: Phase
     goal: DriveGoal
-    causes: tuple[Finding, ...]
-    text: str
-    feedback: Feedback | None
+    causes: tuple[Finding, ...]  # latched; the first is the cause of the others
+    text: str  # the causes in one line; further consequences are only counted
+    feedback: Feedback | None  # the newest; None before the first cycle
+    # Sent minus measured position, rad; zero while no positions are followed.
     following_error: FloatArray
-    emergencies: tuple[str, ...]
-    temperature: FloatArray
+    emergencies: tuple[str, ...]  # latest EMCY of each drive in words; empty without one
+    temperature: FloatArray  # of the motors, degrees Celsius; NaN where not known
+    # Cycles in which an effort was beyond its bound, or changed faster than its rate.
     clamped: IntArray
     held_back: IntArray
+    # Numbers of commands: followed; refused for their content; NaN or infinite; received while not
+    # enabled.
     accepted: int
     refused: int
     not_finite: int
     ignored: int
-    refusal: str
-    silence: float
+    refusal: str  # why the latest one was refused
+    silence: float  # time since the latest command followed, s; 0 before
+    # Desired minus measured position, rad or m, where efforts are followed; None where it is not
+    # known what they are for.
     off_desired: FloatArray | None = None
 
     @property
@@ -169,7 +145,6 @@ class DriveFaults:
 
         Parameters
         ----------
-        feedback : Feedback
         grace : bool
             Whether the exchange has only begun: drives may still send their first heartbeat.
         acknowledging : bool

@@ -46,7 +46,6 @@ def plan_approach(
 
     Parameters
     ----------
-    mechanism : Mechanism
     measured, target : float arrays (n_u,)
         Actuated positions, rad; the loops may be open by encoder error. The motion begins exactly
         at ``measured`` and ends exactly at ``target``.
@@ -92,34 +91,34 @@ _LONGEST_AGE = 4.0  # periods that are compensated
 # Cycles whose change of step is not known.
 HOLDS, BEGINS = 1, 2
 _LONGEST_STEP = 5.0  # periods whose effort change may come at once, after skipped cycles
+_IN_TIME = 0.25  # periods by which the age of commands may change from one to the next
+# Periods over which a motion is joined after a late command. While one is missing, a change a of
+# acceleration becomes an offset of 8 a periods^2 (its position, velocity and acceleration, led by
+# two periods). A smooth step over N periods has a curvature of at most 6 / N^2 of its height: with
+# 5 that is 1.9 a, and not the 8 a of making up for it at once (in time: 4.5 a).
+_JOINED = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
 class _Followed:
-    """A command, and how the motion and the efforts that it belongs to go on.
-
-    Attributes
-    ----------
-    command : Command
-    cycle_time : float
-        Feedback time of the cycle that accepted it, s.
-    velocity, acceleration : float arrays (n,)
-        Commanded or derived from successive positions, rad/s; its rate, rad/s^2.
-    load : Trend, optional
-        Of the efforts; None where there are none.
-    """
+    """A command, and how the motion and the efforts that it belongs to go on."""
 
     command: Command
-    cycle_time: float
+    cycle_time: float  # feedback time of the cycle that accepted it, s
+    # (n,): commanded or derived from successive positions, rad/s; its rate, rad/s^2.
     velocity: FloatArray
     acceleration: FloatArray
-    load: Trend | None
+    load: Trend | None  # of the efforts; None where there are none
 
     def position(self, time: float) -> FloatArray:
         """Positions (n,), rad, a time after the stamp, s."""
         position = self.command.position
         assert position is not None
         return position + time * self.velocity + 0.5 * time * time * self.acceleration
+
+    def rate(self, time: float) -> FloatArray:
+        """Velocities (n,), rad/s, a time after the stamp, s."""
+        return self.velocity + time * self.acceleration
 
     def passed(self, now: float, longest: float) -> float:
         """Time (s) since the stamp, by which it is led on top of the time the drives take.
@@ -131,6 +130,32 @@ class _Followed:
         since = now - self.command.time
         guessed = max(since, 0.0) + self.command.age
         return min(since, 0.0) + min(max(guessed, -longest), longest)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Joining:
+    """From where drives were led while a command was late, smoothly to where it leads them.
+
+    Attributes
+    ----------
+    start, duration : float
+        s.
+    offset, rate : float arrays (n,)
+        At the start, rad and rad/s.
+    """
+
+    start: float
+    duration: float
+    offset: FloatArray
+    rate: FloatArray
+
+    def at(self, now: float) -> tuple[FloatArray, FloatArray]:
+        """Offset (n,), rad, and its rate (n,), rad/s: a cubic that ends at rest."""
+        u = min(max((now - self.start) / self.duration, 0.0), 1.0)
+        change = self.duration * self.rate
+        offset = ((1.0 + 2.0 * u) * self.offset + u * change) * (1.0 - u) ** 2
+        rate = (1.0 - u) * ((1.0 - 3.0 * u) * change - 6.0 * u * self.offset) / self.duration
+        return offset, rate
 
 
 class Following:
@@ -179,6 +204,8 @@ class Following:
         self.offered: Command | None = None
         self.joins = 0
         self._followed: _Followed | None = None
+        self._joining: _Joining | None = None
+        self._led = 0.0  # s, when positions were led last
         self._approach: Approach | None = None
         self._steps = 0
         self._held = False  # the motion was not continued in the latest cycle
@@ -239,8 +266,8 @@ class Following:
         if not reason:
             followed = self._next(command, now)
             if self._positions:
-                passed = followed.passed(now, self._longest_age)
-                sent = followed.position(self._drives.lead + passed)
+                joining = self._joined(before, followed, now)
+                sent = self._position(followed, joining, now)
                 reason, findings = self._check(sent, before, followed, feedback)
         if reason:
             self._refuse(reason)
@@ -249,6 +276,8 @@ class Following:
         self.accepted += 1
         self.joins, self._held = self._begins(now), False
         self.sent, self._followed = sent, followed
+        if self._positions:
+            self._joining, self._led = joining, now
         self.velocity = None if command.effort is None else self._velocity(followed, now)
         self._wanted = self._led_effort(followed, now)
         return findings
@@ -259,6 +288,41 @@ class Following:
         if desired is None or now - desired.time > self._drives.command_timeout:
             return None
         return desired
+
+    def _ahead(self, followed: _Followed, now: float) -> float:
+        """From the stamp of a command to when drives are there, s."""
+        return self._drives.lead + followed.passed(now, self._longest_age)
+
+    def _position(self, followed: _Followed, joining: _Joining | None, now: float) -> FloatArray:
+        """Where drives are led (n,), rad."""
+        position = followed.position(self._ahead(followed, now))
+        return position if joining is None else position + joining.at(now)[0]
+
+    def _joined(self, before: _Followed | None, followed: _Followed, now: float) -> _Joining | None:
+        """How a command continues what the drives were told meanwhile, if it was late.
+
+        Until it came, the motion before it was extrapolated by more than usual, and every change of
+        its acceleration counts for more. What is more than such a change is left to be refused.
+        """
+        joining, led, period = self._joining, self._led, self._limits.period
+        if joining is not None and now >= joining.start + joining.duration:
+            joining = None
+        if before is None or self._held:
+            return None
+        if max(now, followed.command.time) - before.command.time > self._longest_age:
+            return None
+        old, new = self._ahead(before, led), self._ahead(followed, led)
+        in_time = abs(self._ahead(followed, now) - old) < _IN_TIME * period
+        if in_time or followed.command.stamp - before.command.stamp < 0.5 * period:
+            return joining
+        offset = before.position(old) - followed.position(new)
+        rate = before.rate(old) - followed.rate(new)
+        if joining is not None:
+            further, faster = joining.at(led)
+            offset, rate = offset + further, rate + faster
+        if (np.abs(offset) > 0.5 * self._limits.acceleration * old**2).any():
+            return joining
+        return _Joining(led, _JOINED * period, offset, rate)
 
     def _velocity(self, followed: _Followed, now: float) -> FloatArray:
         """Velocities (n,) of the motion that the efforts are for, rad/s."""
@@ -326,8 +390,8 @@ class Following:
         self._held = now - command.time + command.age > self._longest_age
         self.joins = HOLDS if self._held else 0
         if self._positions:
-            passed = followed.passed(now, self._longest_age)
-            sent = followed.position(self._drives.lead + passed)
+            self._led = now
+            sent = self._position(followed, self._joining, now)
             if ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all():
                 self.sent = sent
         self._wanted = self._led_effort(followed, now)

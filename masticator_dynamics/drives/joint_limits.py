@@ -31,7 +31,6 @@ class DriveJointLimits:
 
     Parameters
     ----------
-    drives : Drives
     mechanism : Mechanism
         Its actuated joints, in this order, must be those of the drives; see :func:`in_order`.
 
@@ -121,7 +120,6 @@ class DriveJointLimits:
 
         Parameters
         ----------
-        feedback : Feedback
         expected : float array (n,), optional
             Positions that were sent; None when drives follow efforts.
         enabling : bool

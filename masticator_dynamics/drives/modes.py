@@ -1,6 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What drives can be told in every cycle: one object for each ``mode`` of a drives file."""
+"""What drives can be told in every cycle: one object for each ``mode`` of a drives file.
+
+Objects that a mode needs are in ``objects.py``; simulated drives (``simulator/device.py``) are told
+what it does once more, on purpose.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,6 @@ class DriveNetwork:
 
     Parameters
     ----------
-    drives : Drives
     file : str or pathlib.Path
         The file they were read from; EDS files are looked for next to it.
 

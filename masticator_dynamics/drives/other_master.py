@@ -151,7 +151,6 @@ class OtherMaster:
 
     Parameters
     ----------
-    drives : Drives
     alterations : Alterations, optional
         Where drives are noted that may no longer be as they were set up.
 

@@ -107,7 +107,6 @@ def with_rotors(
     ----------
     description : MechanismDescription, str or path
         The mechanism without motors, or its name or path.
-    drives : Drives
 
     Returns
     -------

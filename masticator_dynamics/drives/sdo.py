@@ -34,9 +34,6 @@ class SdoChannel:
 
     Parameters
     ----------
-    name : str
-        Name of the drive.
-    node : canopen.RemoteNode
     strange_answers : callable, optional
         Number of answers in the drive's name so far that nobody had asked for.
 

@@ -71,7 +71,6 @@ def check_reference(
 
     Parameters
     ----------
-    mechanism : Mechanism
     position : float array (n_u,)
         Measured, rad or m.
     tolerance : float
@@ -242,9 +241,6 @@ class SetpointGate:
 
     Parameters
     ----------
-    drives : Drives
-    limits : DriveJointLimits
-        Its limits.
     mechanism : Mechanism
         Used only by the cycle thread.
     """

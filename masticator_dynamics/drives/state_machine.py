@@ -154,7 +154,6 @@ class Homing:
 
     Parameters
     ----------
-    drives : Drives
     home : float array (n,)
         Joint positions that homing leads to, rad or m.
     units : tuple of str

@@ -98,9 +98,6 @@ def as_finite_vector(values: npt.ArrayLike, name: str, length: int) -> FloatArra
     Parameters
     ----------
     values : array_like
-    name : str
-        For messages.
-    length : int
 
     Raises
     ------

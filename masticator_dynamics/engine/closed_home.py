@@ -51,7 +51,6 @@ def extent(tree: SpanningTree, constraints: list[Constraint], home: FloatArray) 
 
     Parameters
     ----------
-    tree : SpanningTree
     constraints : list of Constraint
         Their points belong to the mechanism, too.
     home : array, shape (n_q,)
@@ -135,9 +134,6 @@ def opposed_axis(closure: Closure, tree: SpanningTree, poses: TreePoses) -> str:
 
     Parameters
     ----------
-    closure : Closure
-    tree : SpanningTree
-        Has its frames.
     poses : TreePoses
         Where to look.
     """

@@ -204,10 +204,6 @@ class SamePoint(Constraint):
         a, b = self.points(poses)
         return self.rows_in_base(poses) @ (b - a) + self.offset
 
-    def unfit(self, poses: TreePoses) -> str:
-        """Why its bodies move as the kind does not allow, as a sentence; empty if they do not."""
-        return ''
-
     def _scale(self) -> FloatArray:
         return np.linalg.norm(self.rows, axis=1)  # planes as written are not normalised
 

@@ -37,8 +37,6 @@ def limb_of(structure: Structure, block: Block, at_home: TreePoses) -> Limb | No
 
     Parameters
     ----------
-    structure : Structure
-        Tree and constraints.
     block : Block
         One of its blocks.
     at_home : TreePoses

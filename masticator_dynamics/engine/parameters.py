@@ -10,6 +10,9 @@ bearing times its radius; ``gear_loss`` and ``stiction`` where the description h
 geometry: ``JOINT.x`` ... ``yaw``, the placement in the parent link as in the URDF, and
 ``JOINT.zero``, by how much its encoder's zero is shifted; ``CLOSURE.length``, ``radius`` and
 ``offset``, ``CONTACT.nx`` ... and ``offset``.
+
+A kind of parameters is a row of ``KINDS`` and stands among the values below. To be identified, it
+needs a column in ``traced/regressor.py``, and in ``identification/unknowns.py`` how far it may err.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from masticator_dynamics.description.urdf_text import angles
 from masticator_dynamics.engine.arrays import FloatArray, as_names
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import InputError, meant
+from masticator_dynamics.files.units import QUANTITIES
 
 INERTIAL = ('mass', 'mx', 'my', 'mz', 'ixx', 'iyy', 'izz', 'ixy', 'ixz', 'iyz')
 PLACEMENT = ('x', 'y', 'z', 'roll', 'pitch', 'yaw')
@@ -47,6 +51,7 @@ class ParameterKind(NamedTuple):
     turning: str  # of what turns, or has no joint
     sliding: str = ''  # of what slides; empty: the same
     bound: Bound = Bound()
+    brakes: bool = False  # friction, which only takes power
 
 
 _NOT_NEGATIVE = Bound(ge=0.0)
@@ -65,19 +70,26 @@ KINDS: dict[str, ParameterKind] = {
     'rotor_inertia': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
     'armature': ParameterKind('moment of inertia', 'mass', _NOT_NEGATIVE),
     'stiffness': ParameterKind('angular stiffness', 'linear stiffness', _NOT_NEGATIVE),
-    'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
-    'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE),
-    'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
-    'stiction': ParameterKind('torque', 'force', _NOT_NEGATIVE),
-    'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE),
-    'gear_loss': ParameterKind('ratio', bound=Bound(ge=0.0, lt=1.0)),
+    'damping': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE, True),
+    'viscous': ParameterKind('angular damping', 'linear damping', _NOT_NEGATIVE, True),
+    'friction': ParameterKind('torque', 'force', _NOT_NEGATIVE, True),
+    'stiction': ParameterKind('torque', 'force', _NOT_NEGATIVE, True),
+    'coulomb': ParameterKind('ratio', bound=_NOT_NEGATIVE, brakes=True),
+    'gear_loss': ParameterKind('ratio', bound=Bound(ge=0.0, lt=1.0), brakes=True),
 }
+BRAKES = tuple(ending for ending, kind in KINDS.items() if kind.brakes)
 
 
 def bound_of(name: str) -> Bound:
     """What a parameter's value must keep, by its name."""
     kind = KINDS.get(name.rpartition('.')[2])
     return kind.bound if kind else Bound()
+
+
+def unit_of(name: str) -> str:
+    """SI unit of a parameter, by its name; empty where that depends on what has it."""
+    kind = KINDS.get(name.rpartition('.')[2])
+    return next(iter(QUANTITIES[kind.turning]), '') if kind and not kind.sliding else ''
 
 
 def quantities(description: MechanismDescription, name: str) -> tuple[str, ...]:

@@ -90,8 +90,10 @@ def _changed(used: Constraint, old: Constraint, new: Constraint) -> Constraint:
     if -1 in same:  # directions that were found, constant in the axes of a body
         return dataclasses.replace(new, rows=used.rows, offset=used.offset, carried=used.carried)
     partners = new.partners[same] if used.turns else new.partners
+    # A rack's terms tell how often its pinion has turned; a coupling's are its numbers.
+    terms = new.terms if used.of_joints else used.terms
     return dataclasses.replace(
-        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=used.terms
+        new, rows=new.rows[same], offset=new.offset[same], partners=partners, terms=terms
     )
 
 

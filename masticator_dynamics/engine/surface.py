@@ -15,17 +15,11 @@ from masticator_dynamics.engine.arrays import FloatArray
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Surface:
-    """Height h(x, y) over a plane, m, with two continuous derivatives.
+    """Height h(x, y) over a plane, m, with two continuous derivatives."""
 
-    Attributes
-    ----------
-    numbers : array
-        Piecewise polynomials: numbers of cells and of coefficients along x and y; the lower ends of
-        the cells, followed by the last one's upper end, along x, then y; and the coefficients of
-        each cell, powers of y fastest, in coordinates from its lower ends (from 0 where there is
-        none).
-    """
-
+    # Piecewise polynomials: numbers of cells and of coefficients along x and y; the lower ends of
+    # the cells, followed by the last one's upper end, along x, then y; and the coefficients of each
+    # cell, powers of y fastest, in coordinates from its lower ends (from 0 where there is none).
     numbers: FloatArray
 
     @classmethod

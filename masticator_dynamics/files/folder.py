@@ -77,7 +77,6 @@ def locked(folder: pathlib.Path, what: str) -> Iterator[None]:
 
     Parameters
     ----------
-    folder : pathlib.Path
     what : str
         What runs in it, for the message.
 

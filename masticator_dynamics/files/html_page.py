@@ -37,7 +37,6 @@ def image(figure: Any, text: str) -> str:
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
     text : str
         What it shows, for readers who cannot see it.
     """

@@ -34,21 +34,13 @@ class NoHeaderError(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class InstrumentTable:
-    """Wanted columns of an exported table.
+    """Wanted columns of an exported table."""
 
-    Attributes
-    ----------
-    names, units : tuple of str
-        Of the wanted columns: the header, and the row below it; empty where there is none.
-    values : array, shape (N, n)
-    lines : tuple of int
-        Line of each row in the file, from 1.
-    """
-
+    # Of the wanted columns: the header, and the row below it; empty where there is none.
     names: tuple[str, ...]
     units: tuple[str, ...]
-    values: FloatArray
-    lines: tuple[int, ...]
+    values: FloatArray  # (N, n)
+    lines: tuple[int, ...]  # line of each row in the file, from 1
 
 
 def read_instrument_table(source: str, choose: Chooser, wanted: str) -> InstrumentTable:

@@ -56,7 +56,6 @@ def decoder(datatype: str, encoding: str = '', text: str = '') -> Callable[[byte
 
     Parameters
     ----------
-    datatype : str
     encoding, text : str
         Of a definition: ``ros2msg`` or ``ros2idl``. Without one: the type of ROS 2 Jazzy.
 

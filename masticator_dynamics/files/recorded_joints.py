@@ -36,8 +36,6 @@ class RecordedJoints(Columns):
     ----------
     source : str
         Name of the recording in messages.
-    topic : str
-    series : JointSeries
     cut : str
         A sentence on a recording that is truncated or damaged; empty for a whole one.
     """

@@ -51,7 +51,6 @@ def in_si(
 
     Parameters
     ----------
-    value : float or str
     name : str
         Of what has it, for messages.
     quantities : str or collection of str
@@ -70,14 +69,19 @@ def in_si(
     number = float(size[1]) if size else _other_number(text, value, name)
     if not math.isfinite(number):
         raise InputError(f'{name}: {value!r} is not finite')
-    unit = _plain(size[2] or '') if size else ''
+    unit = (size[2] or '').strip() if size else ''
     if not unit:
         return number
     wanted = (quantities,) if isinstance(quantities, str) else tuple(quantities)
     other = spelt(unit)
     if other is not None:
         return number * other
-    measured = {q: _of(q)[unit] for q in QUANTITIES if unit in _of(q)}
+    measured = {
+        quantity: scale
+        for quantity, units in QUANTITIES.items()
+        for symbol, scale in units.items()
+        if _is_spelt(unit, symbol)
+    }
     if not measured:
         kinds = wanted or tuple(QUANTITIES)
         units = ', '.join(symbol for quantity in kinds for symbol in QUANTITIES[quantity])
@@ -98,13 +102,10 @@ def _other_number(text: str, value: float | str, name: str) -> float:
         raise InputError(f'{name}: {value!r} is no number; write 0.015 or 15 mm') from None
 
 
-def _plain(unit: str) -> str:
-    """A unit without what may stand between its parts."""
-    return re.sub('[ ·*]', '', unit)
-
-
-def _of(quantity: str) -> dict[str, float]:
-    return {_plain(unit): scale for unit, scale in QUANTITIES[quantity].items()}
+def _is_spelt(unit: str, symbol: str) -> bool:
+    """Whether a unit is written so, whatever stands between its parts: ``Nm``, but no ``m m``."""
+    parts = [re.sub(r'(/|\\\^)', r' *\1 *', re.escape(part)) for part in symbol.split()]
+    return re.fullmatch('[ ·*]*'.join(parts), unit) is not None
 
 
 def _article(quantity: str) -> str:

@@ -184,16 +184,16 @@ def inertial(
             weights = [(float(m.gram[b, x, y]), points[y]) for y in range(len(points))]
             weights = [(g, point) for g, point in weights if g]
             pull = [total(g * drift[i] for g, (_, drift) in weights) for i in range(3)]
-            for c, one in jacobian.items():
-                force[c] = force[c] + vec.dot(one, pull)
+            for c, direction in jacobian.items():
+                force[c] = force[c] + vec.dot(direction, pull)
             for d in sorted({d for _, (other, _) in weights for d in other}):
                 column = [
                     total(g * other[d][i] for g, (other, _) in weights if d in other)
                     for i in range(3)
                 ]
-                for c, one in jacobian.items():
+                for c, direction in jacobian.items():
                     if c <= d:
-                        mass[c][d] = mass[c][d] + vec.dot(one, column)
+                        mass[c][d] = mass[c][d] + vec.dot(direction, column)
     return [[mass[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)], force
 
 
@@ -233,9 +233,9 @@ def close(m: Arrays, q: Sequence[Any], typical: FloatArray) -> tuple[Any, Row]:
         return select(status - 1.5, 1.0, 0.0), [status, *moved]
 
     start = [2.0, *(q[c] for c in dependent)]
-    status, *found = repeat(graph_of(q), STEPS, start, step)
+    status, *positions = repeat(graph_of(q), STEPS, start, step)
     closed = list(q)
-    for c, x in zip(dependent, found, strict=True):
+    for c, x in zip(dependent, positions, strict=True):
         closed[c] = x
     return select(0.5 - absolute(status), 0.0, 1.0), closed
 
@@ -262,8 +262,6 @@ class Equations:
 
     Parameters
     ----------
-    arrays : Arrays
-        The model.
     home : array, shape (n,)
         A typical pose.
     """
@@ -290,7 +288,7 @@ class Equations:
         self, kind: str, inputs: int, outputs: int, function: Callable[[Sequence[Any]], list[Any]]
     ) -> RowCode:
         return RowCode(
-            f'flexible {kind}', inputs, outputs, lambda given, _: function(given),
+            f'flexible {kind}', inputs, outputs, lambda numbers, _: function(numbers),
             lambda: [file_cache.sources('engine/traced', 'flexible'), *self.arrays, self._typical],
         )  # fmt: skip
 
@@ -298,8 +296,8 @@ class Equations:
     def _pose_code(self) -> RowCode:
         m, n = self.arrays, len(self.arrays.stiffness)
 
-        def function(given: Sequence[Any]) -> list[Any]:
-            q, v = given[:n], given[n:]
+        def function(numbers: Sequence[Any]) -> list[Any]:
+            q, v = numbers[:n], numbers[n:]
             nodes = nodes_at(m, q)
             rates = rates_of(m, nodes, v)
             gaps, jacobian = loops(m, nodes)
@@ -317,8 +315,8 @@ class Equations:
     def _closed_code(self) -> RowCode:
         m = self.arrays
 
-        def function(given: Sequence[Any]) -> list[Any]:
-            status, q = close(m, given, self._typical)
+        def function(numbers: Sequence[Any]) -> list[Any]:
+            status, q = close(m, numbers, self._typical)
             _, jacobian = loops(m, nodes_at(m, q))
             null, inverted = tangent(m, jacobian, self._typical)
             return [status, *q, *vec.flat(jacobian), *vec.flat(null), *vec.flat(inverted)]
@@ -326,11 +324,11 @@ class Equations:
         n = len(m.stiffness)
         return self._code('closed', n, 1 + self._of_closed['inverse'].stop, function)
 
-    def _set_up(self, given: Sequence[Any]) -> tuple[Any, list[Row], Row, list[Row], Row]:
+    def _set_up(self, numbers: Sequence[Any]) -> tuple[Any, list[Row], Row, list[Row], Row]:
         """Status, mass matrix, force, null space, velocities; see :meth:`equations`."""
         m, n, f = self.arrays, len(self.arrays.stiffness), len(self.arrays.free)
         guess, free, rate, effort = (
-            given[a:b] for a, b in ((0, n), (n, n + f), (n + f, n + 2 * f), (n + 2 * f, None))
+            numbers[a:b] for a, b in ((0, n), (n, n + f), (n + f, n + 2 * f), (n + 2 * f, None))
         )
         q = list(guess)
         for c, x in zip(m.free.tolist(), free, strict=True):
@@ -364,8 +362,8 @@ class Equations:
 
     @functools.cached_property
     def _equations_code(self) -> RowCode:
-        def function(given: Sequence[Any]) -> list[Any]:
-            status, mass, force, null, _ = self._set_up(given)
+        def function(numbers: Sequence[Any]) -> list[Any]:
+            status, mass, force, null, _ = self._set_up(numbers)
             return [status, *vec.flat(mass), *force, *vec.flat(null)]
 
         return self._code('equations', self._inputs, 1 + self._of_equations['null'].stop, function)
@@ -374,11 +372,11 @@ class Equations:
     def _rates_code(self) -> RowCode:
         n, f = len(self.arrays.stiffness), len(self.arrays.free)
 
-        def function(given: Sequence[Any]) -> list[Any]:
-            status, mass, force, _, v = self._set_up(given)
+        def function(numbers: Sequence[Any]) -> list[Any]:
+            status, mass, force, _, v = self._set_up(numbers)
             lower, _ = cholesky(mass)
-            power = vec.dot(given[n + 2 * f :], v)
-            return [status, *given[n + f : n + 2 * f], *solve_factored(lower, force), power]
+            power = vec.dot(numbers[n + 2 * f :], v)
+            return [status, *numbers[n + f : n + 2 * f], *solve_factored(lower, force), power]
 
         return self._code('rates', self._inputs, 2 + 2 * f, function)
 
@@ -391,8 +389,8 @@ class Equations:
         nodes, ``gap`` (..., R) of the loops, m, their ``jacobian`` (..., R, n) and ``kinetic``
         energy (...), J.
         """
-        given = np.concatenate([q, np.zeros_like(q) if v is None else v], axis=-1)
-        found = self._pose_code.one_by_one(np.atleast_2d(given)).reshape(*q.shape[:-1], -1)
+        inputs = np.concatenate([q, np.zeros_like(q) if v is None else v], axis=-1)
+        outputs = self._pose_code.one_by_one(np.atleast_2d(inputs)).reshape(*q.shape[:-1], -1)
         n, nodes = q.shape[-1], len(self.arrays.parent)
         shapes = {
             'origin': (nodes, 3), 'rotation': (nodes, 3, 3), 'rate': (nodes, 3),
@@ -400,7 +398,7 @@ class Equations:
             'jacobian': (len(self.arrays.offset), n), 'kinetic': (),
         }  # fmt: skip
         return {
-            name: found[..., self._of_pose[name]].reshape((*q.shape[:-1], *shape))
+            name: outputs[..., self._of_pose[name]].reshape((*q.shape[:-1], *shape))
             for name, shape in shapes.items()
         }
 
@@ -410,15 +408,16 @@ class Equations:
         Whether they do; ``q`` (n,), the ``jacobian`` (R, n) of the loops, their ``null`` space
         (n, f), and the ``inverse`` of their Jacobian over dependent coordinates.
         """
-        found = self._closed_code(q)
+        outputs = self._closed_code(q)
         n, d = len(q), len(self.arrays.dependent)
         shapes = {'q': (n,), 'jacobian': (len(self.arrays.offset), n),
                   'null': (n, len(self.arrays.free)),
                   'inverse': (d, d)}  # fmt: skip
         parts = {
-            name: found[1:][self._of_closed[name]].reshape(shape) for name, shape in shapes.items()
+            name: outputs[1:][self._of_closed[name]].reshape(shape)
+            for name, shape in shapes.items()
         }
-        return bool(found[0] == SOLVED and np.isfinite(found).all()), parts
+        return bool(outputs[0] == SOLVED and np.isfinite(outputs).all()), parts
 
     def equations(
         self, guess: FloatArray, free: FloatArray, free_rate: FloatArray, effort: FloatArray
@@ -439,18 +438,18 @@ class Equations:
         closed, mass, force, null
             Whether the loops close, mass matrix (f, f), force (f,), null space (n, f) of the loops.
         """
-        found = self._equations_code(np.concatenate([guess, free, free_rate, effort]))
-        mass, force, null = (found[1:][where] for where in self._of_equations.values())
+        outputs = self._equations_code(np.concatenate([guess, free, free_rate, effort]))
+        mass, force, null = (outputs[1:][where] for where in self._of_equations.values())
         f = len(free)
-        return bool(found[0] == SOLVED), mass.reshape(f, f), force, null.reshape(-1, f)
+        return bool(outputs[0] == SOLVED), mass.reshape(f, f), force, null.reshape(-1, f)
 
-    def rates(self, given: FloatArray) -> FloatArray:
+    def rates(self, inputs: FloatArray) -> FloatArray:
         """Time derivative (2 f + 1,) of free positions, rates and work; NaN where loops are open.
 
         Parameters
         ----------
-        given : (2 n + 2 f,) array
+        inputs : (2 n + 2 f,) array
             The arguments of :meth:`equations`, one after the other.
         """
-        found = self._rates_code(given)
-        return found[1:] if found[0] == SOLVED else np.full(len(found) - 1, np.nan)
+        outputs = self._rates_code(inputs)
+        return outputs[1:] if outputs[0] == SOLVED else np.full(len(outputs) - 1, np.nan)

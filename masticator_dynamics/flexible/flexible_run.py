@@ -79,39 +79,24 @@ SAMPLES = 2001
 
 @dataclasses.dataclass(frozen=True)
 class FlexibleRun(FlexibleTrajectory):
-    """A trajectory of N rows, and how it differs from the desired motion.
+    """A trajectory of N rows, and how it differs from the desired motion."""
 
-    Attributes
-    ----------
-    model : FlexibleModel
-        What moved; columns of ``q`` and ``v`` are its coordinates.
-    desired : Effort
-        The rigid mechanism on its path, with the efforts of the drive mode, N rows.
-    end_point_error : array, shape (N,)
-        Distance of the platform's origin from where it should be, m.
-    tip_deflection, middle_deflection : arrays, shape (N, b)
-        For every beam and direction of bending, named in ``deflections``: far end from the
-        tangent at the near joint, and middle from the chord, m.
-    angle_error, angular_rate, desired_rate : arrays, shape (N, b)
-        Rotation of the beam's frame at its near joint from where it should be, and its rate,
-        about the axis of bending, rad and rad/s.
-    energy : array, shape (N, 3)
-        Kinetic, elastic, potential, J.
-    closure_residual : array, shape (N,)
-        Largest gap of the loops, m.
-    """
-
-    model: FlexibleModel
-    desired: Effort
+    model: FlexibleModel  # what moved; columns of ``q`` and ``v`` are its coordinates
+    desired: Effort  # the rigid mechanism on its path, with the efforts of the drive mode, N rows
+    # (N,): distance of the platform's origin from where it should be, m.
     end_point_error: FloatArray
     deflections: tuple[str, ...]
+    # (N, b): for every beam and direction of bending, named in ``deflections``: far end from the
+    # tangent at the near joint, and middle from the chord, m.
     tip_deflection: FloatArray
     middle_deflection: FloatArray
+    # (N, b): rotation of the beam's frame at its near joint from where it should be, and its rate,
+    # about the axis of bending, rad and rad/s.
     angle_error: FloatArray
     angular_rate: FloatArray
     desired_rate: FloatArray
-    energy: FloatArray
-    closure_residual: FloatArray
+    energy: FloatArray  # (N, 3): kinetic, elastic, potential, J
+    closure_residual: FloatArray  # (N,): largest gap of the loops, m
 
     def energy_balance(self) -> float:
         """Largest gap between work done and energy gained, relative to the largest energy moved."""

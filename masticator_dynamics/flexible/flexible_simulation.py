@@ -39,25 +39,14 @@ Effort = Callable[[float], FloatArray]
 
 @dataclasses.dataclass(frozen=True)
 class FlexibleTrajectory:
-    """Coordinates at N times, loops closed.
+    """Coordinates at N times, loops closed."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        s; fewer than requested when the run is partial.
-    q, v : array, shape (N, n)
-        Positions and velocities of all coordinates of the model.
-    work : array, shape (N,)
-        Of the efforts since the start, J.
-    stopped : str
-        Empty when the run is complete; otherwise why and when it ended.
-    """
-
-    time: FloatArray
+    time: FloatArray  # (N,): s; fewer than requested when the run is partial
+    # (N, n): positions and velocities of all coordinates of the model.
     q: FloatArray
     v: FloatArray
-    work: FloatArray
-    stopped: str
+    work: FloatArray  # (N,) of the efforts since the start, J
+    stopped: str  # empty when the run is complete; otherwise why and when it ended
 
 
 def simulate(
@@ -74,8 +63,6 @@ def simulate(
 
     Parameters
     ----------
-    model : FlexibleModel
-        What moves.
     start : FlexibleState
         Positions and velocities at ``times[0]``.
     effort : function of time

@@ -117,32 +117,18 @@ WITHIN = 1e-9  # of the length: a joint at an end is on the beam
 
 @dataclasses.dataclass(frozen=True)
 class Beam:
-    """A uniform beam along an axis of its link's frame, whose origin is at ``s = 0``.
-
-    Attributes
-    ----------
-    axis : array, shape (3,)
-        Along the beam, link axes.
-    directions : array, shape (d, 3)
-        Directions of bending, link axes; `names` are their letters.
-    start, end : float
-        Near and far end, m along the axis; ``start < end``.
-    stiffness : array, shape (d,)
-        E I, N m^2, by direction.
-    mass_per_length : float
-        kg/m.
-    axial_inertia : float
-        Of the link about the axis, kg m^2: the spin inertia of its cross-section.
-    """
+    """A uniform beam along an axis of its link's frame, whose origin is at ``s = 0``."""
 
     link: str
-    axis: FloatArray
+    axis: FloatArray  # (3,): along the beam, link axes
     names: tuple[str, ...]
-    directions: FloatArray
+    directions: FloatArray  # (d, 3): directions of bending, link axes; `names` are their letters
+    # Near and far end, m along the axis; ``start < end``.
     start: float
     end: float
-    stiffness: FloatArray
-    mass_per_length: float
+    stiffness: FloatArray  # (d,): e I, N m^2, by direction
+    mass_per_length: float  # kg/m
+    # Of the link about the axis, kg m^2: the spin inertia of its cross-section.
     axial_inertia: float
     modes: int
     boundary: str

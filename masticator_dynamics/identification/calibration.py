@@ -36,6 +36,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 LEARNT = 0.5  # of the prior standard deviation: what may be left of it where something is learnt
 _NAMED = 0.3  # of the largest share: what is named of a direction
+_ROUNDING = 1e-12  # rad or m: of arithmetic, less than any encoder tells
 _WRONG = 10.0  # times what noise explains, from which nothing is known
 SUSPICIOUS = 2.0  # times what noise explains, from which something else is wrong
 _IN_FIXTURE = 1e-5, 1e-4  # m and rad, to which a fixture holds a pose
@@ -161,7 +162,8 @@ class Calibration:
     def better(self) -> bool:
         """Whether held-out poses agree better with the values found than with those before.
 
-        True where nothing is learnt, and without redundancy, with which poses could disagree. Where
+        True where nothing is learnt, and without redundancy, with which poses could disagree. False
+        where they agreed to the rounding of arithmetic: then chance decides which is nearer. Where
         more is left than noise and tolerance explain, half of the disagreement must be gone; where
         much more is left, nothing is known.
         """
@@ -171,7 +173,8 @@ class Calibration:
             return self.misfit < _WRONG
         allowed = 1.0 if self.misfit < SUSPICIOUS else 0.5
         agrees = self.residual_after < allowed * self.residual_before
-        return bool(agrees and self.misfit < _WRONG)
+        agreed = self.residual_before < _ROUNDING
+        return bool(agrees and not agreed and self.misfit < _WRONG)
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -29,20 +29,12 @@ _CLUSTERS = 50  # parts of a recording whose errors are taken as independent of 
 
 @dataclasses.dataclass(frozen=True)
 class Poses:
-    """Readings of the encoders in some poses.
+    """Readings of the encoders in some poses."""
 
-    Attributes
-    ----------
-    readings : array, shape (N, n_u)
-        rad or m, in order of time.
-    y : array, shape (N, n_y)
-        Independent positions that fit them.
-    known, known_sd : arrays, shape (N, n_y) and (n_y,), or None
-        What is known of these by other means, and its standard deviation.
-    """
-
-    readings: FloatArray
-    y: FloatArray
+    readings: FloatArray  # (N, n_u): rad or m, in order of time
+    y: FloatArray  # (N, n_y): independent positions that fit them
+    # (N, n_y), and (n_y,), or None: what is known of these by other means, and its standard
+    # deviation.
     known: FloatArray | None = None
     known_sd: FloatArray | None = None
 

@@ -24,7 +24,7 @@ from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
 from masticator_dynamics.engine.parameters import INERTIAL, Moments
 from masticator_dynamics.engine.parameters import consistent as moments_can_be
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.identification.friction_kinds import FrictionSearch, WorthIt
+from masticator_dynamics.identification.friction_search import FrictionSearch, WorthIt
 from masticator_dynamics.identification.learning import Learnt, learn
 from masticator_dynamics.identification.least_squares import least_squares
 from masticator_dynamics.identification.measured_motion import (
@@ -190,36 +190,20 @@ _DETERMINED = 0.5  # of what was believed: a parameter that is surer than this i
 
 @dataclasses.dataclass(frozen=True)
 class Identified:
-    """Result of an identification.
+    """Result of an identification."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        With the file's numbers, and friction of each motor, of the kinds that are worth it.
-    measured : MeasuredMotion
-        Of the part that was learnt from.
-    unknowns : Unknowns
-    learnt : Learnt
-    x : array, shape (n_x,)
-        The unknowns: those of bodies that can be.
-    plain : array, shape (n_x,)
-        By least squares, whether bodies can be so or not.
-    mistakes, remarks : tuple of str
-        On the recording: sentences, each of which begins with the motors that it is about; the
-        former leave clearly more of the efforts unexplained.
-    friction : tuple of str
-        Sentences on motors whose friction is of a further kind, where that is worth it.
-    training, held_out : Equations
-    """
-
+    # With the file's numbers, and friction of each motor, of the kinds that are worth it.
     mechanism: Mechanism
-    measured: MeasuredMotion
+    measured: MeasuredMotion  # of the part that was learnt from
     unknowns: Unknowns
     learnt: Learnt
-    x: FloatArray
-    plain: FloatArray
+    x: FloatArray  # (n_x,): the unknowns: those of bodies that can be
+    plain: FloatArray  # (n_x,): by least squares, whether bodies can be so or not
+    # On the recording: sentences, each of which begins with the motors that it is about; the former
+    # leave clearly more of the efforts unexplained.
     mistakes: tuple[str, ...]
     remarks: tuple[str, ...]
+    # Sentences on motors whose friction is of a further kind, where that is worth it.
     friction: tuple[str, ...]
     training: Equations
     held_out: Equations

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.effort_regressor import powers
 from masticator_dynamics.engine.evaluation.with_parameters import in_bounds
-from masticator_dynamics.engine.parameters import INERTIAL
+from masticator_dynamics.engine.parameters import BRAKES, INERTIAL
 from masticator_dynamics.identification.measured_motion import MeasuredMotion
 from masticator_dynamics.identification.unknowns import Unknowns
 from masticator_dynamics.identification.weighted_equations import Equations
@@ -42,7 +42,6 @@ _MOST_ROWS = 24
 _COARSE = 12  # steps on the way there
 _FEWEST = 2  # rows, of lags that are told
 _AT_ONCE = 3  # mistakes
-_BRAKES = ('friction', 'damping', 'stiction', 'viscous', 'coulomb', 'gear_loss')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +106,7 @@ class MistakeSearch:
         kinds = np.array([name.rpartition('.')[2] for name in names[rows]])
         measured_by = (kinds == 'effort_scale') | np.char.startswith(names[rows], 'sensor.')
         self._precision = np.where(single & ~measured_by, _WIDE, 1.0) ** -2.0
-        self._brakes = single & np.isin(kinds, _BRAKES)
+        self._brakes = single & np.isin(kinds, BRAKES)
         length = equations.time[-1] - equations.time[0]
         self._worth = max(_INDEPENDENT * length / len(equations.time), 1e-9)
         self._normal = np.einsum('mui,muj->uij', self._columns, self._columns)

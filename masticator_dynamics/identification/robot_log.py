@@ -25,33 +25,19 @@ from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
 
 @dataclasses.dataclass(frozen=True)
 class RobotLog:
-    """Rows with even steps in time.
+    """Rows with even steps in time."""
 
-    Attributes
-    ----------
-    source : str
-        Name in messages.
-    time : array, shape (N,)
-        s.
-    position, effort : array, shape (N, n_u)
-        Of the motors, in the order of the mechanism's actuated joints: of joints in rad or m, and
-        N m or N.
-    wrench : array, shape (N, 6), or None
-        On the platform, base axes, about its origin.
-    measured : array of bool, shape (N,), or None
-        False where rows were lost and others stand in, from which nothing is to be learnt; None:
-        all were measured.
-    doubts : tuple of str
-        Sentences on what a person should know of it.
-    """
-
-    source: str
-    time: FloatArray
+    source: str  # name in messages
+    time: FloatArray  # (N,): s
+    # (N, n_u) of the motors, in the order of the mechanism's actuated joints: of joints in rad or
+    # m, and N m or N.
     position: FloatArray
     effort: FloatArray
-    wrench: FloatArray | None
+    wrench: FloatArray | None  # (N, 6), or None: on the platform, base axes, about its origin
+    # (N,), or None: false where rows were lost and others stand in, from which nothing is to be
+    # learnt; None: all were measured.
     measured: npt.NDArray[np.bool_] | None = None
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # sentences on what a person should know of it
 
     @property
     def rate(self) -> float:

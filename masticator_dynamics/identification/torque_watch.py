@@ -31,33 +31,20 @@ _ASSUMED = 10.0  # steps of torque, 1 % of the rated torque: zeros that no stand
 
 @dataclasses.dataclass(frozen=True)
 class TorqueErrors:
-    """What is known of the errors of the motors' torques; arrays are (n_u,), N m or N.
+    """What is known of the errors of the motors' torques; arrays are (n_u,), N m or N."""
 
-    Attributes
-    ----------
-    zero : array
-        Told minus holding efforts at the first standstill, friction at rest among them; before one,
-        the deviation that is assumed.
-    measured : bool
-        Whether there was a standstill.
-    pressing, load : float
-        Effort with which motors press against one another, and all effort: norms, root mean square
-        of the last second or so.
-    alone : array
-        By how much the torque of each motor is off if it is the only one; root mean square.
-    explains : array
-        Which share of what presses that would explain, 0 to 1.
-    now : array
-        As ``alone``, at present.
-    """
-
+    # Told minus holding efforts at the first standstill, friction at rest among them; before one,
+    # the deviation that is assumed.
     zero: FloatArray
-    measured: bool
+    measured: bool  # whether there was a standstill
+    # Effort with which motors press against one another, and all effort: norms, root mean square of
+    # the last second or so.
     pressing: float
     load: float
+    # By how much the torque of each motor is off if it is the only one; root mean square.
     alone: FloatArray
-    explains: FloatArray
-    now: FloatArray
+    explains: FloatArray  # which share of what presses that would explain, 0 to 1
+    now: FloatArray  # as ``alone``, at present
 
     @property
     def pressed(self) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.parameters import INERTIAL, Moments, bodies_with_mass
+from masticator_dynamics.engine.parameters import BRAKES, INERTIAL, Moments, bodies_with_mass
 from masticator_dynamics.errors import ActuationError
 from masticator_dynamics.mechanism import Mechanism
 
@@ -166,7 +166,7 @@ def _singles(
             sizes[name] = max(beliefs.friction * value, least)
         elif kind == 'gear_loss':
             sizes[name] = max(beliefs.friction * value, _NEW_LOSS)
-        elif kind in ('friction', 'damping', 'stiction', 'viscous', 'coulomb'):
+        elif kind in BRAKES:
             sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
             least = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k]) / ratio**2

@@ -53,8 +53,6 @@ def read(
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     wanted : collection of str
         Joints that must not be where a loop is cut, if the format leaves a choice.
     arguments : mapping, optional

@@ -312,8 +312,11 @@ class _MjcfReader:
             if m.tendon_limited[tendon]:
                 self._range_of(tendon, name)
         for joint, name in enumerate(self.joints):
-            for key, number in (('stiffness', joint), ('damping', int(m.jnt_dofadr[joint]))):
-                curve = getattr(m, f'{"jnt" if key == "stiffness" else "dof"}_{key}poly', None)
+            for key, field, number in (
+                ('stiffness', 'jnt_stiffnesspoly', joint),
+                ('damping', 'dof_dampingpoly', int(m.jnt_dofadr[joint])),
+            ):
+                curve = getattr(m, field, None)  # not in every MuJoCo
                 if curve is not None and np.any(curve[number]):
                     reason = f'the effort of its {key} is a curve'
                     unread.refuse('joint', name, reason, f'Read is {key} of one value')

@@ -121,8 +121,6 @@ def read_sdf(
 
     Parameters
     ----------
-    file : pathlib.Path
-        The file.
     unread : Unread, optional
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     wanted : iterable of str

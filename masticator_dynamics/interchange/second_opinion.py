@@ -40,7 +40,6 @@ class SecondOpinion:
 
     Parameters
     ----------
-    description : MechanismDescription
     tree_joints : sequence of str
         Order of tree vectors.
     """

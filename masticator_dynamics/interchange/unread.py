@@ -55,8 +55,6 @@ class Unread:
 
     Parameters
     ----------
-    file : pathlib.Path
-        For messages.
     ignore : collection of str
         Names or types of elements to leave out.
     """

@@ -78,8 +78,6 @@ def read_urdf(
 
     Parameters
     ----------
-    file : pathlib.Path
-        The file.
     unread : Unread, optional
         Refuses what ties parts of the robot and is not read; leaves some out on purpose.
     arguments : mapping, optional

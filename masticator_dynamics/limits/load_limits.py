@@ -137,9 +137,9 @@ def limits_for(mechanism: Model, limits: LoadLimits | bool) -> LoadLimits:
         contact = field.name.startswith('contact')
         needed = len(mechanism.contacts if contact else mechanism.actuated)
         values = getattr(limits, field.name)
-        given = needed if values is None else len(values)
-        if given != needed:
-            raise InputError(f'limit {field.name} has {given} values, {needed} are needed')
+        count = needed if values is None else len(values)
+        if count != needed:
+            raise InputError(f'limit {field.name} has {count} values, {needed} are needed')
     return limits
 
 
@@ -154,8 +154,6 @@ def load_ranges(mechanism: Model, effort: Effort, limits: LoadLimits) -> Iterato
         For names and units.
     effort : Effort
         Of one row or a batch.
-    limits : LoadLimits
-        The ranges.
     """
     names, units = mechanism.actuated, mechanism.effort_units
     power = effort.actuated * effort.velocity * mechanism.transmission_ratios
@@ -185,8 +183,6 @@ def binding_loads(
         For names and units.
     effort : Effort
         Of one row.
-    limits : LoadLimits
-        The ranges.
     """
     return tuple(
         group.violation(int(index))
@@ -217,11 +213,11 @@ def largest_shortfalls(mechanism: Model, shortfall: FloatArray) -> tuple[Shortfa
     size = np.abs(np.atleast_2d(shortfall))
     joints = mechanism.structure.tree.joints
     units = [joints[j].unit for j in mechanism.tree_indices(mechanism.independent)]
-    found = []
+    shortfalls = []
     for unit in dict.fromkeys(units):
         part = np.where([u == unit for u in units], size, 0.0)
         row, index = (int(k) for k in np.unravel_index(np.argmax(part), part.shape))
         if part[row, index] > 0.0:
             name, value = mechanism.independent[index], float(part[row, index])
-            found.append(Shortfall(name, value, f'{unit}/s^2', row))
-    return tuple(found)
+            shortfalls.append(Shortfall(name, value, f'{unit}/s^2', row))
+    return tuple(shortfalls)

@@ -56,48 +56,27 @@ class RangeViolation:
 
 @dataclasses.dataclass(frozen=True)
 class RangeSurvey:
-    """Which rows of a batch leave ranges, and where they do so most.
+    """Which rows of a batch leave ranges, and where they do so most."""
 
-    Attributes
-    ----------
-    outside : array of bool, shape (N,)
-        Rows that leave any range.
-    worst_row : int or None
-        Row with the largest excess relative to the range's half width (for a half-open range, to
-        its bound); None when all rows are inside.
-    worst : RangeViolation or None
-        The quantity that leaves its range there.
-    excess : float
-        That relative excess; 0 when all rows are inside.
-    """
-
-    outside: npt.NDArray[np.bool_]
+    outside: npt.NDArray[np.bool_]  # (N,): rows that leave any range
+    # Row with the largest excess relative to the range's half width (for a half-open range, to its
+    # bound); None when all rows are inside.
     worst_row: int | None = None
-    worst: RangeViolation | None = None
-    excess: float = 0.0
+    worst: RangeViolation | None = None  # the quantity that leaves its range there
+    excess: float = 0.0  # that relative excess; 0 when all rows are inside
 
 
 @dataclasses.dataclass(frozen=True)
 class RangeRoom:
-    """The position range that is closest to its end, for every row of a batch.
+    """The position range that is closest to its end, for every row of a batch."""
 
-    Attributes
-    ----------
-    ranges : tuple of str
-        Joints (``crank_1``) and socket coordinates (``condyle_left x``) that have a range.
-    room : array, shape (N,)
-        Distance to the nearer end relative to the range's half width: 1 in the middle of every
-        range, 0 at an end, negative outside; infinite where nothing has a range.
-    nearest : array of int, shape (N,)
-        Index of that range; -1 where nothing has one.
-    beyond : array, shape (N,)
-        How far outside it the row is, m or rad; negative inside.
-    """
-
+    # Joints (``crank_1``) and socket coordinates (``condyle_left x``) that have a range.
     ranges: tuple[str, ...]
+    # (N,): distance to the nearer end relative to the range's half width: 1 in the middle of every
+    # range, 0 at an end, negative outside; infinite where nothing has a range.
     room: FloatArray
-    nearest: npt.NDArray[np.int64]
-    beyond: FloatArray
+    nearest: npt.NDArray[np.int64]  # (N,): index of that range; -1 where nothing has one
+    beyond: FloatArray  # (N,): how far outside it the row is, m or rad; negative inside
 
     @property
     def outside(self) -> npt.NDArray[np.bool_]:
@@ -170,11 +149,11 @@ def find_violations(
     )
 
 
-def within(mechanism: Model, found: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
+def within(mechanism: Model, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
     """Whether a motion, or each row (N,) of a batch, is within everything that has a range."""
-    efforts = found.actuated if isinstance(found, Effort) else None
-    inside = np.ones(found.q.shape[:-1], dtype=bool)
-    for group in ranged(mechanism, found.q, found.v, efforts):
+    efforts = motion.actuated if isinstance(motion, Effort) else None
+    inside = np.ones(motion.q.shape[:-1], dtype=bool)
+    for group in ranged(mechanism, motion.q, motion.v, efforts):
         inside &= ~group.outside().any(axis=-1)
     return inside if inside.ndim else bool(inside)
 
@@ -322,9 +301,11 @@ def ranged(
     yield from _sockets(mechanism, q)
     if effort is not None:
         low, high = (effort_scale * bound for bound in mechanism.effort_range)
-        kept = LIMITS_KEPT * effort_scale * mechanism.effort_limits
-        kept[np.isinf(kept)] = 0.0
-        yield Ranged(mechanism.actuated, 'effort', mechanism.effort_units, effort, low, high, kept)
+        largest = LIMITS_KEPT * effort_scale * mechanism.effort_limits
+        largest[np.isinf(largest)] = 0.0
+        yield Ranged(
+            mechanism.actuated, 'effort', mechanism.effort_units, effort, low, high, largest
+        )
 
 
 def _joint_positions(mechanism: Model, q: FloatArray) -> Ranged:

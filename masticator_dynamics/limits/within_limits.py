@@ -29,8 +29,6 @@ class WithinLimits:
 
     Parameters
     ----------
-    mechanism : Evaluator
-        The mechanism.
     kind : GoalKind
         Its best efforts without limits.
     limits : LoadLimits
@@ -55,14 +53,14 @@ class WithinLimits:
         ]  # fmt: skip
 
     def rows(
-        self, given: FloatArray, nearest: bool, numbers: IntArray | None = None,
+        self, inputs: FloatArray, nearest: bool, numbers: IntArray | None = None,
         q: FloatArray | None = None,
     ) -> FloatArray:  # fmt: skip
         """Whole rows (..., width) within the limits.
 
         Parameters
         ----------
-        given : array, shape (..., 3 n_y + 6) or longer
+        inputs : array, shape (..., 3 n_y + 6) or longer
             Input rows.
         nearest : bool
             Where limits cannot be met, change the motion as little as possible instead of raising.
@@ -77,15 +75,15 @@ class WithinLimits:
             Without ``nearest``, for the first row whose limits cannot be met; names those in the
             way, and the least by which they are exceeded.
         """
-        many = given.ndim > 1
-        table = given if many else given[None]
+        many = inputs.ndim > 1
+        table = inputs if many else inputs[None]
         rows = np.empty((len(table), self.kind.width))
-        found = self._by_code('', table, q)
-        rows[:] = found[:, 1:]
-        if nearest and (left := np.flatnonzero(found[:, 0] == -1.0)).size:
-            found[left] = self._by_code('nearest', table[left], q)
-            rows[left] = found[left, 1:]
-        for i in np.flatnonzero(found[:, 0] != 1.0):
+        outputs = self._by_code('', table, q)
+        rows[:] = outputs[:, 1:]
+        if nearest and (late := np.flatnonzero(outputs[:, 0] == -1.0)).size:
+            outputs[late] = self._by_code('nearest', table[late], q)
+            rows[late] = outputs[late, 1:]
+        for i in np.flatnonzero(outputs[:, 0] != 1.0):
             try:
                 rows[i] = self._row(table[i], nearest, q)
             except LimitError as error:
@@ -98,53 +96,53 @@ class WithinLimits:
     def _numbers(self, how: str) -> FloatArray:
         return np.append(self._packed, NEAR if how == 'nearest' else 0.0)
 
-    def _by_code(self, how: str, given: FloatArray, q: FloatArray | None) -> FloatArray:
+    def _by_code(self, how: str, rows: FloatArray, q: FloatArray | None) -> FloatArray:
         """Outputs (N, ...), the first 1 where machine code is certain; zeros at positions."""
-        code, inputs = self._code(how), followed(given, self._numbers(how))
+        code, inputs = self._code(how), followed(rows, self._numbers(how))
         if q is None and code.covers(inputs):
             return code.one_by_one(inputs)
-        return np.zeros((len(given), code.outputs))
+        return np.zeros((len(rows), code.outputs))
 
-    def _row(self, given: FloatArray, nearest: bool, q: FloatArray | None) -> FloatArray:
+    def _row(self, inputs: FloatArray, nearest: bool, q: FloatArray | None) -> FloatArray:
         """A row that machine code handed over, or one without an answer."""
         solver = self._mechanism.solver
-        whole = (solver.rows if q is None else solver.fallback)(self.kind, given, q=q)
-        effort = Effort(self._mechanism, given.copy(), whole.copy(), self.kind.slices)
+        whole = (solver.rows if q is None else solver.fallback)(self.kind, inputs, q=q)
+        effort = Effort(self._mechanism, inputs.copy(), whole.copy(), self.kind.slices)
         ranges = list(load_ranges(self._mechanism, effort, self.limits))
         if not any((group.signed_excess() > TOLERANCE).any() for group in ranges):
             return whole
-        least = self._at('excess', given, effort.q)
+        least = self._at('excess', inputs, effort.q)
         excess = np.nan if least is None else float(least[self.kind.slices['optimality']][0])
         if not excess > TOLERANCE:  # it was not found, or another search may end within limits
-            row = self._on_floats('thorough', given, effort.q)
+            row = self._on_floats('thorough', inputs, effort.q)
             if row is not None:
                 return row
-        if nearest and (row := self._on_floats('nearest', given, effort.q)) is not None:
+        if nearest and (row := self._on_floats('nearest', inputs, effort.q)) is not None:
             return row
-        raise LimitError(self._obstacle(given, least, excess))
+        raise LimitError(self._obstacle(inputs, least, excess))
 
-    def _at(self, how: str, given: FloatArray, q: FloatArray) -> FloatArray | None:
+    def _at(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
         """A row at tree positions, by machine code or on floats; None where there is no answer."""
-        code, inputs = self._code(how), np.concatenate([given, q, self._numbers(how)])
+        code, inputs = self._code(how), np.concatenate([row, q, self._numbers(how)])
         if code.at_positions.covers(inputs):
-            found = code.at_positions(inputs)
-            if found[0] == 1.0:
-                return found[1:]
-        return self._on_floats(how, given, q)
+            outputs = code.at_positions(inputs)
+            if outputs[0] == 1.0:
+                return outputs[1:]
+        return self._on_floats(how, row, q)
 
-    def _on_floats(self, how: str, given: FloatArray, q: FloatArray) -> FloatArray | None:
-        inputs = np.concatenate([given, q, self._numbers(how)])
+    def _on_floats(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
+        inputs = np.concatenate([row, q, self._numbers(how)])
         try:
             return self._code(how).at_positions.on_floats(inputs)[1:]
         except RefusedError:
             return None
 
-    def _obstacle(self, given: FloatArray, row: FloatArray | None, excess: float) -> str:
+    def _obstacle(self, inputs: FloatArray, row: FloatArray | None, excess: float) -> str:
         """Which limits are in the way of the motion, and the least by which they are exceeded."""
-        pose = pose_text(self._mechanism, given)
+        pose = pose_text(self._mechanism, inputs)
         if row is None:
             return f'no efforts keep the limits at {pose}'
-        effort = Effort(self._mechanism, given.copy(), row, self.kind.slices)
+        effort = Effort(self._mechanism, inputs.copy(), row, self.kind.slices)
         beyond = [
             str(group.violation(int(i)))
             for group in load_ranges(self._mechanism, effort, self.limits)

@@ -43,7 +43,6 @@ def exported_as(
 
     Parameters
     ----------
-    description : MechanismDescription
     sources : mapping of str to path
         As :func:`installed_sources`.
     drives : str

@@ -50,7 +50,6 @@ class EstimateService:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         Used only by the executor's thread.
     estimators : EstimatorSet

@@ -206,7 +206,6 @@ def program(
     ----------
     value : dict
         Values of the launch arguments.
-    package, executable : str
     parameters : sequence
         Files and mappings.
     window : bool
@@ -317,7 +316,6 @@ def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] 
 
     Parameters
     ----------
-    description : MechanismDescription
     value : dict
         Values of the launch arguments.
     nodes : sequence of str

@@ -25,7 +25,6 @@ def unpublished(node: Node, curves: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    node : Node
     curves : sequence of str
         Full names of topics with the path of a field, as rqt_plot takes them: ``/a/b/data[0]``.
         Several may be joined with commas.

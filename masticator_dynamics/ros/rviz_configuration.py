@@ -49,7 +49,6 @@ def configuration(
 
     Parameters
     ----------
-    mechanism : Mechanism
     frame_prefix : str
         Of all frames, as robot_state_publisher puts it before them.
     nodes : iterable of str

@@ -50,6 +50,15 @@ def test_a_profile_that_is_not_there_is_told(monkeypatch, tmp_path: pathlib.Path
     assert 'profile' not in to_do(run().output)
 
 
+def test_sockets_that_hold_no_long_trajectory_are_told(monkeypatch, tmp_path: pathlib.Path):
+    file = tmp_path / 'rmem_max'
+    monkeypatch.setattr(module, '_LARGEST_BUFFER', str(file))
+    for size, least in (('212992', True), ('4194304', False), ('', False)):
+        file.write_text(f'{size}\n')
+        remedy = to_do(run().output).get('receive buffers', '')
+        assert remedy.endswith('sudo sysctl net.core.rmem_max=4194304') == least
+
+
 def test_nodes_that_run_twice_are_told():
     rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
     patch = pytest.MonkeyPatch()

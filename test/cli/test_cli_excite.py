@@ -5,27 +5,18 @@
 from masticator_dynamics.files.tables import read_table
 
 
-def test_the_motion_is_read_by_others(run, tmp_path) -> None:
-    motion, efforts = tmp_path / 'motion.csv', tmp_path / 'efforts.csv'
-    answer = run('excite', 'five_bar', '--output', motion, '--duration', 6, '--tries', 2)
-    assert answer.status == 0, answer.err
-    assert '1501 rows; condition of the equations' in answer.err
-    answer = run('inverse-dynamics', 'five_bar', '--motion', motion, '--output', efforts)
-    assert answer.status == 0, answer.err
-    assert len(read_table(str(efforts)).times()) == 1501
-
-
-def test_internal_efforts_have_columns(run, tmp_path) -> None:
+def test_the_motion_is_read_by_others_and_internal_efforts_have_columns(run, tmp_path) -> None:
     motion, efforts = tmp_path / 'motion.csv', tmp_path / 'efforts.csv'
     answer = run(
-        'excite', 'rrr4', '--output', motion, '--duration', 6, '--tries', 2,
-        '--internal', 0.1,
-    )  # fmt: skip
+        'excite', 'rrr4', '--output', motion, '--duration', 6, '--tries', 2, '--internal', 0.1
+    )
     assert answer.status == 0, answer.err
+    assert '1501 rows; condition of the equations' in answer.err
     table = read_table(str(motion)).numbers([f'internal_motor_{k}' for k in range(1, 5)])
     assert abs(table).max() == 0.1
     answer = run('inverse-dynamics', 'rrr4', '--motion', motion, '--output', efforts)
     assert answer.status == 0, answer.err
+    assert len(read_table(str(efforts)).times()) == 1501
 
 
 def test_what_is_too_short_is_refused(run, tmp_path) -> None:

@@ -4,7 +4,6 @@
 
 import contextlib
 import importlib.util
-import json
 import os
 import pathlib
 import re
@@ -18,19 +17,18 @@ import numpy as np
 import pages
 import pytest
 import samples
-from processes import PROGRAM, PYTHON, Process, completed, has_multicast
+from processes import PROGRAM, PYTHON, Process, completed, free_port, has_multicast
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.robot import demo
-from masticator_dynamics.robot.acceptance.checks import TIMING
-from masticator_dynamics.robot.recording import processes
 from masticator_dynamics.robot.recording.nodes import ClosedLoop
 
 pytestmark = pytest.mark.waiting
 
 LINES = [line for line in pages.documented() if pages.waits(line)]
 CHEWED, CLOSED = 'masticator demo --incisor recorded.csv', 'masticator demo --closed-loop'
+OUTPUT = pathlib.Path('masticator_demo')
 PATIENCE = 240  # s
 READY = 'ankle: efforts of motor_left, motor_right at 500 Hz'
 # A domain that no other process of this test run takes.
@@ -43,8 +41,6 @@ PACKAGES = {'demo': tuple(demo.PACKAGES.values()),
 def stocked(tmp_path, monkeypatch) -> pathlib.Path:
     pages.stock(tmp_path)
     monkeypatch.chdir(tmp_path)
-    # A domain that no other process of this test run takes.
-    monkeypatch.setattr(processes.random, 'randint', lambda *_: 1 + os.getpid() % 101)
     return tmp_path
 
 
@@ -55,25 +51,22 @@ def skip_without(kind: str) -> None:
         pytest.skip(f'not installed: {", ".join(missing)}' if missing else 'no multicast route')
 
 
-def test_the_documented_demo_chews(stocked, capsys) -> None:
-    """Only what depends on the computer's speed may fail."""
-    skip_without('demo')
-    status = main(CHEWED.split()[1:])
-    told = capsys.readouterr().err
-    summary = json.loads((stocked / 'masticator_demo' / 'summary.json').read_text())
-    failed = {check['name'] for check in summary['checks'] if not check['passed']}
-    assert status == (1 if failed else 0), told
-    assert failed <= TIMING, told
-
-
-def test_the_documented_closed_loop_is_the_one_that_test_closed_loop_runs(monkeypatch) -> None:
-    """Not run a second time: it takes minutes of processor time at real-time priority."""
+@pytest.mark.parametrize(
+    ('line', 'function', 'words', 'options'),
+    [
+        (CHEWED, 'run_demo', (OUTPUT, pathlib.Path('recorded.csv'), 'masticator'), {}),
+        (CLOSED, 'run_closed_loop', (OUTPUT, None), {'loop': ClosedLoop()}),
+    ],
+)
+def test_the_documented_demos_are_those_that_other_tests_run(
+    stocked, monkeypatch, line, function, words, options
+) -> None:
+    """Not chewed a second time: test_run.py and test_closed_loop.py do that, and judge it."""
+    assert line in LINES
     asked = []
-    monkeypatch.setattr(
-        demo, 'run_closed_loop', lambda *words, **options: asked.append((words, options)) or 0
-    )
-    assert main(CLOSED.split()[1:]) == 0
-    assert asked == [((pathlib.Path('masticator_demo'), None), {'loop': ClosedLoop()})]
+    monkeypatch.setattr(demo, function, lambda *given, **more: asked.append((given, more)) or 0)
+    assert main(line.split()[1:]) == 0
+    assert asked == [(words, options)]
 
 
 @contextlib.contextmanager
@@ -119,17 +112,11 @@ def test_the_planner_of_the_jaw_says_that_it_is_not_for_the_ankle(ankle) -> None
     assert "unknown joint 'x'; there are independent (pitch, roll)" in process.text
 
 
-def unused_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return str(probe.getsockname()[1])
-
-
 @pytest.mark.parametrize('line', [line for line in LINES if line not in (CHEWED, CLOSED)])
 def test_a_documented_command_runs_until_it_is_interrupted(line, stocked) -> None:
     kind = line.split()[1]
     skip_without(kind)
-    port = ['--port', unused_port()] if kind == 'view' else []
+    port = ['--port', str(free_port(socket.SOCK_STREAM))] if kind == 'view' else []
     with Process(
         *PROGRAM, *line.split()[1:], *port, cwd=None,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),

@@ -200,6 +200,41 @@ def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
     assert late > 10 * stall
 
 
+def jerked(mechanism, change):
+    """A motion, 2 s long, whose acceleration changes by a step, rad/s^2, twenty times a second."""
+    time = np.arange(0.0, 2.0, PERIOD)
+    fastest = np.abs(mechanism.solve(mechanism.home.y, [0.0, 0.0, 0.0, 1.0]).velocity).max()
+    y_ddot = np.zeros((len(time), 4))
+    y_ddot[:, 3] = 0.5 * change / fastest * np.sign(np.cos(20.0 * np.pi * time - 0.1))
+    y_dot = PERIOD * np.cumsum(y_ddot, axis=0)
+    y = mechanism.home.y + PERIOD * np.cumsum(y_dot - 0.5 * PERIOD * y_ddot, axis=0)
+    answer = mechanism.feedforward_batch(y, y_dot, y_ddot)
+    return list(zip(answer.position, answer.velocity, answer.actuated, strict=True))
+
+
+def sent_with_late_commands(mechanism, rows, missed):
+    """Setpoints (N, 6) where some commands in 23 come after SYNC, when the next is there, too."""
+    bench, sent = Bench(mechanism, strict=True), []
+    for k, row in enumerate(rows):
+        setpoint = bench.drives.cycle() if 0 < k % 23 <= missed else bench.send(*row)
+        assert setpoint.goal is DriveGoal.ENABLED, bench.report.text
+        sent.append(setpoint.position)
+    return np.array(sent)
+
+
+@pytest.mark.parametrize('missed', [1, 2])
+def test_a_late_command_is_no_jolt(mechanism, missed):
+    """What has changed meanwhile is made up for no faster than if the command had come in time."""
+    rows = jerked(mechanism, 350.0)
+    in_time, late = (sent_with_late_commands(mechanism, rows, k) for k in (0, missed))
+    largest = [np.abs(np.diff(sent, 2, axis=0)).max() / PERIOD**2 for sent in (in_time, late)]
+    assert largest[0] > 1400.0  # five times the change: positions are led
+    assert largest[1] < 1.15 * largest[0]
+    there = np.arange(len(rows)) % 23 >= missed + 5
+    assert (late != in_time)[~there].any()
+    assert late[there] == pytest.approx(in_time[there], abs=1e-12)
+
+
 @pytest.mark.parametrize('pause', [0, 1])
 def test_old_stamps_do_not_open_the_gate(strict, mechanism, pause):
     """Every command is older than what is compensated; none of them begins a motion anew."""

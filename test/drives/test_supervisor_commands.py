@@ -137,6 +137,8 @@ def test_commands_while_torque_free_are_ignored(mechanism):
 @pytest.mark.parametrize('age', [0.0, 0.001, -0.001])
 def test_positions_are_led_by_velocities_and_by_what_has_passed_since_the_stamp(following, age):
     velocity = array(2, 1.5, 0.0)
+    for _ in range(6):  # a command that is older than those before it is joined within five periods
+        following.send(age=age)
     setpoint = following.send(velocity=velocity, age=age)
     # Commands of this bench come half a period before the cycle that takes them.
     led = following.goal + velocity * (2.0 * PERIOD + 0.5 * PERIOD + age)

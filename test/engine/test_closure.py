@@ -126,7 +126,6 @@ def _row_of(batch: Effort, row: int) -> list[samples.Array]:
 
 
 @pytest.mark.parametrize('name', samples.swept(samples.NAMES))
-@settings(max_examples=60)
 @given(data=st.data())
 def test_finite_input_gives_finite_numbers_or_a_reason(name: str, data: st.DataObject) -> None:
     mechanism = samples.mechanism(name)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import samples
+import small_robots
 import yaml
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.engine.closure_equations import all_constraints
+from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.errors import ActuationError, DescriptionError
 
 Edit = Callable[[dict[str, Any]], Any]
@@ -168,3 +172,19 @@ def test_one_of_the_limbs_of_several_is_one_block() -> None:
         blocks = [mechanism.block_names(b + 1) for b in range(len(mechanism.structure.blocks))]
         assert sorted(blocks) == sorted((closure,) for closure in mechanism.closures)
         assert len(blocks) == limbs
+
+
+def test_a_coupling_with_other_coefficients_is_rebuilt_with_these(tmp_path: pathlib.Path) -> None:
+    mechanism = Mechanism.load(small_robots.coupling(tmp_path))
+    description, structure = mechanism.description, mechanism.structure
+    closures = tuple(
+        dataclasses.replace(c, of={joint: (0.7, -0.1) for joint in c.of})
+        for c in description.closures
+    )
+    other = dataclasses.replace(description, closures=closures)
+    again = rebuilt(structure, other, {}, structure.home)
+    q = np.array([0.3, -0.2, 0.1])
+    poses = again.tree.poses(q)
+    expected = {c.name: c.gaps(poses) for c in all_constraints(other, again.tree)}
+    for constraint in again.constraints:
+        assert constraint.gaps(poses) == pytest.approx(expected[constraint.name], abs=1e-15)

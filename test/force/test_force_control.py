@@ -11,6 +11,7 @@ import random
 import pytest
 from pressed import PERIOD, Straight, pressed, spring
 
+from masticator_dynamics.control import pressing_path
 from masticator_dynamics.control.force_control import ForceControl
 from masticator_dynamics.control.force_goal import (
     ForceBounds,
@@ -303,7 +304,7 @@ def test_the_force_in_the_command_is_the_wanted_one_and_begins_without_a_bump() 
     assert rows[-1].commanded.force == pytest.approx(40.0, abs=1e-3)
 
 
-def random_law(rng: random.Random) -> ForceControl:
+def random_law(rng: random.Random, timing: LoopTiming | None = None) -> ForceControl:
     bounds = ForceBounds(
         velocity=10 ** rng.uniform(-2.5, 0), acceleration=10 ** rng.uniform(-1, 1.2),
         force_rate=10 ** rng.uniform(2, 5), loading_rate=10 ** rng.uniform(1, 5),
@@ -317,7 +318,7 @@ def random_law(rng: random.Random) -> ForceControl:
         on_yield=rng.random() < 0.5,
     )  # fmt: skip
     sensor = ForceSensor(noise=rng.choice([0.0, 0.2, 3.0]), delay=rng.choice([0.0, 0.004]))
-    return ForceControl(way, goal, bounds, sensor)
+    return ForceControl(way, goal, bounds, sensor, timing)
 
 
 def random_measurement(rng: random.Random, time: float, travel: float, before: float) -> Measured:
@@ -361,6 +362,38 @@ def test_no_sequence_of_measurements_and_references_exceeds_a_bound(seed) -> Non
             change = min(bounds.acceleration, 4.0)
             assert abs(sent.acceleration) <= change * (1 + 1e-9), label
             before = sent
+
+
+def led(rows: list[tuple[float, float]], every: int) -> float:
+    """Largest change of step, m/s^2, of drives that are led by two of their cycles."""
+    taken = rows[::every]
+    between = every * PERIOD
+    setpoints = [
+        travel + 2.0 * between * velocity + 2.0 * between * (velocity - before)
+        for (_, before), (travel, velocity) in itertools.pairwise(taken)
+    ]
+    steps = [b - a for a, b in itertools.pairwise(setpoints)]
+    return max(abs(b - a) for a, b in itertools.pairwise(steps)) / between**2
+
+
+@pytest.mark.parametrize('every', [1, 2])
+def test_no_sequence_makes_drives_see_a_jolt(every) -> None:
+    """They lead positions by velocity and acceleration, which a prepared way allows for."""
+    largest = 0.0
+    for seed in range(max(SEQUENCES // 10, 100)):
+        rng, rows, force = random.Random(seed), [], 10.0
+        law = random_law(rng, LoopTiming.of_drives(PERIOD, every * PERIOD))
+        for cycle in range(150):
+            now = random_measurement(rng, cycle * PERIOD, law.commanded.travel, force)
+            force = now.force if math.isfinite(now.force) and abs(now.force) < 1e3 else force
+            sent = law.step(now, constant(rng.choice([10.0, rng.uniform(-50, 500)])))
+            if not 0.0 < sent.travel < law._way.length:
+                break  # there it was slow already
+            rows.append((sent.travel, sent.velocity))
+        if len(rows) > 10:
+            most = min(law._bounds.acceleration, law._way.acceleration(0.0))
+            largest = max(largest, led(rows, every) / most)
+    assert 3.0 < largest < pressing_path._LED
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,10 @@ def test_a_bite_with_known_friction(bite) -> None:
     assert not any(e.model_fault(KNOWN) for e in estimates)
 
 
-@pytest.mark.parametrize(('bite', 'friction'), [(0.0, 1.3), (30.0, 1.3), (60.0, 0.7)])
+@pytest.mark.parametrize(
+    ('bite', 'friction'),
+    samples.swept_rows([(0.0, 1.3), (30.0, 1.3), (60.0, 0.7)], [(0.0, 1.3), (60.0, 0.7)]),
+)
 def test_friction_that_is_wrong_is_bounded_and_told(bite, friction) -> None:
     estimates, force = observed(recorded(bite, friction), UNSURE)
     off = errors(estimates, force)

@@ -73,6 +73,15 @@ def readings(name, zeros, seed=0, count=800, changes=None, step=COUNT):
     return quantised(positions(plant, wandering(name, seed, count)) - zeros, step)
 
 
+def test_zeros_that_agree_to_rounding_are_kept_whatever_poses_are_read() -> None:
+    """Chance decides which zeros are nearer in the sixteenth digit."""
+    shown = positions(mechanism('masticator'), wandering('masticator', 0, 600))
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        rows = np.sort(rng.choice(len(shown), 236, replace=False))
+        assert not calibrate(mechanism('masticator'), shown[rows], NOISE, tolerance=1e-5).better
+
+
 @pytest.mark.parametrize(
     ('name', 'size', 'step'),
     [('masticator', 0.03, COUNT), ('rrr4', 0.03, COUNT), ('jaw_6pus', 0.001, 1e-6)],
@@ -271,7 +280,7 @@ def test_swapped_encoders_are_refused(swapped) -> None:
 
 def test_zeros_that_are_right_are_not_made_worse() -> None:
     model = mechanism('masticator')
-    exact = positions(model, wandering('masticator', 3, 400))
+    exact = positions(model, wandering('masticator', 3, 150))
     found = calibrate(model, exact, tolerance=1e-5)
     with pytest.raises(InputError, match='no better than those before'):
         refuse_worse(model, exact, found)

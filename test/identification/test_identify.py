@@ -9,6 +9,7 @@ IDENTIFY_NORMAL, as intervals assume, by normal distributions of this size, and 
 """
 
 import dataclasses
+import functools
 import os
 import pathlib
 
@@ -80,6 +81,7 @@ def logs(request, tmp_path_factory) -> tuple[str, pathlib.Path]:
     return request.param, folder
 
 
+@functools.cache
 def _identified(kind: str, folder: pathlib.Path, seed: int) -> Identified:
     found, mechanism = (
         load_description(folder / f'{kind}.yaml'),

@@ -445,13 +445,23 @@ def test_raw_curves_are_the_recordings(chewed) -> None:
             assert kept == values.tolist()
 
 
+def figures_of(experiment):
+    """Contents of its figures, by name."""
+    return {file.name: file.read_bytes() for file in (experiment.folder / 'figures').iterdir()}
+
+
+@pytest.mark.sweep
+def test_the_same_figures_are_drawn_again(chewed) -> None:
+    before = figures_of(chewed)
+    files = write_report(chewed)
+    assert before == figures_of(chewed)
+    assert {file.name for file in files if file.parent.name == 'figures'} == {*before}
+
+
 def test_the_report_can_be_published(chewed) -> None:
     """Samples, methods and citation, figures as files, and intervals that do not break."""
-    figures = chewed.folder / 'figures'
-    kept = {file: file.read_bytes() for file in figures.iterdir()}
-    files = write_report(chewed)
-    assert kept == {file: file.read_bytes() for file in figures.iterdir()}
-    assert {f.name for f in files if f.parent == figures} == {
+    kept = figures_of(chewed)
+    assert {*kept} == {
         f'{name}.{suffix}'
         for name in ('force', 'texture', 'residuals') for suffix in ('svg', 'pdf')
     }  # fmt: skip

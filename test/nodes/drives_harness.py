@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated drives in their own process, a trace of their bus, and a client of the node."""
 
+import bisect
 import contextlib
 import os
 import threading
@@ -27,7 +28,11 @@ from nodes.harness import NodeProcess, Peer, to_time
 CRANKS = [f'crank_{k}' for k in range(1, 7)]
 LONG = 60.0  # s
 FOLLOWING, LATCHED = Phase.FOLLOWING.value, Phase.LATCHED.value
-RATE = float(os.environ.get('DRIVES_RATE', '100'))  # Hz
+RATE = float(os.environ.get('DRIVES_RATE', '50'))  # Hz
+# s without commands, and without a heartbeat: more than a busy computer holds up a client or a
+# drive, so that what stops the drives is what a test does to them.
+SILENCE = 0.5
+SYNC_LOSS = 50.0 / RATE  # s without SYNC, after which simulated drives stop by themselves
 LATE = 0.25  # s; what a busy computer may add to a stated time
 MASTER = 0x700 + 126
 HEARTBEAT, EMERGENCY, TPDO, RPDO = 0x700, 0x80, 0x180, 0x200
@@ -38,6 +43,7 @@ def write_drives(folder, absolute=False, **changes):
     """The shipped drives file on its own multicast bus, with changed top-level values."""
     data = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
     data['bus'] = simulated_bus()
+    data['heartbeat']['timeout'] = data['command_timeout'] = SILENCE
     data |= {'cycle_rate': RATE} | changes
     for drive in data['drives'].values():
         drive['motor']['absolute'] = absolute
@@ -73,12 +79,16 @@ class BusTrace:
         self._bus.shutdown()
 
     def since(self, begin, *identifiers):
-        """Frames since a time."""
-        return [f for f in list(self.frames) if f[0] >= begin and f[1] in identifiers]
+        """Frames since a time.
+
+        Those before are not looked at: that would hold up the threads that send commands.
+        """
+        first = bisect.bisect_left(self.frames, begin, key=lambda frame: frame[0])
+        return [frame for frame in self.frames[first:] if frame[1] in identifiers]
 
     def last(self, identifier, before=np.inf):
         """Time of the last such frame."""
-        return max(t for t, i, _ in list(self.frames) if i == identifier and t < before)
+        return next(t for t, i, _ in reversed(self.frames) if i == identifier and t < before)
 
     def send(self, identifier, data=b''):
         self._bus.send(can.Message(arbitration_id=identifier, is_extended_id=False, data=data))

@@ -36,14 +36,15 @@ from nodes.harness import NodeProcess  # noqa: E402
 pytestmark = pytest.mark.waiting
 
 
-def settings(duration, largest_error):
-    return ServoDrivesSettings(
-        zeros_duration=duration, zeros_tolerance=0.0, zeros_largest_error=largest_error
-    )
-
-
 COUNT = 2.0 * np.pi / (4096 * 4.8)
+LASTS = 5.0  # s, of what moves on a bus
 LOW, HIGH = np.array([[-0.003, -0.002, -0.03, 0.0], [0.001, 0.002, 0.03, 0.2]])
+
+
+def settings(duration, largest_error, tolerance=0.0):
+    return ServoDrivesSettings(
+        zeros_duration=duration, zeros_tolerance=tolerance, zeros_largest_error=largest_error
+    )
 
 
 @pytest.fixture(scope='module')
@@ -67,17 +68,20 @@ class Hand:
         self.true = mechanism.attempt(LOW + share * (HIGH - LOW)).motions.position
         self.zeros = self.true[0]
         self.shown = np.round((self.true - self.zeros) / COUNT) * COUNT
-        self.row, self.step = 0, 1
+        self.row, self.moves = 0, False
 
     def next(self):
         """Positions that the drives show now."""
-        self.row += self.step
+        self.row += 1
         return self.shown[min(self.row, len(self.shown) - 1)]
 
 
 @pytest.fixture
 def served(ros_node, mechanism, monkeypatch):
-    """Requests to drives that are not homed, and the hand; ``after`` runs while zeros are set."""
+    """Requests to drives that are not homed, and a hand, which rests until `calibrated`.
+
+    ``after`` runs while zeros are set.
+    """
     monkeypatch.setattr(zero_calibration, '_LOOK', 1.0)
     monkeypatch.setattr(zero_calibration, '_POLL', 0.004)
     supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
@@ -107,8 +111,8 @@ def served(ros_node, mechanism, monkeypatch):
 
     def run():
         while not ended.wait(0.002):
-            moving = hand.row < len(hand.shown) and not drives.homing
-            drives.velocity = np.full(6, 1.0 if moving and hand.step else 0.0)
+            moving = hand.moves and hand.row < len(hand.shown) and not drives.homing
+            drives.velocity = np.full(6, float(moving))
             if moving:
                 drives.position = hand.next().copy()
             drives.cycle()
@@ -123,9 +127,15 @@ def served(ros_node, mechanism, monkeypatch):
     requests.destroy()
 
 
+def calibrated(served, moves=True):
+    """What is answered while the hand moves."""
+    served.hand.moves = moves
+    return served.requests.run(served.requests.calibrate_zeros)
+
+
 def test_zeros_from_motion_by_hand(served) -> None:
     assert 'not homed' in served.requests.run(served.requests.enable).message
-    outcome = served.requests.run(served.requests.calibrate_zeros)
+    outcome = calibrated(served)
     assert outcome.success, outcome.message
     assert 'zeros of all encoders from' in outcome.message and '(95 %)' in outcome.message
     assert 'the loops close within' in outcome.message
@@ -135,30 +145,38 @@ def test_zeros_from_motion_by_hand(served) -> None:
     assert served.requests.run(served.requests.enable).success
 
 
+def at(served, position):
+    """Bring the drives to a position, as the supervisor sees it."""
+    served.drives.position = position
+
+    def seen():
+        return np.array_equal(served.supervisor.report().feedback.position, position)
+
+    wait_for(seen, f'feedback of {position}')
+
+
 def test_zeros_that_are_right_are_kept(served) -> None:
     """What held-out poses agree with no better is not set."""
     served.hand.shown = served.hand.true
-    served.zeros.settings = ServoDrivesSettings(
-        zeros_duration=20.0, zeros_tolerance=1e-5, zeros_largest_error=0.005
-    )
-    outcome = served.requests.run(served.requests.calibrate_zeros)
+    at(served, served.hand.true[0])
+    served.zeros.settings = settings(20.0, 0.005, tolerance=1e-5)
+    outcome = calibrated(served)
     assert outcome.success, outcome.message
     assert 'agree as well with the zeros that the encoders have: kept' in outcome.message
     assert np.abs(served.drives.position - served.hand.true[-1]).max() < 1e-9
 
 
 def test_below_the_confidence_nothing_is_set(served) -> None:
-    served.zeros.settings = settings(4.0, 1e-6)
-    outcome = served.requests.run(served.requests.calibrate_zeros)
+    served.zeros.settings = settings(2.0, 1e-6)
+    outcome = calibrated(served)
     assert not outcome.success
     assert '1e-06 is needed: move it through more of its range' in outcome.message
     assert 'not homed' in served.requests.run(served.requests.enable).message
 
 
 def test_a_mechanism_that_was_not_moved(served) -> None:
-    served.hand.step = 0
     served.zeros.settings = settings(1.0, 0.005)
-    outcome = served.requests.run(served.requests.calibrate_zeros)
+    outcome = calibrated(served, moves=False)
     assert not outcome.success and '1 different poses' in outcome.message
 
 
@@ -168,14 +186,12 @@ def test_a_hand_that_moves_while_zeros_are_set(served) -> None:
         time.sleep(0.1)
 
     served.after.append(push)
-    outcome = served.requests.run(served.requests.calibrate_zeros)
+    outcome = calibrated(served)
     assert not outcome.success and 'moved by 0.01 while zeros were set' in outcome.message
     assert 'not homed' in served.requests.run(served.requests.enable).message
 
 
 def test_drives_that_give_torque(served) -> None:
-    served.hand.row = len(served.hand.shown)
-    served.drives.position = served.hand.true[-1]
     served.drives.home = served.hand.true[-1]
     served.requests._home = served.hand.true[-1]
     assert served.requests.run(served.requests.home).success
@@ -190,19 +206,20 @@ class Moved:
     def __init__(self, mechanism, step):
         self.joints, self.step, self._time = mechanism.actuated, step, 0.0
         self.hand, self.moving = Hand(mechanism), False
-        self._course = CubicSpline(np.linspace(0.0, 12.0, len(self.hand.true)), self.hand.true)
+        self._course = CubicSpline(np.linspace(0.0, LASTS, len(self.hand.true)), self.hand.true)
         self.position, self.velocity = self.hand.true[0], np.zeros(6)
 
     def advance(self, efforts):
-        self._time = min(self._time + self.step * self.moving, 12.0)
+        self._time = min(self._time + self.step * self.moving, LASTS)
         self.position = self._course(self._time)
-        self.velocity = self._course(self._time, 1) * (self.moving and self._time < 12.0)
+        self.velocity = self._course(self._time, 1) * (self.moving and self._time < LASTS)
 
 
 @pytest.mark.skipif(not has_multicast(), reason='no multicast route, so no bus between processes')
 def test_zeros_of_drives_on_a_bus(ros_domain, mechanism, tmp_path) -> None:
     """Encoders that count from elsewhere: the node hears, sets and verifies them through frames."""
-    file = write_drives(tmp_path)
+    # The drives are a thread beside others: 0.25 s must pass before it counts as lost.
+    file = write_drives(tmp_path, cycle_rate=20.0)
     drives, ended = load_drives(file), threading.Event()
     shipped = load_simulation('simulated_drives.yaml', drives)
     counts = dict(zip(CRANKS, (700, -1500, 2200, 300, -900, 4000), strict=True))

@@ -12,13 +12,14 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip('rclpy', reason='rclpy is not installed')
 pytest.importorskip('can', reason='python-can is not installed')
 
 from processes import has_multicast
 
-from masticator_dynamics.drives.configuration import load_drives
+from masticator_dynamics.drives.configuration import find_file
 from nodes.drives_harness import CRANKS, FOLLOWING, POWERED, Robot
 
 MINUTES = float(os.environ.get('SOAK_MINUTES', '0'))
@@ -48,12 +49,15 @@ FAULTS = (
 )
 SILENCES = ('no heartbeat', 'missing in a row')
 UNDETECTED = 5.0  # s without a reaction of all drives
-TIMEOUT = load_drives('drives.yaml').command_timeout
+# As shipped, at a rate that a computer keeps beside half an hour of frames.
+SHIPPED = yaml.safe_load(find_file('drives.yaml').read_text(encoding='utf-8'))
+TIMEOUT = SHIPPED['command_timeout']
+CHANGES = {'cycle_rate': 100.0} | {key: SHIPPED[key] for key in ('command_timeout', 'heartbeat')}
 
 
 @pytest.fixture(scope='module')
 def robot(ros_domain, mechanism, tmp_path_factory):
-    robot = Robot(mechanism, tmp_path_factory.mktemp('soak'), 'soak')
+    robot = Robot(mechanism, tmp_path_factory.mktemp('soak'), 'soak', changes=CHANGES)
     yield robot
     assert robot.close() == 0
 

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import samples
 
 from masticator_dynamics.motion import chewing_stroke, path_from_state
 
@@ -63,10 +64,11 @@ def test_a_motion_that_is_over_in_a_moment_is_refused(at_home, mechanism, second
     assert fastest(at_home.states_between(begin, at_home.now())) < 1e-6
 
 
-def test_sixty_motions_that_come_nearly_too_late_make_nothing_leap(at_home, mechanism):
+@pytest.mark.parametrize('count', samples.swept([20, 60], [20]))
+def test_motions_that_come_nearly_too_late_make_nothing_leap(at_home, mechanism, count):
     """Each of 0.4 s, and 0.3 to 0.4 s late."""
     random, begin, there = np.random.default_rng(0), at_home.now(), [[(0.0, 0.0, 0.0, 0.05)]]
-    for late in random.uniform(300.0, 400.0, 60):
+    for late in random.uniform(300.0, 400.0, count):
         sent(at_home, mechanism, round(late * MS), [0.4], there)
         there[0] = [(0.0, 0.0, 0.0, 0.06 - there[0][0][3])]  # there and back
     own = meant(mechanism, [0.4], [(0.0, 0.0, 0.0, 0.05)])

@@ -319,27 +319,19 @@ def twin(ros_domain, mock, tmp_path_factory):
         run.close()
 
 
-AT_ONCE = 10  # strokes in a message; one of 60, 600 kB, did not reach the trajectory controller
-
-
 def chew(run, mechanism, strokes):
-    """Send strokes to node dynamics, some at a time; returns when they are over.
-
-    A trajectory controller forgets the last trajectory when the next one comes, begun or not.
-    """
+    """Send strokes to node dynamics in one message; returns when they are over."""
     publisher = run.publisher(JointTrajectory, 'joint_trajectory')
     wait_for(lambda: publisher.get_subscription_count(), 'node dynamics')
-    for first in range(0, strokes, AT_ONCE):
-        count = min(AT_ONCE, strokes - first)
-        times, rows = motion(mechanism, rate=20.0, strokes=count)
-        message = JointTrajectory(joint_names=list(mechanism.independent))
-        for stamp, *row in zip(times, *rows, strict=True):
-            point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
-            point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
-            message.points.append(point)
-        message.header.stamp = to_time(run.peer.now() + 10**9)
-        publisher.publish(message)
-        time.sleep(count + 1.5)
+    times, rows = motion(mechanism, rate=20.0, strokes=strokes)
+    message = JointTrajectory(joint_names=list(mechanism.independent))
+    for stamp, *row in zip(times, *rows, strict=True):
+        point = JointTrajectoryPoint(time_from_start=to_duration(stamp))
+        point.positions, point.velocities, point.accelerations = (x.tolist() for x in row)
+        message.points.append(point)
+    message.header.stamp = to_time(run.peer.now() + 2 * 10**9)
+    publisher.publish(message)
+    time.sleep(strokes + 3.0)
 
 
 def test_the_twin_chews(twin, mechanism, driven):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of any size cost a cycle little, and their memory is returned."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -15,7 +16,9 @@ pytest.importorskip('rclpy', reason='rclpy is not installed')
 from processes import PYTHON, ROOT, START, Process, wait_for
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from masticator_dynamics.ros import middleware
 from nodes.command_costs import CRANKS
 from nodes.harness import NodeProcess, Peer
 
@@ -93,6 +96,46 @@ def test_what_comes_in_pieces_is_not_even_fetched(costs):
         costs.send(GOOD)
         assert costs.counts()[0] > accepted
         assert costs.counts()[1:] == before
+
+
+LISTENER = """
+import rclpy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from trajectory_msgs.msg import JointTrajectory
+rclpy.init()
+node = rclpy.create_node('listener')
+qos = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+node.create_subscription(
+    JointTrajectory, 'long', lambda message: print(message.header.stamp.sec), qos)
+rclpy.spin(node)
+"""
+STROKES, SENT = 60, 10
+
+
+@pytest.mark.skipif(
+    int(pathlib.Path('/proc/sys/net/core/rmem_max').read_text()) < 2_000_000,
+    reason='net.core.rmem_max is too small for these messages',
+)
+def test_long_trajectories_reach_readers_that_are_best_effort(ros_domain):
+    """As joint_trajectory_controller's is: what is lost is not sent again."""
+    environment = os.environ | middleware.settings(os.environ)
+    point = JointTrajectoryPoint(positions=[0.1] * 6, velocities=[0.1] * 6, accelerations=[0.1] * 6)
+    message = JointTrajectory(joint_names=list(CRANKS), points=[point] * (60 * STROKES))
+    assert len(serialize_message(message)) > 600_000
+    peer = Peer('listener')
+    try:
+        with Process(*PYTHON, '-c', LISTENER, env=environment) as listener:
+            publisher = peer.node.create_publisher(JointTrajectory, 'long', 10)
+            wait_for(publisher.get_subscription_count, 'a subscription', START)
+            time.sleep(1.0)
+            for k in range(SENT):
+                message.header.stamp.sec = k
+                publisher.publish(message)
+                time.sleep(0.3)
+            expected = [str(k) for k in range(SENT)]
+            wait_for(lambda: listener.lines == expected, f'all of {listener.lines}', 5.0)
+    finally:
+        peer.close()
 
 
 def private(pid):

@@ -8,6 +8,7 @@ a grid a hundred times finer than theirs.
 
 import numpy as np
 import pytest
+import samples
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import LimitError, MasticatorError
@@ -28,6 +29,7 @@ FINER = 100
 STRONG = 1e3  # motors, so that joints are too fast before
 CASES = 8
 MECHANISMS = ('masticator', 'delta', 'trimule', 'rcid')  # motors turn in two, slide in two
+OFTEN = ('masticator', 'trimule')
 # m and rad: what is well within reach around a pose, which is home but for the jaw, open there
 SIZES = {'masticator': (0.001, 0.001, 0.02, 0.06), 'delta': 0.05, 'trimule': 0.1, 'rcid': 0.01}
 
@@ -154,7 +156,7 @@ def check_no_faster(mechanism, prepared, sent, motion, late):
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
-@pytest.mark.parametrize('name', MECHANISMS)
+@pytest.mark.parametrize('name', samples.swept(MECHANISMS, OFTEN))
 @pytest.mark.parametrize('actuated', [False, True])
 def test_no_joint_is_faster_than_its_limit_between_any_two_instants(name, actuated):
     """Of motions that are nearly too fast for the checks, most are nearly too fast for a joint."""
@@ -194,7 +196,7 @@ def test_efforts_of_the_shortest_motions_are_seen():
 
 
 @pytest.mark.filterwarnings('ignore::masticator_dynamics.errors.RangeWarning')
-@pytest.mark.parametrize('name', MECHANISMS)
+@pytest.mark.parametrize('name', samples.swept(MECHANISMS, OFTEN))
 def test_what_comes_late_is_joined_no_faster_than_it_was_meant(name):
     joined = refused = 0
     for seed in range(5 * CASES):

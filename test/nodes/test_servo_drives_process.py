@@ -25,6 +25,8 @@ from nodes.drives_harness import (
     MASTER,
     POWERED,
     RPDO,
+    SILENCE,
+    SYNC_LOSS,
     Robot,
     leaves,
     on_time,
@@ -100,7 +102,7 @@ def test_a_signal_ends_in_good_order(ros_domain, mechanism, tmp_path, number):
         assert not {state for state in states if 'FAULT' in state.name}
         managed = [data for _, _, data in robot.trace.since(begin, 0x000)]
         assert {data[1] for data in managed if data[0] == 0x80} == set(range(1, 7))
-        time.sleep(0.3)  # longer than they would wait for a heartbeat
+        time.sleep(SILENCE + 0.15)  # longer than they would wait for a heartbeat
         codes = [f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)]
         assert not [f for f in codes if any(f[2][:2])]
     finally:
@@ -130,7 +132,7 @@ def test_life_cycle(ros_domain, mechanism, tmp_path):
                 peer.change(Transition.TRANSITION_DEACTIVATE)
                 ended = time.time()
                 robot.trace.wait_until_left(begin, states=POWERED)
-            time.sleep(0.7)  # longer than they would wait for SYNC
+            time.sleep(SYNC_LOSS + 0.2)  # longer than they would wait for SYNC
             assert not robot.trace.since(ended, 0x080)  # no SYNC any more
             assert not [
                 f for k in range(1, 7) for f in robot.trace.since(begin, EMERGENCY + k)

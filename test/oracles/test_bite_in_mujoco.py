@@ -6,10 +6,12 @@
 """
 
 import functools
+import itertools
 import os
 
 import numpy as np
 import pytest
+import samples
 
 pytest.importorskip('mujoco', reason='mujoco is not installed')
 
@@ -97,8 +99,12 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp('robots')
 
 
-@pytest.mark.parametrize('bite', [0.0, BITE])
-@pytest.mark.parametrize('case', [KNOWN, MORE])
+BITES = [*itertools.product((KNOWN, MORE), (0.0, BITE))]
+EMPTY = [*itertools.product((KNOWN, MORE, LESS, UNTOLD), (robots.CONSTANT, robots.LOADED))]
+OFTEN = [(KNOWN, robots.LOADED), (LESS, robots.CONSTANT), (UNTOLD, robots.LOADED)]
+
+
+@pytest.mark.parametrize(('case', 'bite'), samples.swept_rows(BITES, [(KNOWN, BITE), (MORE, BITE)]))
 def test_a_bite_in_another_simulator(folder, case, bite) -> None:
     estimates, force = observed(folder, robots.LOADED, case, bite)
     off = np.array([e.force for e in estimates]) - force
@@ -118,9 +124,8 @@ def test_a_bite_in_another_simulator(folder, case, bite) -> None:
         assert max(late) <= 0.010
 
 
-@pytest.mark.parametrize('kind', [robots.CONSTANT, robots.LOADED])
-@pytest.mark.parametrize('case', [KNOWN, MORE, LESS, UNTOLD])
-def test_no_bite_in_empty_chewing(folder, kind, case) -> None:
+@pytest.mark.parametrize(('case', 'kind'), samples.swept_rows(EMPTY, OFTEN))
+def test_no_bite_in_empty_chewing(folder, case, kind) -> None:
     pieces = int(np.ceil(EMPTY_MINUTES))
     for seed in range(pieces):
         seconds = 1.0 + 60.0 * EMPTY_MINUTES / pieces

@@ -338,7 +338,7 @@ def test_refused() -> None:
     found, bar = mechanism('masticator'), mechanism('five_bar')
     cases = [
         (found, {'mandible.mas': 1.0}, InputError, "'mandible.mas'; is 'mandible.mass' meant"),
-        (found, {'mandible.mass': -1.0}, InputError, 'mandible.mass is -1; 0 or more is needed'),
+        (found, {'mandible.mass': -1.0}, InputError, 'mandible.mass is -1 kg; 0 or more is needed'),
         (found, {'mandible.mx': 1.0}, InputError, 'mandible would have a negative moment'),
         (found, {'mandible.mass': np.nan}, InputError, 'not a finite number'),
         (found, {'mandible.mass': 'heavy'}, InputError, "is 'heavy', not a number"),
@@ -401,7 +401,7 @@ def test_geometries_that_do_not_close_are_told_apart() -> None:
     masses = found.parameter_batch(['rod_1.mass'])
     for numbers, message in (
         ([[1.0, 2.0]], r'shape \(1, 2\), needed is \(G, 1\)'),
-        ([[1.0], [-1.0]], 'parameters, row 2: rod_1.mass is -1; 0 or more is needed'),
+        ([[1.0], [-1.0]], 'parameters, row 2: rod_1.mass is -1 kg; 0 or more is needed'),
         ([[1.0], [np.inf]], 'parameters, row 2: rod_1.mass is inf'),
     ):
         with pytest.raises(InputError, match=message):

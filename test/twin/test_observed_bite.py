@@ -104,7 +104,7 @@ def test_a_sound_robot_that_chews_nothing_feels_nothing(empty) -> None:
         assert not each.model_fault(settings)
 
 
-@pytest.mark.parametrize('fault', FAULTS)
+@pytest.mark.parametrize('fault', samples.swept(FAULTS, ['other sign', '10 mN m off']))
 def test_one_wrong_torque_is_not_fed_forward_as_a_bite(empty, fault) -> None:
     """Without what is watched: up to 6 N."""
     settings, told, observe = empty

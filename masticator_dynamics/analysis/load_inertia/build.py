@@ -61,10 +61,8 @@ def build_estimator(
 
     Parameters
     ----------
-    mechanism : Mechanism
     kind : str
         'ellipse', 'circle' or 'grid'.
-    options : BuildOptions
     stage : callable
         Opens a stage of the work, given its name and number of steps; yields a function to call
         with the number of steps done.
@@ -124,7 +122,6 @@ def measure(estimator: FittedEstimator, y: FloatArray, inertia: FloatArray) -> M
 
     Parameters
     ----------
-    estimator : FittedEstimator
     y : (N, n_y) array
         Poses, rad or m.
     inertia : (N, E) array

@@ -103,13 +103,9 @@ class GridMap:
 
     The weights of Eq. 22 are those of the nodes around a point, the corners of its cell; distances
     are in cells, since coordinates may have different units.
-
-    Attributes
-    ----------
-    nodes : array, shape (m_1, ..., m_n, E)
-        NaN where the mechanism cannot reach; such nodes have no weight.
     """
 
+    # (m_1, ..., m_n, E): NaN where the mechanism cannot reach; such nodes have no weight.
     nodes: FloatArray
 
     def values(self, points: FloatArray, elements: slice = slice(None)) -> FloatArray:
@@ -271,18 +267,13 @@ SLACK = 1e-9  # in half widths: a pose on the boundary must not be rejected for 
 
 @dataclasses.dataclass(frozen=True)
 class Region:
-    """A convex region of n coordinates.
+    """A convex region of n coordinates."""
 
-    Attributes
-    ----------
-    center, half_width : array, shape (n,)
-        Centre and half width of the box, rad or m. Scaled coordinates are -1 and 1 on its faces.
-    normals, offsets : array, shapes (P, n) and (P,)
-        Planes that cut it: normal . scaled coordinates <= offset inside.
-    """
-
+    # (n,): centre and half width of the box, rad or m. Scaled coordinates are -1 and 1 on its
+    # faces.
     center: FloatArray
     half_width: FloatArray
+    # (P, n) and (P,): planes that cut it: normal . scaled coordinates <= offset inside.
     normals: FloatArray
     offsets: FloatArray
 

@@ -30,8 +30,6 @@ class LoadInertiaPlot:
 
     Parameters
     ----------
-    mechanism : Mechanism
-    net : PoseNet
     values : array, shape (N, n_u)
         Load inertia at the net's poses, SI; NaN is left blank.
     """

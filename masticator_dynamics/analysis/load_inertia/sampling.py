@@ -73,14 +73,10 @@ def reachable_poses(
 
     Parameters
     ----------
-    mechanism : Mechanism
-        The mechanism to sample.
     count : int
         Number of poses wanted.
     ranges : mapping
         Lower and upper bound, m or rad, of coordinates that are not to use their whole range.
-    rng : numpy.random.Generator
-        Draws the poses.
     progress : callable
         Called with the number of poses found since the last call.
 

@@ -31,7 +31,6 @@ class ErrorLog:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     send : callable
         Takes the eight bytes of an EMCY message.
     """
@@ -93,7 +92,6 @@ class Heartbeats:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     send : callable
         Sends a heartbeat.
     lost, found : callable
@@ -220,9 +218,6 @@ class Device:
 
     Parameters
     ----------
-    objects : ObjectDictionary
-    servo : Servo
-    errors : ErrorLog
     temperature : callable
         Motor temperature, degrees Celsius.
     temperature_limit : float

@@ -33,7 +33,6 @@ class Pdo:
 
     Parameters
     ----------
-    objects : ObjectDictionary
     parameters, mapping : int
         Indices of the two records.
     transmit : bool
@@ -160,9 +159,6 @@ class ProcessData:
 
     Parameters
     ----------
-    objects : ObjectDictionary
-    device : Device
-    errors : ErrorLog
     send : callable
         Sends a frame: COB-ID and data.
     rerouted : callable

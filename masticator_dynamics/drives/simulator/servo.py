@@ -230,17 +230,10 @@ class Plant(Protocol):
     """A machine that moves in fixed steps under the efforts of its motors.
 
     The plant includes the inertia of the motors' rotors, as reflected to the joints.
-
-    Attributes
-    ----------
-    joints : tuple of str
-        Actuated joints, in the order of all arrays.
-    step : float
-        Time by which :meth:`advance` advances, s.
     """
 
-    joints: tuple[str, ...]
-    step: float
+    joints: tuple[str, ...]  # actuated joints, in the order of all arrays
+    step: float  # time by which :meth:`advance` advances, s
 
     @property
     def position(self) -> FloatArray:
@@ -272,7 +265,6 @@ class FreeMotors:
 
     Parameters
     ----------
-    joints : tuple of str
     inertia : (n,) array
         At the joints, kg m^2.
     step : float
@@ -300,8 +292,6 @@ class Axes:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     plant : Plant, optional
         Its joints, in any order, are those of the drives. Default: free-running motors.
 

@@ -64,8 +64,6 @@ class DriveSimulator:
 
     Parameters
     ----------
-    drives : Drives
-    simulation : SimulationSettings
     bus : can.BusABC
         An open bus; its owner shuts it down.
     plant : Plant, optional

@@ -100,11 +100,8 @@ class Slave:
 
     Parameters
     ----------
-    drive : Drive
-    simulated : SimulatedDrive
     entries : dict of ODVariable
         From the EDS.
-    servo : Servo
     link : Link
         Takes the frames that the drive sends.
     rerouted : callable
@@ -316,12 +313,6 @@ def connect(
 
     Parameters
     ----------
-    objects : ObjectDictionary
-        Of the simulated drive.
-    device : Device
-        Its state machine.
-    servo : Servo
-        Its control loops.
     temperature : callable
         Motor temperature, degrees Celsius.
     """

@@ -49,8 +49,6 @@ def closest_motion(
 
     Parameters
     ----------
-    mechanism : Evaluator
-        The mechanism to close.
     u : (n_u,) array_like
         Actuated positions, m and rad.
     tolerance : float
@@ -115,8 +113,6 @@ def forward_kinematics_batch(
 
     Parameters
     ----------
-    mechanism : Evaluator
-        The mechanism to close.
     U : (N, n_u) array_like
         Actuated positions, m and rad.
     tolerance : float
@@ -141,10 +137,6 @@ def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayL
 
     Parameters
     ----------
-    mechanism : Evaluator
-        The mechanism that moves.
-    motion : Motion
-        Its closed pose.
     u_dot : (n_u,) array_like
         Actuated velocities, m/s and rad/s.
 
@@ -272,8 +264,6 @@ def gap(mechanism: Evaluator, motion: Motion, target: FloatArray) -> float:
 
     Parameters
     ----------
-    mechanism : Evaluator
-        Whose loops are measured.
     motion : Motion
         A closed pose.
     target : (n_u,) array

@@ -66,10 +66,10 @@ class _Answered:
         named = f'{method.__name__}{inspect.Signature(plain)}'.replace('(', '($self, ', 1)
         self._about = f'{named}\n--\n\n{inspect.getdoc(method) or ""}'
 
-    def answers(self, mechanism: Evaluator, given: Mapping[str, Any]) -> Sequence[Answer]:
+    def answers(self, mechanism: Evaluator, arguments: Mapping[str, Any]) -> Sequence[Answer]:
         """Answers for some of the arguments."""
         kinds = _kinds(mechanism, self._defaults)
-        choices = [given.get(name, self._defaults[name]) for name in kinds if kinds[name] == 0]
+        choices = [arguments.get(name, self._defaults[name]) for name in kinds if kinds[name] == 0]
         return self._choose(mechanism, *choices)
 
     def __get__(self, mechanism: Evaluator | None, owner: type) -> Callable[..., Any]:

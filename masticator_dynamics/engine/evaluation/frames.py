@@ -206,12 +206,8 @@ def frame_poses(mechanism: Model, q: FloatArray, frame: str) -> tuple[FloatArray
 
     Parameters
     ----------
-    mechanism : Model
-        The link's mechanism.
     q : (..., n_q) array
         Tree positions, m and rad.
-    frame : str
-        Name of the link.
     """
     return frame_chain(mechanism, frame).poses(q)
 

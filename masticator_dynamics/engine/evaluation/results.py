@@ -33,18 +33,10 @@ def _read_only(array: FloatArray) -> FloatArray:
 
 
 class Evaluator(Model):
-    """Interface of `Mechanism` that results and code built on them use.
+    """Interface of `Mechanism` that results and code built on them use."""
 
-    Attributes
-    ----------
-    kernels : Kernels
-        Its machine code.
-    solver : RowSolver
-        Computes rows of numbers.
-    """
-
-    kernels: kernels.Kernels
-    solver: RowSolver
+    kernels: kernels.Kernels  # its machine code
+    solver: RowSolver  # computes rows of numbers
 
     @property
     @abc.abstractmethod

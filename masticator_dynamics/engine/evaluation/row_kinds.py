@@ -46,10 +46,6 @@ class GoalKind(RowKind):
 
     Parameters
     ----------
-    model : Model
-        The mechanism.
-    kernels : Kernels
-        Its machine code.
     goals : mapping of str to float
         Weights of the squares of the goals' norms.
     friction : bool

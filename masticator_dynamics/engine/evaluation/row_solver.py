@@ -29,15 +29,7 @@ _TOGETHER = 32
 
 
 class RowSolver:
-    """Computes output rows for one mechanism.
-
-    Parameters
-    ----------
-    model : Model
-        The mechanism.
-    machine_code : Kernels
-        Its machine code.
-    """
+    """Computes output rows for one mechanism."""
 
     def __init__(self, model: Model, machine_code: kernels.Kernels):
         self._model, self._kernels = model, machine_code
@@ -125,8 +117,6 @@ class RowSolver:
 
         Parameters
         ----------
-        kind : RowKind
-            What is in the rows.
         inputs : array, shape (3 n_y + 6,) or (N, 3 n_y + 6)
             Input rows.
         numbers : array of int, shape (N,), optional

@@ -83,11 +83,11 @@ def check_value(name: str, value: object) -> float:
     """A parameter as a number, refused where no mechanism can have it."""
     number = as_number(value, name)
     if not in_bounds(name, number):
-        if naming.bound_of(name).gt is not None:
-            raise InputError(f'{name} is {number:.6g} m; more than 0 is needed')
-        below = naming.bound_of(name).lt
-        more = '' if below is None else f' and less than {below:g}'
-        raise InputError(f'{name} is {number:.6g}; 0 or more{more} is needed')
+        bound, unit = naming.bound_of(name), naming.unit_of(name)
+        least = '0 or more' if bound.gt is None else f'more than {bound.gt:g}'
+        most = '' if bound.lt is None else f' and less than {bound.lt:g}'
+        size = f'{number:.6g} {unit}'.rstrip()
+        raise InputError(f'{name} is {size}; {least}{most} is needed')
     return number
 
 
@@ -107,7 +107,7 @@ def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
     def sample(names: list[str]) -> Structure:
         rng, values = np.random.default_rng(0), {}
         for name in names:
-            unit = 1.0 if name.rpartition('.')[2] in _ANGLES else size
+            unit = size if 'length' in naming.quantities(root.description, name) else 1.0
             values[name] = geometry[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
         return closed_structure(root, values)
 
@@ -125,9 +125,6 @@ def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
             raise
 
     return OnDemand(made)
-
-
-_ANGLES = ('roll', 'pitch', 'yaw', 'nx', 'ny', 'nz', 'zero')
 
 
 def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:

@@ -41,7 +41,6 @@ def inertia_code(kernels: Kernels, limbs: Sequence[Block]) -> RowCode:
 
     Parameters
     ----------
-    kernels : Kernels
     limbs : sequence of Block
         Those that are a driven link and a rod, per actuator, where the rods are to follow their
         ends. All other bodies move as the loops say.

@@ -55,8 +55,6 @@ def best_of(
     ----------
     cases : LoadCases
         Forces as functions of the free efforts.
-    goal : PatternGoal
-        What is minimised.
     conditions : list
         Appended to: numbers that must be positive for the answer to be valid.
     exhaustive : bool

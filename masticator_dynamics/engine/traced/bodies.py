@@ -32,37 +32,22 @@ _FARTHEST = 1e9  # rad or m, in place of no limit
 
 
 class Body:
-    """State of a body in base axes; each attribute needs those before it.
+    """State of a body in base axes; each attribute needs those before it."""
 
-    Attributes
-    ----------
-    parent : Body or None
-        None: the base.
-    stage : Stage or None
-        The stage it belongs to; None for the base.
-    joint : TracedJoint
-        That carries it; not of the base.
-    position, rotation, axis
-        Of the body's frame in the tree: origin, axes, and the axis of its joint.
-    velocity, angular_velocity, acceleration, angular_acceleration
-        Of the origin, gravity taken as an upward acceleration of the base.
-    twists : list of (velocity, angular velocity)
-        Per unit velocity of each independent joint.
-    force, moment
-        Transmitted by the joint to the body from its parent; the moment about the origin.
-    """
-
-    parent: Body | None
-    stage: Stage | None
-    joint: TracedJoint
+    parent: Body | None  # None: the base
+    stage: Stage | None  # the stage it belongs to; None for the base
+    joint: TracedJoint  # that carries it; not of the base
+    # Of the body's frame in the tree: origin, axes, and the axis of its joint.
     position: Vector
     rotation: Matrix
     axis: Vector
+    # Of the origin, gravity taken as an upward acceleration of the base.
     velocity: Vector
     angular_velocity: Vector
     acceleration: Vector
     angular_acceleration: Vector
-    twists: list[Twist]
+    twists: list[Twist]  # (velocity, angular velocity): per unit velocity of each independent joint
+    # Transmitted by the joint to the body from its parent; the moment about the origin.
     force: Vector
     moment: Vector
 
@@ -105,16 +90,7 @@ def fixed_base(gravity: tuple[float, ...], freedoms: int) -> Body:
 
 @dataclasses.dataclass(eq=False)
 class TracedJoint:
-    """A moving joint of a stage, its state, and the body that it carries.
-
-    Attributes
-    ----------
-    position, turn
-        Its position; or the sine and cosine of it, where a formula gave these.
-    velocity, acceleration : number
-    tangent : list
-        Velocity per unit velocity of each independent joint.
-    """
+    """A moving joint of a stage, its state, and the body that it carries."""
 
     joints: tuple[int, ...]  # index in the tree, per lane
     spin: float  # motion of the body per unit of position: turn about the axis, and
@@ -125,10 +101,12 @@ class TracedJoint:
     independent: int | None  # index of its independent coordinate
     actuator: tuple[int, ...]  # index of its actuator, per lane; empty: none
     body: Body
+    # Its position; or the sine and cosine of it, where a formula gave these.
     position: Any = None
     turn: Turn | None = None
     velocity: Any = None
     acceleration: Any = None
+    # Velocity per unit velocity of each independent joint.
     tangent: list[Any] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -86,20 +86,13 @@ class Bound:
 
 @dataclasses.dataclass
 class Minimum:
-    """Where a loop has ended.
+    """Where a loop has ended."""
 
-    Attributes
-    ----------
-    status : number
-        1 at the minimum, -1 where bounds contradict one another, 0 if neither was established.
-    x : list of number
-    square : number
-        Square of the last step, in the measure of the Hessian: what is left of the conditions of
-        optimality.
-    """
-
+    # 1 at the minimum, -1 where bounds contradict one another, 0 if neither was established.
     status: Any
     x: Row
+    # Square of the last step, in the measure of the Hessian: what is left of the conditions of
+    # optimality.
     square: Any
 
 
@@ -118,7 +111,6 @@ def minimum(
     ----------
     start : list of number
         Where the search begins.
-    bounds : sequence of Bound
     derivatives : callable
         Gradient and positive definite Hessian of the function.
     floor : number

@@ -63,7 +63,6 @@ class Closing:
 
     Parameters
     ----------
-    stage : Stage
     plan : Plan
         To which it belongs; its earlier stages are closed.
     y : vector

@@ -206,7 +206,6 @@ def height(surface: Surface, x: Any, y: Any) -> tuple[Any, ...]:
 
     Parameters
     ----------
-    surface : Surface
     x, y : number
         Where on it, m.
     """
@@ -293,8 +292,6 @@ def stage_equations(stage: Stage, body: Find) -> list[Equation]:
 
     Parameters
     ----------
-    stage : Stage
-        Whose loops are closed.
     body : callable
         Gives a body by index.
     """

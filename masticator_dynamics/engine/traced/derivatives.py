@@ -212,7 +212,6 @@ def imbalance(run: InverseDynamics, unknowns: Sequence[Any], first: int) -> list
 
     Parameters
     ----------
-    run : InverseDynamics
     unknowns : sequence of number
         The last inputs, from number ``first`` on: efforts of the actuators; with friction, its
         amounts, as :meth:`ForwardDynamics.friction` has them.

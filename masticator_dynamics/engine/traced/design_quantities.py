@@ -170,7 +170,6 @@ def quantities_code(
 
     Parameters
     ----------
-    kernels : Kernels
     names : sequence of str
         Of the quantities, in the order in which they are wanted.
     limbs : sequence of Block

@@ -160,8 +160,6 @@ def goal_of(run: InverseDynamics, goals: Mapping[str, float], friction: bool) ->
 
     Parameters
     ----------
-    run : InverseDynamics
-        The evaluation.
     goals : mapping
         Weights of what is minimised.
     friction : bool

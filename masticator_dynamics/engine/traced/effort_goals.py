@@ -128,8 +128,6 @@ def motor_weights(run: InverseDynamics, goals: Mapping[str, float]) -> list[Any]
 
     Parameters
     ----------
-    run : InverseDynamics
-        The evaluation.
     goals : mapping
         Weights of the goals.
     """

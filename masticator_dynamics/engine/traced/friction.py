@@ -1,6 +1,11 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction of contacts, of actuated joints, and of joints by themselves."""
+"""Friction of contacts, of actuated joints, and of joints by themselves.
+
+Numbers of a law are in ``description/data.py``; to be identified, it needs a column in
+``regressor.py``, and a kind in ``identification/friction_search.py`` if data are to ask for it.
+Friction that depends on efforts goes the way of ``gear_loss``.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +51,6 @@ class TracedContact:
 
     Parameters
     ----------
-    run : Evaluation
-        The motion.
     data : ContactData
         Its description.
     friction : bool

@@ -58,8 +58,6 @@ class FromHome:
 
     Parameters
     ----------
-    description : MechanismDescription
-    structure : Structure
     y : vector
         The positions.
 

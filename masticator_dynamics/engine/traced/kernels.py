@@ -412,8 +412,6 @@ class Code(RowCode):
 
     Parameters
     ----------
-    kernels : Kernels
-        Of the mechanism.
     kind : str
         Distinguishes it from others of the mechanism.
     function : callable

@@ -209,23 +209,14 @@ class LimitedChoice:
 
     Parameters
     ----------
-    run : InverseDynamics
-        The evaluation.
-    bounds : LoadBounds
-        The limits.
     thorough : bool
         On floats only: where a search failed, begin it again where limits are exceeded least.
     excess : bool
         Exceed limits as little as possible, whatever the goal; the remaining slope is the part by
         which they are exceeded.
-
-    Attributes
-    ----------
-    contradicted : number
-        Positive where it is certain that nothing keeps the limits.
     """
 
-    contradicted: Any = 0.0
+    contradicted: Any = 0.0  # positive where it is certain that nothing keeps the limits
 
     def __init__(
         self,
@@ -493,8 +484,6 @@ def shortfall(
         The evaluation; its conditions are appended to.
     others : sequence of (InverseDynamics, number)
         With each acceleration of an independent joint greater by a number.
-    bounds : LoadBounds
-        The limits.
     friction : bool
         Whether joints and contacts have friction.
     """

@@ -40,8 +40,6 @@ def row_function(graph: Graph, outputs: Sequence[Scalar], name: str) -> str:
 
     Parameters
     ----------
-    graph : Graph
-        The operations recorded.
     outputs : sequence of number
         What the function writes.
     name : str
@@ -97,8 +95,6 @@ def loops(graph: Graph, needed: Sequence[int]) -> list[int]:
 
     Parameters
     ----------
-    graph : Graph
-        The operations recorded.
     needed : sequence of int
         Nodes in their order, with all that they depend on.
     """

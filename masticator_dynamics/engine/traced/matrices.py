@@ -143,7 +143,6 @@ def orthogonal(
 
     Parameters
     ----------
-    columns : matrix
     inner : callable, optional
         Scalar product of two columns, if their elements are more than numbers.
     passes : int

@@ -379,7 +379,6 @@ def reachable(
 
     Parameters
     ----------
-    graph : Graph
     outputs : iterable of int
         Nodes.
     on : callable, optional
@@ -407,7 +406,6 @@ def slots(
 
     Parameters
     ----------
-    graph : Graph
     parts : sequence of sequence of int
         Nodes in their order.
     on : callable

@@ -40,8 +40,6 @@ def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamic
         Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
-    run : InverseDynamics
-        The evaluation.
     """
     return efforts(run, Distribution(run, goals, friction))
 
@@ -101,8 +99,6 @@ def distributed(
         Whether joints and contacts have friction.
     exhaustive : bool
         As in :class:`Distribution`.
-    run : InverseDynamics
-        The evaluation.
     """
     chosen = Distribution(run, goals, friction, exhaustive)
     return _with_choice(run, chosen, [0.0] * len(run.plan.independent))
@@ -149,8 +145,6 @@ def efforts_within(
     ----------
     goals, friction, run
         As for :func:`best_efforts`.
-    bounds : LoadBounds
-        The limits.
     """
     plain = goals == {'torque': 1.0} and not friction and not bounds.on_bearings
     forces: Any = LeastNorm(run) if plain else Distribution(run, goals, friction)

@@ -43,10 +43,8 @@ def regressor_code(kernels: Kernels, names: Sequence[str], friction: bool) -> Ro
 
     Parameters
     ----------
-    kernels : Kernels
     names : sequence of str
         Of the parameters (``engine/parameters.py``).
-    friction : bool
     """
     n, motors, contacts = kernels.freedoms, kernels.actuators, len(kernels.description.contacts)
     first = 2 * n + kernels.tree

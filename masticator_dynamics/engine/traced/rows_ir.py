@@ -41,8 +41,6 @@ def rows_function(
 
     Parameters
     ----------
-    graph : Graph
-        The operations recorded.
     outputs : sequence of number
         What the function writes for each row.
     name : str

@@ -43,25 +43,16 @@ Row = list[Any]  # affine in the free efforts: constant, then slopes
 
 @dataclasses.dataclass
 class PatternGoal:
-    """What is minimised, per entry of ``Forces.motors`` or as a weight.
+    """What is minimised, per entry of ``Forces.motors`` or as a weight."""
 
-    Attributes
-    ----------
-    efforts : list
-        Weights of the squares of the efforts; empty: none.
-    drag, per_newton, gear_loss : list
-        Effort of the joints' friction: its constant part, per newton across the axis, and per
-        effort that is passed on. What gears take is no part of what is minimised.
-    lanes : list of int
-    forces, contacts : float
-        Weights of the squares of the observed forces and of the contacts' multipliers.
-    """
-
-    efforts: list[Any]
+    efforts: list[Any]  # weights of the squares of the efforts; empty: none
+    # Effort of the joints' friction: its constant part, per newton across the axis, and per effort
+    # that is passed on. What gears take is no part of what is minimised.
     drag: list[Any]
     per_newton: list[Any]
     gear_loss: list[Any]
     lanes: list[int]
+    # Weights of the squares of the observed forces and of the contacts' multipliers.
     forces: float
     contacts: float
 

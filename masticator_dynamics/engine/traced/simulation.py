@@ -78,7 +78,6 @@ def acceleration_code(kernels: Kernels, setting: Setting, at_positions: bool = F
 
     Parameters
     ----------
-    kernels : Kernels
     setting : Setting
         Without stops and food.
     at_positions : bool
@@ -140,8 +139,6 @@ class Simulation:
 
     Parameters
     ----------
-    description : MechanismDescription
-    structure : Structure
     setting : Setting
         Friction, stops and food.
 

@@ -50,30 +50,15 @@ NO_STOPS = PackedStops(
 
 @dataclasses.dataclass
 class Bolus:
-    """Food between the teeth; numbers, known or not, in the order in which they are packed.
+    """Food between the teeth; numbers, known or not, in the order in which they are packed."""
 
-    Attributes
-    ----------
-    set : number
-        Permanent flattening, m.
-    broken : number
-        1 when it has broken.
-    bite, weaker : number
-        How often it was renewed, and the fraction of its strength left after that.
-    point : vector
-        Where it acts, m, in the frame of the platform's body.
-    height : number
-        Base z of the point where the teeth meet, m.
-    relaxed : number
-        Compression that no longer resists, m: of a Maxwell branch, which flows between steps.
-    """
-
-    set: Any
-    broken: Any
+    set: Any  # permanent flattening, m
+    broken: Any  # 1 when it has broken
+    # How often it was renewed, and the fraction of its strength left after that.
     bite: Any
     weaker: Any
-    point: Vector
-    height: Any
+    point: Vector  # where it acts, m, in the frame of the platform's body
+    height: Any  # base z of the point where the teeth meet, m
     thickness: Any
     stiffness: Any
     damping: Any
@@ -84,6 +69,7 @@ class Bolus:
     wide: Any
     softening: Any
     bites: Any
+    # Compression that no longer resists, m: of a Maxwell branch, which flows between steps.
     relaxed: Any
 
     STATE = 4  # numbers that change in a step, the first ones
@@ -158,7 +144,6 @@ class Surroundings:
 
     Parameters
     ----------
-    bolus : Bolus or None
     settle : number
         See :meth:`Bolus.crush`.
 

@@ -21,7 +21,6 @@ class LinkMotion:
 
     Parameters
     ----------
-    description : MechanismDescription
     names : sequence of str
         Joints, the columns of the rows; all moving joints must be there.
     position, velocity : (N, n) array

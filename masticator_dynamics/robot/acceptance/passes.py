@@ -72,21 +72,13 @@ class Peaks:
 
 @dataclasses.dataclass(frozen=True)
 class Tracking:
-    """How a motion was followed in closed loop; K rows of the true joint states during it.
+    """How a motion was followed in closed loop; K rows of the true joint states during it."""
 
-    Attributes
-    ----------
-    time : (K,) array
-        From the start of the motion, s.
-    commanded, actual : (K, 3) array
-        Incisor, m, base axes.
-    closure_time, closure : (M,) array
-        Largest gap of the loops when the measured angles are fitted, m.
-    """
-
-    time: FloatArray
+    time: FloatArray  # (K,): from the start of the motion, s
+    # (K, 3): incisor, m, base axes.
     commanded: FloatArray
     actual: FloatArray
+    # (M,): largest gap of the loops when the measured angles are fitted, m.
     closure_time: FloatArray
     closure: FloatArray
 

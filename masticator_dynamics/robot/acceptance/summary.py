@@ -86,8 +86,6 @@ def summarise(run: Run, checks: tuple[Check, ...]) -> Summary:
 
     Parameters
     ----------
-    run : Run
-        What was recorded.
     checks : tuple of Check
         What it was judged by.
     """

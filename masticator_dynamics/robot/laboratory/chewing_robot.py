@@ -12,6 +12,7 @@ dynamics.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -63,6 +64,8 @@ _ATTEMPTS = 3  # to get the drives to follow, after a fault
 _DIAGNOSTICS = 1.2  # s, until diagnostics report a change
 _TAIL = 0.3  # s, recorded after the motion, which the drives follow with a delay
 _SPIN = 0.02  # s
+_THERE = 1e-6  # rad
+_LATE_START = 5.0  # s, by which a slow computer begins a motion later, at most
 
 
 class Robot(Recorder):
@@ -243,7 +246,20 @@ class Robot(Recorder):
         """Make the node dynamics go to independent positions (n_y,), and wait for it."""
         row = y[None]
         self._send(np.array([_TO_HOME]), (row, 0.0 * row, 0.0 * row), 0)
-        self._pause(_TO_HOME + LEAD)
+        self._pause(_TO_HOME)
+        self.spin(_LATE_START, functools.partial(self._rests_at, self._mechanism.solve(y).position))
+
+    def _rests_at(self, position: FloatArray) -> bool:
+        """Whether the node dynamics commands rest at positions (n_u,), in its newest message."""
+        states = [event for event in self.events if event.topic == topics.STATE]
+        self.events.clear()
+        newest = _read(topics.STATE, states[-1].content) if states else None
+        if newest is None or any(newest.velocity):
+            return False
+        commanded = dict(zip(newest.name, newest.position, strict=False))
+        far = [abs(commanded.get(name, math.inf) - place)
+               for name, place in zip(self._mechanism.actuated, position, strict=True)]  # fmt: skip
+        return max(far) < _THERE
 
     def _send(
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int

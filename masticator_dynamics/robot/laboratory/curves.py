@@ -259,29 +259,16 @@ class DrawnFit:
 
 @dataclasses.dataclass(frozen=True)
 class FoodFit:
-    """A food and how well it fits the curve.
-
-    Attributes
-    ----------
-    food : Food
-    residual : float
-        RMS of law minus curve while the sample is compressed, over the peak.
-    yields, breaks : bool
-        Whether the curve bends off from its rise, and whether it shows a fracture. Without a
-        yield, the largest force of the rise stands for it.
-    touch : float
-        m, displacement at which the compression begins.
-    notes : tuple of str
-        What of the curve is not in the food.
-    drawn : DrawnFit
-    """
+    """A food and how well it fits the curve."""
 
     food: Food
-    residual: float
+    residual: float  # RMS of law minus curve while the sample is compressed, over the peak
+    # Whether the curve bends off from its rise, and whether it shows a fracture. Without a yield,
+    # the largest force of the rise stands for it.
     yields: bool
     breaks: bool
-    touch: float
-    notes: tuple[str, ...]
+    touch: float  # m, displacement at which the compression begins
+    notes: tuple[str, ...]  # what of the curve is not in the food
     drawn: DrawnFit
 
 

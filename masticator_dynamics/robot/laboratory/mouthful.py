@@ -34,38 +34,19 @@ APPROACH = 0.3  # s, from home to the closed mouth of a motion with an occlusal 
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """What happened during a mouthful; rows are cycles of the drives.
+    """What happened during a mouthful; rows are cycles of the drives."""
 
-    Attributes
-    ----------
-    time : array, shape (N,)
-        From the start of the motion, s.
-    gap : array, shape (N,)
-        Distance of the chewing tooth from occlusion along base z, m.
-    force : array, shape (N,)
-        Magnitude of the food's force on the tooth, N.
-    q : array, shape (N, n_q)
-        Tree positions, rad or m.
-    position, velocity, effort : array, shape (N, n_u)
-        Of the actuated joints; efforts are those of the motors, at the joints.
-    contact : array, shape (N, n_c)
-        Multipliers of the contacts, N, as :attr:`Effort.contact`.
-    lifts : tuple of int
-        How often each contact lifted off, if sockets are open.
-    end : str
-        Why the mouthful ended: 'done', 'force', 'broken', or the text of a fault.
-    """
-
-    time: FloatArray
-    gap: FloatArray
-    force: FloatArray
-    q: FloatArray
+    time: FloatArray  # (N,): from the start of the motion, s
+    gap: FloatArray  # (N,): distance of the chewing tooth from occlusion along base z, m
+    force: FloatArray  # (N,): magnitude of the food's force on the tooth, N
+    q: FloatArray  # (N, n_q): tree positions, rad or m
+    # (N, n_u) of the actuated joints; efforts are those of the motors, at the joints.
     position: FloatArray
     velocity: FloatArray
     effort: FloatArray
-    contact: FloatArray
-    lifts: tuple[int, ...]
-    end: str
+    contact: FloatArray  # (N, n_c): multipliers of the contacts, N, as :attr:`Effort.contact`
+    lifts: tuple[int, ...]  # how often each contact lifted off, if sockets are open
+    end: str  # why the mouthful ended: 'done', 'force', 'broken', or the text of a fault
 
     @property
     def fault(self) -> bool:
@@ -307,32 +288,19 @@ WEAR_RATE = 1e-15
 
 @dataclasses.dataclass(frozen=True)
 class JawLoads:
-    """Loads of one mouthful.
-
-    Attributes
-    ----------
-    contacts : tuple of str
-    peak, impulse, wear : array, shape (n_c,)
-        Largest force of each contact (N), its time integral (N s), and the wear volume by
-        Archard's law (m^3): wear rate times force times sliding distance.
-    pulled : array, shape (n_c,)
-        Share of the time in which the contact pulls, which only a slot can.
-    lifts : tuple of int
-        How often each contact lifted off, if sockets are open.
-    effort_rms : array, shape (n_u,)
-        RMS effort of each motor, N m or N: what heats it.
-    energy : float
-        Delivered by the motors, less what they took back, J.
-    """
+    """Loads of one mouthful."""
 
     contacts: tuple[str, ...]
+    # (n_c,): largest force of each contact (N), its time integral (N s), and the wear volume by
+    # Archard's law (m^3): wear rate times force times sliding distance.
     peak: FloatArray
     impulse: FloatArray
     wear: FloatArray
+    # (n_c,): share of the time in which the contact pulls, which only a slot can.
     pulled: FloatArray
-    lifts: tuple[int, ...]
-    effort_rms: FloatArray
-    energy: float
+    lifts: tuple[int, ...]  # how often each contact lifted off, if sockets are open
+    effort_rms: FloatArray  # (n_u,): RMS effort of each motor, N m or N: what heats it
+    energy: float  # delivered by the motors, less what they took back, J
 
     @classmethod
     def of(cls, series: Series, mechanism: Mechanism) -> JawLoads:

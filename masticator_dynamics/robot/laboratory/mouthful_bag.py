@@ -40,8 +40,6 @@ def write_recording(
 
     Parameters
     ----------
-    file : pathlib.Path
-        The MCAP file.
     series : Series
         The measurements.
     mechanism : Mechanism

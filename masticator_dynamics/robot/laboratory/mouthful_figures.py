@@ -34,84 +34,46 @@ _SLOPE = (0.2, 0.8)  # shares of the first peak between which stiffness is taken
 
 @dataclasses.dataclass(frozen=True)
 class Stroke:
-    """Figures of one stroke; those that need a touch, or a break, are NaN without one.
+    """Figures of one stroke; those that need a touch, or a break, are NaN without one."""
 
-    Attributes
-    ----------
-    start, end : float
-        s.
-    peak_force : float
-        N.
-    contact_time : float
-        Time with more force than counts as contact, s.
-    work : float
-        Net work on the food, J: loading less what came back.
-    loading_work : float
-        Done while the teeth closed, J.
-    force_rate : float
-        Steepest rise, N/s.
-    fractures : int
-        Drops of the force by a tenth of the peak and 1 N within 20 ms while the teeth close.
-    break_force, break_deformation : float
-        Where the first fracture begins, N and m; deformation since the first touch.
-    stiffness : float
-        By least squares between 20 and 80 % of the first rise, N/m.
-    deformation : float
-        From first touch to the closest gap under load, m.
-    height : float
-        Gap at the first touch, m: height of the food at the start of this stroke.
-    adhesion_work : float
-        Of forces, J, that hold the teeth together while they part: beyond the touch, negative.
-    rise_time : float
-        From the first touch to the peak, s.
-    rise_impulse, fall_impulse : float
-        Of pushing forces, N s, from the first touch to the peak, and from there until they cease.
-    pull_impulse : float
-        Of forces that hold the teeth together after the peak, N s.
-    """
-
+    # When it began and ended, s.
     start: float
     end: float
-    peak_force: float
-    contact_time: float
-    work: float
-    loading_work: float
-    force_rate: float
+    peak_force: float  # N
+    contact_time: float  # time with more force than counts as contact, s
+    work: float  # net work on the food, J: loading less what came back
+    loading_work: float  # done while the teeth closed, J
+    force_rate: float  # steepest rise, N/s
+    # Drops of the force by a tenth of the peak and 1 N within 20 ms while the teeth close.
     fractures: int
+    # Where the first fracture begins, N and m; deformation since the first touch.
     break_force: float
     break_deformation: float
-    stiffness: float
-    deformation: float
-    height: float
+    stiffness: float  # by least squares between 20 and 80 % of the first rise, N/m
+    deformation: float  # from first touch to the closest gap under load, m
+    height: float  # gap at the first touch, m: height of the food at the start of this stroke
+    # Of forces, J, that hold the teeth together while they part: beyond the touch, negative.
     adhesion_work: float
-    rise_time: float
+    rise_time: float  # from the first touch to the peak, s
+    # Of pushing forces, N s, from the first touch to the peak, and from there until they cease.
     rise_impulse: float
     fall_impulse: float
-    pull_impulse: float
+    pull_impulse: float  # of forces that hold the teeth together after the peak, N s
 
 
 @dataclasses.dataclass(frozen=True)
 class TextureProfile:
-    """The two-bite profile of the first two strokes, by one of two conventions.
+    """The two-bite profile of the first two strokes, by one of two conventions."""
 
-    Attributes
-    ----------
-    hardness : float
-        N, peak of the first bite.
-    cohesiveness, springiness, resilience : float
-        Ratios: work and deformation of the second bite to the first; work the first gives back.
-    gumminess, chewiness : float
-        N: hardness * cohesiveness, and that times springiness.
-    adhesiveness : float
-        J, or N s by the analyser's convention: what holds the teeth together after the first bite.
-    """
-
-    hardness: float
+    hardness: float  # N, peak of the first bite
+    # Ratios: work and deformation of the second bite to the first; work the first gives back.
     cohesiveness: float
     springiness: float
+    # N: hardness * cohesiveness, and that times springiness.
     gumminess: float
     chewiness: float
     resilience: float
+    # J, or N s by the analyser's convention: what holds the teeth together after the first bite.
     adhesiveness: float
 
 

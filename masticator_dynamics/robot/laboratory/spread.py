@@ -24,25 +24,15 @@ _SAME = 1e-12  # of the largest value: rounding
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-    """How a figure varies within conditions.
+    """How a figure varies within conditions."""
 
-    Attributes
-    ----------
-    conditions : int
-        With two or more values.
-    ratio : float
-        Largest over smallest standard deviation of a condition.
-    levene, bartlett : float
-        p that all conditions vary equally (Levene 1960, about means; Bartlett 1937); NaN where it
-        cannot be tested.
-    log_ratio, log_levene, log_bartlett : float
-        The same of the logarithms; NaN unless all values are positive.
-    """
-
-    conditions: int
-    ratio: float
+    conditions: int  # with two or more values
+    ratio: float  # largest over smallest standard deviation of a condition
+    # P that all conditions vary equally (Levene 1960, about means; Bartlett 1937); NaN where it
+    # cannot be tested.
     levene: float
     bartlett: float
+    # The same of the logarithms; NaN unless all values are positive.
     log_ratio: float
     log_levene: float
     log_bartlett: float

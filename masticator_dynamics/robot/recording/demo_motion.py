@@ -37,8 +37,6 @@ def script_for(mechanism: Mechanism, recording: pathlib.Path | None, strokes: in
 
     Parameters
     ----------
-    mechanism : Mechanism
-        What moves.
     recording : pathlib.Path, optional
         See :func:`recorded_script`.
     strokes : int

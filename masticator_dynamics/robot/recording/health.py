@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import pathlib
+import re
 import signal
 import threading
 import time
@@ -48,6 +49,20 @@ class Counts:
         """What has been added since an earlier count."""
         mine, theirs = dataclasses.astuple(self), dataclasses.astuple(earlier)
         return Counts(*(a - b for a, b in zip(mine, theirs, strict=True)))
+
+    @classmethod
+    def told(cls, text: str) -> Counts:
+        """The sums of what `in_words` has said anywhere in a text."""
+        sums = [
+            sum(map(float, re.findall(re.escape(words).replace(r'\{\}', '([0-9.e+-]+)'), text)))
+            for _, _, words in _COUNTS
+        ]
+        return cls(sums[0], *(round(number) for number in sums[1:]))
+
+    def lost(self, drives: int, period: float, cycle: float) -> float:
+        """The most that any process fell behind, s; periods of drives and of dynamics, s."""
+        cycles = max(self.left_out, self.missed / drives)
+        return max(self.given_up, cycles * period, self.skipped * cycle)
 
     def in_words(self) -> str:
         """Which processes fell behind; empty if none did."""

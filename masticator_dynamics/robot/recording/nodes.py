@@ -176,8 +176,6 @@ class ClosedLoop:
         ----------
         folder : pathlib.Path
             For the drives files.
-        mechanism : Mechanism
-            What moves.
         forward_effort : bool
             Whether the drives get the feedforward efforts.
         """
@@ -308,8 +306,6 @@ def record_session(
         Name of the pass: the names of its record and of all logs begin with it.
     nodes : sequence of NodeSetup
         What it is played to.
-    script : Script
-        What is played.
     progress : Progress
         Shows the progress.
     options : str

@@ -173,8 +173,6 @@ class Player(Recorder):
 
     Parameters
     ----------
-    script : Script
-        What is played.
     received : mapping of str
         Message types by topic.
     awaited : sequence of str
@@ -247,8 +245,6 @@ class BitingPlayer(Player):
 
     Parameters
     ----------
-    script : Script
-        What is played.
     contacts : list of str
         Contacts whose forces are recorded.
     report : callable
@@ -292,8 +288,6 @@ class DrivesPlayer(Player):
 
     Parameters
     ----------
-    script : Script
-        What is played.
     report : callable
         Called with what the parent should know.
     """

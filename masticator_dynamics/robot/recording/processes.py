@@ -83,8 +83,6 @@ class Child:
         For people.
     arguments : sequence of str
         For the interpreter, e.g. ``['-m', 'package.module']``.
-    environment : dict
-    log : pathlib.Path
     reports : bool
         Whether standard output is a pipe to the parent, not part of the log.
     """

@@ -94,7 +94,6 @@ def wrenches_of_forces(
 
     Parameters
     ----------
-    mechanism : Mechanism
     q : (N, n_q) array
         Tree positions, m and rad.
     frame : str
@@ -154,7 +153,6 @@ def recorded_script(mechanism: Mechanism, file: pathlib.Path) -> Script:
 
     Parameters
     ----------
-    mechanism : Mechanism
     file : pathlib.Path
         CSV with columns ``time incisor_x incisor_y incisor_z`` (s; displacement from occlusion,
         m, base axes) and optionally ``bolus_force``: magnitude, N, of a force that pushes the

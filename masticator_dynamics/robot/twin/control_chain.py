@@ -73,8 +73,6 @@ class CommandedMotion(MotionRows):
 
         Parameters
         ----------
-        mechanism : Mechanism
-            What moves.
         path : MotionPath
             Of its independent coordinates.
         rate : float
@@ -121,8 +119,6 @@ class Master:
 
     Parameters
     ----------
-    drives : Drives
-    mechanism : Mechanism
     position : array, shape (n_u,)
         Of the joints, held until the first command, rad.
     """
@@ -162,10 +158,6 @@ class DriveChain:
     ----------
     plant : MechanismPlant
         At rest; its step is that of the simulation.
-    drives : Drives
-    simulation : SimulationSettings
-    gains : Gains
-        Of all drives.
     delay : int
         Cycles until drives take a command.
 
@@ -261,8 +253,6 @@ def follow(
         The drives file: what the drive layer checks, and how drives and motors behave.
     simulation : SimulationSettings
         Of the drives, with its step.
-    gains : Gains
-        Of all drives.
     delays : Delays
         Of commands and of the food's force.
     watch : callable, optional

@@ -49,69 +49,32 @@ _AFTER = 0.05  # s that are recorded after the end
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedSensor:
-    """A force sensor at the tooth, and what may be wrong with it.
+    """A force sensor at the tooth, and what may be wrong with it."""
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation, N.
-    late : float
-        Age of a reading when it comes, s.
-    silent, stuck : float
-        Time from which on it says nothing, or always the same, s.
-    factor : float
-        By which it is wrong: -1 is the other sign.
-    seed : int
-        Of the noise.
-    """
-
-    noise: float = 0.2
-    late: float = 0.002
+    noise: float = 0.2  # standard deviation, N
+    late: float = 0.002  # age of a reading when it comes, s
+    # Time from which on it says nothing, or always the same, s.
     silent: float = math.inf
     stuck: float = math.inf
-    factor: float = 1.0
-    seed: int = 1
+    factor: float = 1.0  # by which it is wrong: -1 is the other sign
+    seed: int = 1  # of the noise
 
 
 @dataclasses.dataclass(frozen=True)
 class ForceSetting:
-    """A robot that presses: what is known of it, what it is, and what lies between its teeth.
+    """A robot that presses: what is known of it, what it is, and what lies between its teeth."""
 
-    Attributes
-    ----------
-    known : Mechanism
-        By which efforts are computed.
-    drives : Drives
-    simulation : SimulationSettings
-        Of the drives and motors as they are.
-    food : Food
-        The tooth is that which it lies under.
-    clearance : float
-        Between tooth and food at the start, m.
-    plant : Mechanism, optional
-        What moves; by default as known.
-    sensor : SimulatedSensor
-    effort_goal : str
-        How redundant motors share the load.
-    delay : int
-        Cycles until drives take a command.
-    friction : bool
-        Whether contacts and cranks have friction.
-    beyond : float
-        Travel past occlusion that may be commanded, m.
-    """
-
-    known: Mechanism
+    known: Mechanism  # by which efforts are computed
     drives: Drives
-    simulation: SimulationSettings
-    food: Food
-    clearance: float = 0.001
-    plant: Mechanism | None = None
+    simulation: SimulationSettings  # of the drives and motors as they are
+    food: Food  # the tooth is that which it lies under
+    clearance: float = 0.001  # between tooth and food at the start, m
+    plant: Mechanism | None = None  # what moves; by default as known
     sensor: SimulatedSensor = SimulatedSensor()
-    effort_goal: Goal = 'torque'
-    delay: int = 1
-    friction: bool = True
-    beyond: float = 0.0005
+    effort_goal: Goal = 'torque'  # how redundant motors share the load
+    delay: int = 1  # cycles until drives take a command
+    friction: bool = True  # whether contacts and cranks have friction
+    beyond: float = 0.0005  # travel past occlusion that may be commanded, m
 
     @property
     def servos(self) -> Servos:
@@ -157,24 +120,9 @@ def opened(mechanism: Mechanism, frame: str, gap: float) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class ForceRecord:
-    """What happened. Rows of cycles, and finer ones at every step of the simulation.
+    """What happened. Rows of cycles, and finer ones at every step of the simulation."""
 
-    Attributes
-    ----------
-    time, wanted, felt, stiffness, travel, measured, speed : array, shape (N,)
-        s, N, N, N/m; commanded and measured travel, m; commanded velocity, m/s.
-    states : tuple of State
-    condyles : array, shape (N, n_c)
-        Normal forces, N.
-    effort : array, shape (N, n_u)
-        N m.
-    fine_time, force, gap : array, shape (M,)
-        s; true force on the tooth, N; true gap, m.
-    release : Release or None
-    limited : int
-        Steps of a servo in which its torque was clipped.
-    """
-
+    # (N,): s, N, N, N/m; commanded and measured travel, m; commanded velocity, m/s.
     time: FloatArray
     wanted: FloatArray
     felt: FloatArray
@@ -183,13 +131,14 @@ class ForceRecord:
     measured: FloatArray
     speed: FloatArray
     states: tuple[State, ...]
-    condyles: FloatArray
-    effort: FloatArray
+    condyles: FloatArray  # (N, n_c): normal forces, N
+    effort: FloatArray  # (N, n_u): N m
+    # (M,): s; true force on the tooth, N; true gap, m.
     fine_time: FloatArray
     force: FloatArray
     gap: FloatArray
     release: Release | None
-    limited: int
+    limited: int  # steps of a servo in which its torque was clipped
 
     def began(self, state: State) -> float:
         """When a state began, s; NaN: never."""

@@ -39,22 +39,13 @@ Progress = Callable[[float], None]
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One figure: what the prototype had, what is wanted, what is.
-
-    Attributes
-    ----------
-    name, unit : str
-    prototype : str
-    goal : float
-        At most this.
-    value, worst : float
-        Median and largest over the seeds of the sensor's noise.
-    """
+    """One figure: what the prototype had, what is wanted, what is."""
 
     name: str
     unit: str
     prototype: str
-    goal: float
+    goal: float  # at most this
+    # Median and largest over the seeds of the sensor's noise.
     value: float
     worst: float
 
@@ -69,20 +60,12 @@ Numbers = dict[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A run, and what its figures are compared with.
-
-    Attributes
-    ----------
-    title : str
-    run : callable
-        Called with the ``seed`` of the sensor's noise, gives the record and figures by name.
-    goals : dict
-        By name of the figure: unit, prototype, goal.
-    """
+    """A run, and what its figures are compared with."""
 
     title: str
+    # Called with the ``seed`` of the sensor's noise, gives the record and figures by name.
     run: Callable[..., tuple[ForceRecord, Numbers]]
-    goals: dict[str, tuple[str, str, float]]
+    goals: dict[str, tuple[str, str, float]]  # by name of the figure: unit, prototype, goal
 
     def figures(self, runs: Sequence[Numbers]) -> list[Figure]:
         """Of the numbers of runs with different noise."""

@@ -45,7 +45,6 @@ def with_own_numbers(setting: StudySetting, seed: int) -> StudySetting:
 
     Parameters
     ----------
-    setting : StudySetting
     seed : int
         The same seed gives the same robot.
     """
@@ -133,7 +132,6 @@ def told(drives: Drives, effort: FloatArray, velocity: FloatArray) -> FloatArray
 
     Parameters
     ----------
-    drives : Drives
     effort, velocity : arrays, shape (..., n_u)
         Of motors times gear ratio, N m; of joints, rad/s.
     """

@@ -44,7 +44,6 @@ class Sockets:
 
     Parameters
     ----------
-    mechanism : Mechanism
     friction, stops, food
         As for :class:`ForwardDynamics`; stops are numbered as the whole mechanism's joints.
 

@@ -61,7 +61,6 @@ class TwinDynamics:
         Its scratch memory is used: one thread for both.
     friction : bool or Regularisation
         Friction of contacts and actuated joints, by the laws of the inverse dynamics.
-    stops : PackedStops
     food : bool
         Whether there is any; see :func:`masticator_dynamics.robot.twin.food.pack_food`.
     """

@@ -196,7 +196,6 @@ class Scene:
     ----------
     scene : viser.SceneApi
         Scene of a server, or one that is only recorded.
-    mechanism : Mechanism
     name : str
         Name of its scene node, if several are side by side.
     shift : tuple of float

@@ -41,10 +41,8 @@ class DirectSubscription:
 
     Parameters
     ----------
-    node : rclpy.node.Node
     kind : type
         Of the messages.
-    topic : str
     qos : QoSProfile
         Its depth is how many messages may wait.
     largest : int, optional
@@ -155,10 +153,8 @@ def publisher(node: LifecycleNode, kind: type, topic: str) -> Any:
 
     Parameters
     ----------
-    node : LifecycleNode
     kind : type
         Of the messages.
-    topic : str
     """
     return node.create_lifecycle_publisher(
         kind, topic, RELIABLE, event_callbacks=NO_PUBLISHER_EVENTS
@@ -170,8 +166,6 @@ class Outgoing:
 
     Parameters
     ----------
-    node : LifecycleNode
-    topic : str
     message : ROS message
         Complete except for the numbers. A stamp is written only if it has a header.
     fields : str
@@ -219,9 +213,6 @@ def joint_topic(node: LifecycleNode, topic: str, joints: Sequence[str], *fields:
 
     Parameters
     ----------
-    node : LifecycleNode
-    topic : str
-    joints : sequence of str
     fields : str
         Of position, velocity and effort, those that are published.
     """

@@ -82,7 +82,6 @@ class Guard:
 
     Parameters
     ----------
-    node : rclpy.node.Node
     failed : callable
         Gets a sentence about an error of ours, before anything else is done about it.
 
@@ -109,7 +108,6 @@ class Guard:
         ----------
         source : str
             Topic, service or whatever else called.
-        error : Exception
         message : bool
             A message was being read, so it may be the message's fault.
         """

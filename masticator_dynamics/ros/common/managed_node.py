@@ -198,7 +198,6 @@ class ManagedNode(LifecycleNode):
 
     Parameters
     ----------
-    name : str
     settings : type
         A `NodeSettings`, whose fields are the parameters.
     create : callable

@@ -21,13 +21,7 @@ LIFETIME = 500_000_000  # ns; what its node no longer draws is soon gone
 
 
 class Board:
-    """A topic of drawings, of which each is seen as long as it is drawn again and again.
-
-    Parameters
-    ----------
-    node : LifecycleNode
-    topic : str
-    """
+    """A topic of drawings, of which each is seen as long as it is drawn again and again."""
 
     def __init__(self, node: LifecycleNode, topic: str):
         self._node = node
@@ -63,8 +57,6 @@ def marker(kind: int, group: str, number: int, frame: str, colour: Colour = WHIT
         Such as ``Marker.ARROW``.
     group, number : str and int
         Together its name; groups can be switched off in RViz.
-    frame : str
-    colour : tuple of float
     """
     made = Marker(type=kind, action=Marker.ADD, ns=group, id=number, frame_locked=True)
     made.header.frame_id = frame

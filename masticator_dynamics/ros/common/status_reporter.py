@@ -25,7 +25,6 @@ class StatusReporter:
 
     Parameters
     ----------
-    node : LifecycleNode
     hardware : str
         What the statuses are about: the mechanism's name.
     collect : callable

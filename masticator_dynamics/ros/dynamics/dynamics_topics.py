@@ -38,8 +38,6 @@ class Publishers:
 
     Parameters
     ----------
-    node : LifecycleNode
-    mechanism : Mechanism
     frame_prefix : str
         Put before the frames of contacts and joints.
     cycle : FeedforwardCycle
@@ -162,8 +160,6 @@ class WrenchInput(DirectSubscription):
 
     Parameters
     ----------
-    node : LifecycleNode
-    topic : str
     wrenches : MeasuredWrenches
         Gets what passes the checks, in the reader's thread.
     now : callable

@@ -26,7 +26,6 @@ class EffortTopics:
 
     Parameters
     ----------
-    node : LifecycleNode
     joints : sequence of str
         Actuated joints that have a topic.
     """

@@ -112,20 +112,16 @@ class ForceAction:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         Of the cycle: its description is read.
     motion : ExecutedMotion
         Must be at rest when a goal begins.
-    turn : ForceTurn
     bite : BiteForce
         The measured force.
     settings : callable
         The current parameters.
     now : callable
         The node's clock, ns.
-    servos : Servos
-        Of the drives file.
     motors : Scaling
         Likewise.
     """

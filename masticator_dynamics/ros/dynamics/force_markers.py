@@ -52,8 +52,6 @@ class ForceMarkers:
 
     Parameters
     ----------
-    node : LifecycleNode
-    mechanism : Mechanism
     frame_prefix : str
         Put before the names of frames.
     cycle : FeedforwardCycle

@@ -34,16 +34,12 @@ class ForceSources:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         For the thread of goals.
-    motors : Scaling
-        Of the drives file.
     bite : BiteForce
         Of the sensor.
     now : callable
         The node's clock, ns.
-    frame_prefix : str
     """
 
     def __init__(

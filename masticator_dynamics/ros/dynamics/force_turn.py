@@ -54,7 +54,6 @@ class PressingJob:
     ----------
     path : PressingPath
         It needs no mechanism any more: any thread may use it.
-    law : ForceControl
     reference : callable
         Wanted force, N, by the time since force control began, s.
     point_frame : str
@@ -166,7 +165,6 @@ class ForceTurn:
 
         Parameters
         ----------
-        job : PressingJob
         motion_rests : callable
             Whether no motion has begun, and holds what there is. When it is called motions are
             refused already: either the job begins or a motion does.

@@ -73,7 +73,6 @@ def join(
 
     Parameters
     ----------
-    mechanism : Mechanism
     meant : MotionPath
         The motion as if it had begun in time.
     samples : Samples

@@ -171,8 +171,6 @@ class BiteForce(MeasuredWrenches):
 
         Parameters
         ----------
-        measured : MeasuredWrench
-        motion : Motion or Effort
         transport : Transport or None
             For this motion; used if it is for the measurement's frame.
         """

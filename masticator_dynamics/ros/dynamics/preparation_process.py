@@ -60,8 +60,6 @@ class Preparer:
 
     Parameters
     ----------
-    description : MechanismDescription
-    settings : DynamicsSettings
     log : callable
         Gets a sentence about a process that failed.
 

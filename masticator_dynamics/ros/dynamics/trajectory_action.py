@@ -187,7 +187,6 @@ class TrajectoryAction:
 
     Parameters
     ----------
-    node : LifecycleNode
     mechanism : Mechanism
         Only its names are read.
     queue : TrajectoryInput

@@ -340,7 +340,6 @@ def check_start(stamp: int, now: int, horizon: float) -> None:
     ----------
     stamp, now : int
         When it begins, and the clock of the node, ns.
-    horizon : float
 
     Raises
     ------

@@ -66,7 +66,6 @@ class TrajectoryInput:
 
     Parameters
     ----------
-    node : LifecycleNode
     motion : ExecutedMotion
         Follows what passes the checks.
     settings : callable

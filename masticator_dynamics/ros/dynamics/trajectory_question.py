@@ -47,7 +47,6 @@ class Question:
         What is followed until then.
     now : int
         The node's clock, ns.
-    settings : DynamicsSettings
     ahead : float
         The motion begins so much (s) later at the earliest.
     sampled : bool
@@ -94,7 +93,6 @@ def answer(
     ----------
     mechanism : Mechanism
         Not used by any other thread: it keeps scratch memory.
-    question : Question
     announce : callable
         Gets how long the checks are expected to take, s, when the message has been read.
 

@@ -42,8 +42,6 @@ class CouplingMarkers:
 
     Parameters
     ----------
-    node : LifecycleNode
-    mechanism : Mechanism
     frame_prefix : str
         Put before the names of frames.
     """
@@ -60,8 +58,6 @@ class CouplingMarkers:
 
         Parameters
         ----------
-        time : int
-        motion : Motion
         warn, error : float
             Indices above which lines and texts are amber and red; below they are green.
         """

@@ -64,26 +64,16 @@ class JointSelection:
 
 @dataclasses.dataclass(frozen=True)
 class JointReading:
-    """A configuration of the closed mechanism.
+    """A configuration of the closed mechanism."""
 
-    Attributes
-    ----------
-    motion : Motion
-        The configuration at rest.
-    y_dot : array, shape (n_y,), or None
-        Independent velocities; None when they were not measured.
-    kind : str
-        Which joints were read: `INDEPENDENT` or `ACTUATED`.
-    closure_residual : float
-        Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
-    measured, effort : arrays, shape (n_u,), or None
-        Positions and efforts as given, of actuated joints; None where there are none.
-    """
-
-    motion: Motion
+    motion: Motion  # the configuration at rest
+    # (n_y,) or None: independent velocities; None when they were not measured.
     y_dot: FloatArray | None
-    kind: str
+    kind: str  # which joints were read: `INDEPENDENT` or `ACTUATED`
+    # Largest loop gap at the given actuated positions, m; 0 for independent coordinates.
     closure_residual: float
+    # (n_u,) or None: positions and efforts as given, of actuated joints; None where there are
+    # none.
     measured: FloatArray | None = None
     effort: FloatArray | None = None
 
@@ -99,7 +89,6 @@ def select_joints(
 
     Parameters
     ----------
-    mechanism : Mechanism
     names : sequence of str
         Of a message.
     kinds : sequence of str
@@ -163,7 +152,6 @@ class JointStateReader:
 
         Parameters
         ----------
-        names : sequence of str
         positions : sequence or array of float
             rad or m, as many as names.
         velocities : sequence or array of float
@@ -270,8 +258,6 @@ class JointStateRuntime(Runtime):
 
     Parameters
     ----------
-    node : ManagedNode
-    settings : JointStateSettings
     mechanism : Mechanism
         From activation to deactivation only the thread uses it.
     source, target : str
@@ -323,7 +309,6 @@ class JointStateRuntime(Runtime):
             Of the message, ns; the present time if it had none.
         frame : str
             Of its header.
-        reading : JointReading
         """
         raise NotImplementedError
 

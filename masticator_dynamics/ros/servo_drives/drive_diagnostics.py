@@ -40,11 +40,6 @@ class DriveDiagnostics:
 
     Parameters
     ----------
-    node : LifecycleNode
-    name : str
-        Of the mechanism.
-    drives : Drives
-    exchange : CyclicExchange
     rejections : Rejections
         Of commands that could not be read.
     report : callable

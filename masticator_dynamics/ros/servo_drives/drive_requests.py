@@ -61,10 +61,6 @@ class DriveRequests:
 
     Parameters
     ----------
-    node : LifecycleNode
-    supervisor : Supervisor
-    network : DriveNetwork
-    exchange : CyclicExchange
     home : float array (n,)
         Joint positions, rad, at the mechanism's home.
     approach_velocity : float

@@ -40,11 +40,6 @@ class DriveRuntime(Runtime):
     The exchange's thread runs the cycle, takes commands and publishes states; the executor's does
     the rest of ROS; requests, the check of the loops and slow reading have threads of their own.
 
-    Parameters
-    ----------
-    node : LifecycleNode
-    settings : ServoDrivesSettings
-
     Raises
     ------
     DescriptionError

@@ -83,7 +83,6 @@ class DriveTopics:
 
     Parameters
     ----------
-    node : LifecycleNode
     supervisor : Supervisor
         Gets the commands that can be read.
     mode : str

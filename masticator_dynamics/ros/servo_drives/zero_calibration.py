@@ -37,7 +37,6 @@ class ZeroCalibration:
         Used only by the thread that carries out requests.
     drives : Drives
         In the mechanism's actuated order.
-    supervisor : Supervisor
     settings : ServoDrivesSettings
         Its fields ``zeros_...``; may be replaced.
     """

@@ -30,6 +30,7 @@ def model(points: np.ndarray) -> np.ndarray:
     )
 
 
+@pytest.mark.sweep
 def test_published_functions_have_the_errors_they_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('papers.comparison.estimators.RADII', 21)
     monkeypatch.setattr('papers.comparison.estimators.ANGLES', 12)
