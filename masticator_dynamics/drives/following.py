@@ -97,6 +97,9 @@ _IN_TIME = 0.25  # periods by which the age of commands may change from one to t
 # two periods). A smooth step over N periods has a curvature of at most 6 / N^2 of its height: with
 # 5 that is 1.9 a, and not the 8 a of making up for it at once (in time: 4.5 a).
 _JOINED = 5.0
+_SOFT = (
+    0.75  # of the acceleration: a change of step that is made up for at once; joining takes time
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,6 +209,7 @@ class Following:
         self._followed: _Followed | None = None
         self._joining: _Joining | None = None
         self._led = 0.0  # s, when positions were led last
+        self._rate = np.zeros(len(position))  # rad/s, to there
         self._approach: Approach | None = None
         self._steps = 0
         self._held = False  # the motion was not continued in the latest cycle
@@ -275,9 +279,11 @@ class Following:
             return findings
         self.accepted += 1
         self.joins, self._held = self._begins(now), False
-        self.sent, self._followed = sent, followed
+        self._followed = followed
         if self._positions:
-            self._joining, self._led = joining, now
+            self._joining = joining
+            self._lead_to(sent, now)
+        self.sent = sent
         self.velocity = None if command.effort is None else self._velocity(followed, now)
         self._wanted = self._led_effort(followed, now)
         return findings
@@ -292,6 +298,11 @@ class Following:
     def _ahead(self, followed: _Followed, now: float) -> float:
         """From the stamp of a command to when drives are there, s."""
         return self._drives.lead + followed.passed(now, self._longest_age)
+
+    def _lead_to(self, position: FloatArray, now: float) -> None:
+        """Send positions (n,), rad."""
+        self._rate = (position - self.sent) / max(now - self._led, 0.5 * self._limits.period)
+        self.sent, self._led = position, now
 
     def _position(self, followed: _Followed, joining: _Joining | None, now: float) -> FloatArray:
         """Where drives are led (n,), rad."""
@@ -315,6 +326,8 @@ class Following:
         in_time = abs(self._ahead(followed, now) - old) < _IN_TIME * period
         if in_time or followed.command.stamp - before.command.stamp < 0.5 * period:
             return joining
+        if joining is None and self._soft(followed, now):
+            return None
         offset = before.position(old) - followed.position(new)
         rate = before.rate(old) - followed.rate(new)
         if joining is not None:
@@ -323,6 +336,12 @@ class Following:
         if (np.abs(offset) > 0.5 * self._limits.acceleration * old**2).any():
             return joining
         return _Joining(led, _JOINED * period, offset, rate)
+
+    def _soft(self, followed: _Followed, now: float) -> bool:
+        """Whether drives may be led by a command at once."""
+        elapsed = max(now - self._led, 0.5 * self._limits.period)
+        change = (self._position(followed, None, now) - self.sent) / elapsed - self._rate
+        return bool((np.abs(change) <= _SOFT * self._limits.acceleration * elapsed).all())
 
     def _velocity(self, followed: _Followed, now: float) -> FloatArray:
         """Velocities (n,) of the motion that the efforts are for, rad/s."""
@@ -390,10 +409,9 @@ class Following:
         self._held = now - command.time + command.age > self._longest_age
         self.joins = HOLDS if self._held else 0
         if self._positions:
-            self._led = now
             sent = self._position(followed, self._joining, now)
-            if ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all():
-                self.sent = sent
+            inside = ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all()
+            self._lead_to(sent if inside else self.sent, now)
         self._wanted = self._led_effort(followed, now)
 
     def setpoint(self, elapsed: float) -> Setpoint:

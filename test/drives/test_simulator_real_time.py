@@ -183,6 +183,34 @@ def test_frames_that_came_while_it_was_kept_from_running_are_for_their_own_time(
     assert (early < simulator.axes.plant.step) == kept
 
 
+@pytest.mark.parametrize(('period', 'most'), [(0.004, 2.1), (0.002, 2.1), (0.001, 2.1)])
+def test_sync_is_answered_at_once_and_setpoints_wake_nobody(scripted, period, most):
+    """They come in a burst after SYNC and wait for the next steps."""
+    begin, waits, late, count = scripted.clock, [], [], 200
+    wait = scripted.wait
+    scripted.wait = lambda duration: (waits.append(len(late)) if duration else None, wait(duration))
+    for k in range(1, count + 1):
+        for identifier, after in ((0x080, 0.0), (0x201, 0.3), (0x202, 0.31), (0x201, 0.32)):
+            stamp = begin + (k + after) * period
+            scripted.frames.append(
+                can.Message(timestamp=stamp, arbitration_id=identifier, is_extended_id=False)
+            )
+    simulator = DriveSimulator(drives(), simulation(), scripted)
+    receive = simulator._receive
+
+    def looked_at(message):
+        if message.arbitration_id == 0x080:
+            late.append(scripted.clock - message.timestamp)
+        receive(message)
+
+    simulator._receive = looked_at
+    time.sleep = scripted.wait  # the fixture takes it back
+    simulator.run(lambda: len(late) < count)
+    assert len(late) == count and max(late[20:]) < 1e-5
+    half = count // 2  # steps have come to lie around SYNC by then
+    assert sum(at >= half for at in waits) < most * half
+
+
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')
 def test_the_calling_thread_is_given_back_as_it_was(bus):
     """Otherwise it, and every process that it starts, would keep its real-time priority."""

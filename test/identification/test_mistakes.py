@@ -120,8 +120,8 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
 
 
 @pytest.mark.parametrize('seed', [0, 1])
-def test_efforts_that_show_friction_alone_have_no_gain(tmp_path, seed) -> None:
-    """As of a motor behind a worm: any gain fits as well, and none is a mistake."""
+def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed) -> None:
+    """As behind a worm: any gain of this motor fits as well. All motors' is another matter."""
     file, rng = arm(tmp_path), np.random.default_rng(seed)
     centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
     rows = sines(Mechanism.load(file), centre, reach, SECONDS, 1)
@@ -130,7 +130,7 @@ def test_efforts_that_show_friction_alone_have_no_gain(tmp_path, seed) -> None:
     braking = np.sign(speed) + 0.3 * speed + 0.03 * rng.standard_normal(len(speed))
     effort[:, 3] = 2.0 * np.sqrt((effort[:, 3] ** 2).mean()) * braking
     log = dataclasses.replace(robot.log, effort=effort)
-    assert not any('efforts are' in told for told in _identified(robot, log).mistakes)
+    assert not any(told.startswith('joint_3:') for told in _identified(robot, log).mistakes)
 
 
 @cases('rows', [2, 5, 20], arm=2, redundant=20)

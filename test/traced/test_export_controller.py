@@ -136,7 +136,9 @@ def test_measured_joints_tell_the_motion_and_its_efforts(name: str, compiled) ->
         assert samples.relative_error(np.array(near.y), state.y, floor=1e-3) < 1e-9
         assert samples.relative_error(np.array(near.y_dot), state.y_dot) < 1e-9
         assert samples.relative_error(np.array(near.y_ddot), state.y_ddot) < 1e-8
-        assert near.residual < 1e-9 and near.steps <= 5
+        assert near.residual < 1e-9
+        # Next to a singularity, where controllers refuse, a step gains less.
+        assert near.steps <= 5 or near.conditioning < 0.025
         assert samples.relative_error(effort, expected.actuated) < 1e-8
         cold = of.at_home()
         status = of.call('fit', *measured, cold)
@@ -310,6 +312,16 @@ def test_names_and_limits_are_those_of_the_files(compiled) -> None:
     np.testing.assert_array_equal(numbers('actuator_effort_lower', of.motors), low)
     np.testing.assert_array_equal(numbers('actuator_effort_upper', of.motors), high)
     np.testing.assert_array_equal(numbers('home', of.freedoms), mechanism.home.y)
+
+
+def test_the_header_says_how_much_code_there_is(compiled) -> None:
+    """Operations by their results: a sum, product or function to each name of the source."""
+    of = compiled('masticator')
+    header, source = ((of.folder / f'{of.name}.{end}').read_text() for end in 'hc')
+    count, size = re.search(r'(\d+) operations in all functions,\n \* (\d+) kB', header).groups()
+    results = [line for line in source.splitlines() if line.startswith('  const double t')]
+    assert int(count) == sum('= kept[' not in line for line in results) > 6000
+    assert int(size) == (of.folder / f'{of.name}.c').stat().st_size // 1000
 
 
 def test_it_is_reentrant_and_compiles_as_cpp(compiled) -> None:

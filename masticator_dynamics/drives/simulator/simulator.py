@@ -37,6 +37,10 @@ _PULL = 0.05
 _BURST = 200
 # Steps made together when the bus is silent: waking for each costs as much as the step.
 _TOGETHER = 4
+# Steps by which they are made later than they could be: SYNC, in the middle of one, is first, and
+# one waking does for both.
+_LATER = 0.75
+_EARLY = 2.0  # steps before SYNC is expected, from which on frames are waited for
 _PUNCTUAL = 0.004  # s; if further behind, frames do not wait for their step
 _SILENT = 0.5  # s without a frame, after which the master counts as gone
 _BURST_TIME = 0.0002  # s after a frame in which no other is looked for
@@ -103,7 +107,8 @@ class DriveSimulator:
         self._start = math.nan  # clock time of the plant's time 0; NaN when stepped
         self._next: can.Message | None = None  # for a later step
         self._due = -math.inf  # when slaves have something to do, s
-        self._anchor, self._deaf = 0, False  # steps when SYNC came; whether frames wait
+        # Steps and clock at the latest SYNC, and the clock until which frames wait, s.
+        self._anchor, self._synced, self._awake = 0, math.nan, -math.inf
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
@@ -200,10 +205,12 @@ class DriveSimulator:
 
     def _undisturbed(self) -> int:
         """Steps until a frame that has arrived, or a slave, has its turn."""
-        now, length, until = self.axes.time, self.axes.plant.step, self._due - self.axes.time
+        now, length = self.axes.time, self.axes.plant.step
+        steps = min(max(self._due - now, 0.0) / length, float(_TOGETHER))
         if self._next is not None:
-            until = min(until, _arrival(self._next) - self._start - now - length)
-        return _TOGETHER if until > _TOGETHER * length else int(max(until, 0.0) / length)
+            before = (_arrival(self._next) - self._start - now) / length - 1.0
+            steps = min(steps, math.ceil(before))
+        return int(steps)
 
     def advance(self, duration: float) -> None:
         """Step for a duration of plant time, s."""
@@ -231,18 +238,18 @@ class DriveSimulator:
         self._start = time.monotonic() - self.axes.time
         while go_on():
             behind, remaining = self.behind, self._remaining
-            overdue = behind - remaining * length
+            overdue = behind - (remaining + _LATER) * length
             if behind >= length and (overdue >= 0.0 or self._next is not None):
                 self._count(overdue, length)
                 self.step(min(int(behind / length), remaining))
-                self._deaf = False
+                self._awake = -math.inf
             elif self._next is not None:
                 message, self._next = self._next, None
                 self._receive(message)
-                if not self._deaf:
+                if not time.monotonic() < self._awake:
                     self._rest(length)
-            elif self._deaf:
-                time.sleep(-overdue)
+            elif (waiting := self._awake - time.monotonic()) > 0.0:
+                time.sleep(min(-overdue, waiting))
             else:
                 self._next = self._bus.recv(-overdue)
 
@@ -316,8 +323,10 @@ class DriveSimulator:
             return
         if message.arbitration_id == SYNC_COB:
             self._follow_sync(_arrival(message))
-            # Until the next steps only setpoints come, which are for SYNC after them.
-            self._anchor, self._deaf = self.real_time.steps, True
+            # Until the next steps only setpoints come, which are for the next SYNC.
+            now, before = _arrival(message), self._synced
+            self._awake = now + (now - before) - _EARLY * self.axes.plant.step
+            self._anchor, self._synced = self.real_time.steps, now
         self._take(message)
 
     def _take(self, message: can.Message) -> None:

@@ -259,7 +259,7 @@ class Robot(Recorder):
         commanded = dict(zip(newest.name, newest.position, strict=False))
         far = [abs(commanded.get(name, math.inf) - place)
                for name, place in zip(self._mechanism.actuated, position, strict=True)]  # fmt: skip
-        return max(far) < _THERE
+        return bool(max(far) < _THERE)
 
     def _send(
         self, times: FloatArray, rows: tuple[FloatArray, FloatArray, FloatArray], stamp: int

@@ -206,6 +206,13 @@ class PressingRobot:
         """Steps of a servo in which its torque was clipped."""
         return self._chain.limited
 
+    @property
+    def contact_forces(self) -> FloatArray:
+        """Normal forces (n_c,) of the condyles, N."""
+        contacts = self._setting.known.description.contacts
+        sizes = [np.linalg.norm(contact.normal or 1.0) for contact in contacts]
+        return np.asarray(self.plant.contact * sizes)
+
     def measure(self) -> Measured:
         """What the cycle that begins now knows."""
         self._age += self._period
@@ -300,25 +307,22 @@ def press(
     law = control(path, goal, bounds, sensor, timing)
     robot = PressingRobot(setting, path, timing.period)
     rows, states, left = [], [], round(_AFTER / timing.period)
-    sizes = [
-        np.linalg.norm(contact.normal or 1.0) for contact in setting.known.description.contacts
-    ]
     while robot.time < longest and left > 0:
         now = robot.measure()
         commanded = law.step(now, reference)
         rows.append((
             now.time, law.wanted, now.force, law.stiffness.upper, commanded.travel, now.travel,
-            commanded.velocity, *(robot.plant.contact * sizes), *robot.effort,
+            commanded.velocity, *robot.contact_forces, *robot.effort,
         ))  # fmt: skip
         states.append(law.state)
         robot.command(commanded)
         left -= law.state is State.DONE
-    table, fine = np.array(rows), np.array(robot.fine)
-    contacts = 7 + len(robot.plant.contact)
+    table = np.array(rows)
+    efforts = table.shape[1] - len(robot.effort)
     time, wanted, felt, stiffness, travel, measured, speed = table[:, :7].T
-    fine_time, force, gap = fine.T
+    fine_time, force, gap = np.array(robot.fine).T
     return ForceRecord(
         time, wanted, felt, stiffness, travel, measured, speed, tuple(states),
-        table[:, 7:contacts], table[:, contacts:], fine_time, force, gap, law.release,
+        table[:, 7:efforts], table[:, efforts:], fine_time, force, gap, law.release,
         robot.clipped,
     )  # fmt: skip

@@ -220,8 +220,9 @@ class Twin(Runtime):
         now, steady = both_clocks(self._now)
         stamp = now - round(self._simulator.age(steady) * 1e9)
         q = self._plant.tree_positions
-        self._states.publish(stamp, q, self._plant.tree_velocities)
-        if self._bites is not None:
+        if self._states.wanted:
+            self._states.publish(stamp, q, self._plant.tree_velocities)
+        if self._bites is not None and self._bites.wanted:
             force = self._plant.food_force
             if force.any():
                 force = self._tooth.poses(q)[1].T @ force
