@@ -7,6 +7,7 @@ Bags are made by another library than the one that is tested, and by hand as Hum
 
 import io
 import pathlib
+import re
 import shutil
 import sqlite3
 
@@ -163,6 +164,26 @@ def test_names_are_mapped(tmp_path, names) -> None:
         np.testing.assert_allclose(table.numbers(['effort_shoulder'])[:, 0], EFFORT[:, 0])
         with pytest.raises(InputError, match=rf'joint nobody.*; there are: .*{there[0]}'):
             read_joints(str(source), [JOINTS], names={'elbow': 'nobody'})
+
+
+@pytest.mark.parametrize(
+    ('columns', 'sentence'),
+    [
+        (
+            'time,position_j1,position_j2,effort_j1,effort_j2',
+            'no joints shoulder, elbow; it has positions of j1, j2; --joints NAME=NAME_IN_THE_',
+        ),
+        (
+            'time,position_my_elbow,position_my_shoulder',
+            '; if these are the same joints: --joints shoulder=my_shoulder,elbow=my_elbow',
+        ),
+    ],
+)
+def test_joints_of_a_csv_file_with_other_names_are_named(tmp_path, columns, sentence) -> None:
+    file = tmp_path / 'run.csv'
+    file.write_text(f'{columns}\n' + ','.join('0' for _ in columns.split(',')))
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        read_joints(str(file), [JOINTS], ('position', 'effort'))
 
 
 def test_names_may_be_exchanged(tmp_path) -> None:

@@ -116,7 +116,9 @@ def _check_read(
 ) -> Iterator[str]:
     """Refuse an element that is there twice or says nothing; yield what of it is not read."""
     tag = str(child.tag)
-    for name in child.attrib.keys() - _ATTRIBUTES.get(tag, child.attrib.keys()):
+    for name in child.attrib:  # in the file's order
+        if name in _ATTRIBUTES.get(tag, child.attrib):
+            continue
         if name == 'rpy' and re.fullmatch(r'[\s0.+-]*', child.get(name, '')):
             continue  # files of ROS 1 turn axes by nothing
         if tag not in _MORE or meant(name, _ATTRIBUTES[tag] - child.attrib.keys(), _SIMILAR):

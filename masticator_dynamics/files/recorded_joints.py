@@ -272,6 +272,8 @@ def _lacking(
         elif missing:
             sentences.append(f'{name} has no {listed_names(missing)} but {listed_names(present)}')
             hint = hint or _mapping(missing, [n for n in present if n not in wanted])
+            if len(missing) < len(wanted):
+                hint += '; `masticator import --recording` holds joints that it does not have'
         else:
             sentences.append(f'{name} has no {_wanted(lacks)}')
     if others or not topics:

@@ -130,6 +130,14 @@ def test_what_looks_like_degrees_or_is_not_read_is_told() -> None:
     )
 
 
+def test_what_is_not_read_is_told_in_the_order_of_the_file() -> None:
+    attributes = ['zeta', 'alpha', 'mu', 'kappa', 'beta', 'nu']
+    more = '<dynamics' + ''.join(f' {name}="1"' for name in attributes) + '/>'
+    assert urdf.parse(LADDER.replace(SLIDE_AXIS, SLIDE_AXIS + more), FILE).warnings == tuple(
+        f'<dynamics {name}> in joint slide is not read' for name in attributes
+    )
+
+
 def test_limits_in_degrees_and_places_in_millimetres_are_told() -> None:
     old = 'lower="0.1" upper="1.5"'
     (warning,) = urdf.parse(LADDER.replace(old, 'lower="-90" upper="45"'), FILE).warnings
