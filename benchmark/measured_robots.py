@@ -42,7 +42,7 @@ _PANDA = tuple((f'panda_joint{k}', f'fer_joint{k}') for k in range(1, 8))
 CASES = (
     Case('UR10, last quarter', 'ur10_robot.urdf', 'ur10_exciting_trajectory.db3'),
     Case(
-        'UR10, other recording', 'ur10_robot.urdf', 'ur10_exciting_trajectory.db3',
+        'UR10, model of its authors', 'ur10_robot.urdf', 'ur10_exciting_trajectory.db3',
         'validation_trajectory.db3',
     ),
     Case('Panda, 30 Hz', 'panda.urdf', 'panda_exciting_trajectory.db3', None, _PANDA),

@@ -163,7 +163,24 @@ def _losses(mechanism: Mechanism) -> Iterator[Row]:
             owner, _, ending = name.rpartition('.')
             unit = next(iter(QUANTITIES[quantities(description, name)[0]]), '')
             shown.setdefault(owner, []).append(f'{ending} {value:.6g} {unit}'.rstrip())
+    for owner, ending, velocity in _velocities(mechanism):
+        shown.setdefault(owner, []).append(f'{ending} {velocity}')
     yield from ((owner, ', '.join(parts)) for owner, parts in shown.items())
+
+
+def _velocities(mechanism: Mechanism) -> Iterator[Row]:
+    """Velocities over which friction grows or falls: no parameters, but a part of its laws."""
+    description = mechanism.description
+    motors = {name: motor.friction for name, motor in description.actuators.items()}
+    units = {joint.name: joint.unit for joint in mechanism.structure.tree.joints}
+    laws: list[tuple[str, object]] = [*description.joints.items(), *motors.items()]
+    for owner, law in laws:
+        for ending in ('transition_velocity', 'stiction_velocity'):
+            if value := getattr(law, ending, 0.0):
+                yield owner, ending, f'{value:.6g} {units[owner]}/s'
+    for contact in description.contacts:
+        if value := contact.friction.transition_velocity:
+            yield contact.name, 'transition_velocity', f'{value:.6g} m/s'
 
 
 def _massless(mechanism: Mechanism) -> Iterator[str]:

@@ -87,13 +87,14 @@ def test_friction_rotors_and_springs_are_shown_in_their_units(run, tmp_path) -> 
         'schema: 1\nname: arm\nurdf: arm.urdf\nbase: base\nplatform: hand\n'
         'independent: [turn, slide]\nactuated: [turn, slide]\n'
         'actuators: {turn: {rotor_inertia: 0.002}}\n'
-        'joints: {slide: {stiffness: 7.0, damping: 3.0}}\n'
+        'joints: {slide: {stiffness: 7.0, damping: 3.0}, turn: {transition_velocity: 0.05}}\n'
     )
     found = lines(run('check', tmp_path / 'arm.yaml'))
     at = found.index('Friction, rotors and springs')
     assert sorted(found[at + 1 : at + 3]) == [
         'slide damping 3 N s/m, stiffness 7 N/m',
-        'turn damping 0.25 N m s/rad, friction 0.5 N m, rotor_inertia 0.002 kg m^2',
+        'turn damping 0.25 N m s/rad, friction 0.5 N m, rotor_inertia 0.002 kg m^2, '
+        'transition_velocity 0.05 rad/s',
     ]
     assert found[at + 3] == '' and 'Friction, rotors and springs' not in lines(run('check', 'rcid'))
 
