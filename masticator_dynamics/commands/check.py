@@ -163,7 +163,7 @@ def _losses(mechanism: Mechanism) -> Iterator[Row]:
             owner, _, ending = name.rpartition('.')
             unit = next(iter(QUANTITIES[quantities(description, name)[0]]), '')
             shown.setdefault(owner, []).append(f'{ending} {value:.6g} {unit}'.rstrip())
-    for owner, ending, velocity in _velocities(mechanism):
+    for owner, ending, velocity in dict.fromkeys(_velocities(mechanism)):  # joint and motor agree
         shown.setdefault(owner, []).append(f'{ending} {velocity}')
     yield from ((owner, ', '.join(parts)) for owner, parts in shown.items())
 
