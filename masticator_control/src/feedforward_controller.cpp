@@ -51,7 +51,8 @@ public:
     }
   }
 
-  CallbackReturn on_configure(const rclcpp_lifecycle::State &) override {
+  CallbackReturn on_configure(const rclcpp_lifecycle::State & state) override {
+    on_cleanup(state);  // after an error there was none
     try {
       parameters_ = parameter_listener_->get_params();
       mechanism_ = load_mechanism(parameters_.mechanism);
@@ -63,7 +64,7 @@ public:
       feedforward_ = std::make_unique<Feedforward>(*mechanism_, settings(), sources);
     } catch (const std::exception & error) {
       RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
-      return CallbackReturn::ERROR;
+      return CallbackReturn::FAILURE;
     }
     for (auto * values : {&measured_, &rates_, &commanded_}) {values->assign(count_, kUnknown);}
     subscribe();
@@ -90,12 +91,12 @@ public:
     const std::string problem = feedforward_->start(measured_.data(), commanded_.data());
     if (problem.empty()) {return CallbackReturn::SUCCESS;}
     RCLCPP_ERROR(get_node()->get_logger(), "not activated, measured positions: %s", problem.c_str());
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
 
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) override {
     for (auto & command : command_interfaces_) {
-      if (command.get_interface_name() == "effort") {(void)command.set_value(0.0);}
+      if (command.get_interface_name() != "position") {(void)command.set_value(0.0);}
     }
     if (const std::string refusal = refusal_.load(); !refusal.empty()) {
       RCLCPP_ERROR(get_node()->get_logger(), "deactivated, reference: %s", refusal.c_str());

@@ -37,8 +37,8 @@ from nodes.harness import Peer, to_time
 pytestmark = pytest.mark.clock
 
 STROKES = int(os.environ.get('STROKES', '5'))
-PACKAGES = ('controller_manager', 'joint_trajectory_controller', 'masticator_control',
-            'robot_state_publisher')  # fmt: skip
+PACKAGES = ('controller_manager', 'forward_command_controller', 'joint_trajectory_controller',
+            'masticator_control', 'robot_state_publisher')  # fmt: skip
 SWITCH = '/controller_manager/switch_controller'
 OWN = ['joint_trajectory_controller', 'feedforward_controller']
 
@@ -128,6 +128,12 @@ def mechanism():
     return Mechanism.load('masticator')
 
 
+def program(package, name):
+    from ament_index_python.packages import get_package_prefix
+
+    return f'{get_package_prefix(package)}/lib/{package}/{name}'
+
+
 @pytest.fixture(scope='module')
 def mock(ros_domain, tmp_path_factory):
     """The controller alone at 1 kHz, on hardware that stays where it is."""
@@ -142,16 +148,15 @@ def mock(ros_domain, tmp_path_factory):
     )  # fmt: skip
     own = content['/**/feedforward_controller']['ros__parameters']
     own |= {'state_rate': 1000.0, 'ramp_time': 0.0, 'reference_timeout': 60.0}
+    manager = content['/**/controller_manager']['ros__parameters']
+    manager['pusher'] = {'type': 'forward_command_controller/ForwardCommandController'}
+    pushed = {'joints': ['crank_1'], 'interface_name': 'position'}
+    content['/**/pusher'] = {'ros__parameters': pushed}
     file.write_text(yaml.safe_dump(content))
     robot = folder / 'robot.yaml'
     parameters = {'robot_description': description.urdf_xml}
     robot.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
     run = Run(folder)
-    from ament_index_python.packages import get_package_prefix
-
-    def program(package, name):
-        return f'{get_package_prefix(package)}/lib/{package}/{name}'
-
     try:
         run.start(
             program('robot_state_publisher', 'robot_state_publisher'), '--ros-args',
@@ -299,6 +304,42 @@ def test_what_is_refused_ends_the_controller_as_ros2_control_expects(mock, mecha
     wait_for(lambda: mock.states, 'states')
     free = mechanism.feedforward(mechanism.home.y).actuated
     assert np.abs(np.array(mock.states[-1].output.effort) - free).max() < 1e-9
+
+
+def test_joints_that_do_not_close_leave_it_inactive(mock, mechanism):
+    """When they do, it is activated; so it is after having been cleaned up and configured again."""
+    from controller_manager_msgs.srv import CleanupController, ConfigureController
+    from std_msgs.msg import Float64MultiArray
+
+    name = 'feedforward_controller'
+    push = mock.publisher(Float64MultiArray, 'pusher/commands')
+    assert mock.start(program('controller_manager', 'spawner'), 'pusher').wait(60.0) == 0
+
+    def pushed(position):
+        wait_for(push.get_subscription_count, 'pusher')
+        for _ in range(10):
+            push.publish(Float64MultiArray(data=[position]))
+            time.sleep(0.02)
+
+    def activated():
+        del mock.states[:]
+        assert mock.switch(activate_controllers=[name])
+        wait_for(lambda: mock.states, 'states')
+        free = mechanism.feedforward(mechanism.home.y).actuated
+        assert np.abs(np.array(mock.states[-1].output.effort) - free).max() < 1e-9
+
+    assert mock.switch(deactivate_controllers=[name])
+    pushed(0.05)
+    assert not mock.switch(activate_controllers=[name])
+    assert 'the loops do not close: crank_' in mock.logs()
+    assert mock.controllers()[name] == 'inactive'
+    pushed(0.0)
+    activated()
+    assert mock.switch(deactivate_controllers=[name])
+    for kind, word in ((CleanupController, 'cleanup'), (ConfigureController, 'configure')):
+        request = kind.Request(name=name)
+        assert mock.peer.call(kind, f'/controller_manager/{word}_controller', request).ok
+    activated()
 
 
 @pytest.fixture(scope='module')
