@@ -219,12 +219,12 @@ def test_a_message_that_waits_is_overtaken_by_a_newer_one(own, mechanism):
     names, home = mechanism.independent, [mechanism.home.y]
     os.kill(child, signal.SIGSTOP)
     client.send(names, [2.0], home)  # is being read
-    time.sleep(0.3)
+    time.sleep(1.5)
     before = len(client.trajectories)
     client.send(names, [2.1], home)
     client.send(names, [2.2], home)
     client.send(names, [2.3], home, start=client.now() + 30 * S)
-    time.sleep(0.3)
+    time.sleep(1.5)
     os.kill(child, signal.SIGCONT)
     wait_for(lambda: len(client.trajectories) == before + 3, 'three motions')
     ends = [nanoseconds(t.points[-1].time_from_start) for t in client.trajectories[before:]]
