@@ -30,7 +30,7 @@ from masticator_dynamics.engine.evaluation.inertia_coupling import (
 from masticator_dynamics.errors import DescriptionError, MasticatorError
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.early]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.early]
 GEOMETRIES = int(os.environ.get('DESIGN_GEOMETRIES', '1'))
 JAW = samples.ROOT / 'examples' / 'jaw_design.yaml'
 FIVE_BAR = """
