@@ -21,44 +21,23 @@ from masticator_dynamics.engine.traced.row_code import address, library
 
 @dataclasses.dataclass(frozen=True)
 class DrivenPlant:
-    """What moves a plant on, and where its numbers are in memory.
+    """What moves a plant on, and where its numbers are in memory."""
 
-    Attributes
-    ----------
-    advance, report : int
-        Addresses of functions of a row, whose first output is 1 where the others are valid.
-    times : int
-        Calls of ``advance`` in a step; ``report`` follows.
-    given, out, report_given, report_out : arrays
-        Their inputs and outputs.
-    changing : int
-        First numbers of the inputs, which ``advance`` gives anew.
-    settled : slice
-        Those of them that ``report`` gives anew, too, first of all.
-    before : array
-        Gets the changing numbers as they are when a step begins.
-    positions, velocities : int arrays
-        Where those of the joints are in the report.
-    efforts : int array
-        Where efforts of the joints are in the inputs, a row for each copy of them.
-    report_efforts : int array
-        Where they are in those of the report.
-    """
-
+    # Addresses of functions of a row, whose first output is 1 where the others are valid.
     advance: int
     report: int
-    times: int
-    given: FloatArray
+    times: int  # calls of `advance` in a step; `report` follows
+    given: FloatArray  # inputs and outputs of `advance`
     out: FloatArray
-    report_given: FloatArray
+    report_given: FloatArray  # of `report`
     report_out: FloatArray
-    changing: int
-    settled: slice
-    before: FloatArray
-    positions: IntArray
+    changing: int  # first numbers of the inputs, which `advance` gives anew
+    settled: slice  # those of them that `report` gives anew, too, first of all
+    before: FloatArray  # gets the changing numbers as they are when a step begins
+    positions: IntArray  # where those of the joints are in the report
     velocities: IntArray
-    efforts: IntArray
-    report_efforts: IntArray
+    efforts: IntArray  # where those of the joints are in the inputs, a row for each copy of them
+    report_efforts: IntArray  # in those of the report
 
 
 def places(array: FloatArray) -> IntArray:
