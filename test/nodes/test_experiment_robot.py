@@ -118,11 +118,13 @@ def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path
         wait_for(lambda: peer.phase() == Phase.LATCHED.value, 'the fault')
         faults.publish(String(data='clear crank_3'))
         assert run.wait(PATIENCE) == 0, run.text
-    wait_for(lambda: peer.phase() == Phase.OFF.value, 'torque-free drives')
+    ended = (Phase.OFF.value, Phase.LATCHED.value)
+    wait_for(lambda: peer.phase() in ended, 'torque-free drives')
     ends = [str(mouthful_bag.read_settings(file)['end']) for file in files]
     if any(word in end for end in ends for word in LATE):
         pytest.skip(f'this computer is too slow or too busy: {ends}')
     assert ends[0] == ends[2] == 'done' and 'crank_3' in ends[1], ends
+    assert peer.phase() == Phase.OFF.value
     with open(output / 'mouthfuls.csv', newline='') as stream:
         rows = list(csv.DictReader(stream))
     assert [row['end'] for row in rows] == ends
