@@ -55,15 +55,17 @@ def ripple(monkeypatch, setting, stiffness: float, factor: float) -> float:  # t
     return float(force[time > time[-1] - 0.2].std())
 
 
-@pytest.mark.parametrize('stiffness', [2e4, 2e5])
+# N, between noise that is amplified and the cycle that the bound of acceleration leaves: on 20 N/mm
+# 0.27 at 1.1 times the predicted gain and 0.96 at 1.2 times.
+@pytest.mark.parametrize(('stiffness', 'oscillates'), [(2e4, 0.5), (2e5, OSCILLATES)])
 def test_the_twin_oscillates_within_30_percent_of_the_predicted_gain(
-    monkeypatch, stiffness
+    monkeypatch, stiffness, oscillates
 ) -> None:
     setting = without_losses(shipped(stiffness, 0.006))
     margin = pressed_loop(setting, FORCE, TIMING).gain_margin()
     assert 3.0 < margin < 15.0
-    assert ripple(monkeypatch, setting, stiffness, margin / 1.3) < OSCILLATES
-    assert ripple(monkeypatch, setting, stiffness, margin * 1.3) > OSCILLATES
+    assert ripple(monkeypatch, setting, stiffness, margin / 1.3) < oscillates
+    assert ripple(monkeypatch, setting, stiffness, margin * 1.3) > oscillates
 
 
 def test_as_shipped_too_where_the_twin_is_stepped_finely(monkeypatch) -> None:
