@@ -65,7 +65,7 @@ _DIAGNOSTICS = 1.2  # s, until diagnostics report a change
 _TAIL = 0.3  # s, recorded after the motion, which the drives follow with a delay
 _SPIN = 0.02  # s
 _THERE = 1e-6  # rad
-_LATE_START = 20.0  # s, by which a slow computer begins a motion later, at most
+_LATE_START = 5.0  # s, by which a slow computer begins a motion later, at most
 
 
 class Robot(Recorder):
