@@ -328,9 +328,12 @@ def test_ctrl_c_while_modules_load_says_nothing(library: str) -> None:
 
 @pytest.mark.parametrize('patience', [0.0, 0.05, 0.5])
 def test_ctrl_c_while_workers_start_says_nothing(patience: float) -> None:
-    """A terminal sends it to every process of the group."""
+    """A terminal sends it to every process of the group.
+
+    All sections: of few, a fast computer is through before the signal comes.
+    """
     process = start(
-        'parameters', 'coupling', '--processes', '2', program=PAPERS, start_new_session=True,
+        '--processes', '2', program=PAPERS, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')

@@ -192,8 +192,8 @@ def test_lost_frames_of_one_drive_stop_all(robot):
         end = leaves(robot, asked, but=[3])
         begin = robot.trace.last(TPDO + 3)
         told(robot, 'crank_3', 'missing in a row')
-        words = robot.trace.since(end, RPDO + 3)
-        assert words and all(data[0] & 0x0F != 0x0F for _, _, data in words)  # told to stop, too
+        words = wait_for(lambda: robot.trace.since(end, RPDO + 3), 'the next cycle', LONG)
+        assert all(data[0] & 0x0F != 0x0F for _, _, data in words)  # told to stop, too
     assert on_time('drop', begin, end, robot.stated['lost'])
     wait_for(lambda: int(peer.status('drive crank_3')[2]['lost frames']) > 20, 'lost frames', LONG)
 
