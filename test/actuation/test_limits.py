@@ -209,6 +209,21 @@ def test_the_nearest_motion_is_driven_within_limits(friction: bool) -> None:
                     mechanism.feedforward(y, y_dot, other, wrench, **asked)
 
 
+def test_the_nearest_motion_is_sought_in_every_pattern_of_contact_signs() -> None:
+    """With friction a search gets nearer again after it has been farther than another's end."""
+    mechanism = samples.mechanism('masticator')
+    y, y_dot = [0.00255722, 0.000578019, 0.00648048, 2.70797e-05], [-0.0187, 0.0188, -0.0632, 0.06]
+    y_ddot = np.array([0.203354, 0.172567, -0.66444, 1.63599])
+    wrench = [-55.808, -20.4077, -20.5375, -0.0538091, 0.71381, 0.502685]
+    limits = dataclasses.replace(OPEN, effort=np.full(6, 0.208088))
+    asked = {'friction': True, 'limits': limits}
+    near = mechanism.feedforward(y, y_dot, y_ddot, wrench, **asked, nearest=True)
+    masses = mechanism.mass_matrix(near)
+    other = np.array([0.8944, 2.2159, -22.508, -1.295])  # which can be driven, both contacts loaded
+    assert (mechanism.feedforward(y, y_dot, y_ddot - other, wrench, **asked).contact != 0.0).all()
+    assert near.shortfall @ masses @ near.shortfall <= other @ masses @ other
+
+
 def test_batches_name_the_row_and_keep_the_rest() -> None:
     mechanism = samples.mechanism('masticator')
     columns = [np.array(c) for c in zip(*samples.states('masticator', 5, seed=95), strict=True)]

@@ -103,7 +103,6 @@ def minimum(
     floor: Any,
     met: float = MET,
     contradicted: float = CONTRADICTED,
-    enough: Any = None,
 ) -> Minimum:
     """The minimum of a function within bounds.
 
@@ -119,9 +118,6 @@ def minimum(
         A bound exceeded by no more is kept.
     contradicted : float
         How far multipliers may move bounds before these are taken for contradictory.
-    enough : number, optional
-        Of a quadratic form: its value, beyond which nobody wants the minimum; the loop ends there
-        as if bounds were contradictory, since its steps only lead upwards.
     """
     size, bent = len(start), any(bound.bent for bound in bounds)
     tables = [bound.numbers(bent) for bound in bounds]
@@ -150,9 +146,8 @@ def minimum(
         square = vec.dot(step_, moved)
         measured = vec.dot(x, vec.apply(hessian, x))
         near = CONVERGED**2 * (measured + floor) - square
-        beyond = [] if enough is None else [measured - enough]
         done = select(near, select(worst - met, 0.0, 1.0), 0.0)
-        status = select(greatest([lacking, worse, moves - contradicted, *beyond]), -1.0,
+        status = select(greatest([lacking, worse, moves - contradicted]), -1.0,
                         select(blocked, 0.0, done))  # fmt: skip
         goes_on = 1.0 - absolute(status)
         return goes_on, [select(blocked, 0.0, steps), status, square, *x, *vec.flat(slots)]

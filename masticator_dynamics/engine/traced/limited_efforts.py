@@ -55,7 +55,6 @@ FIELDS = (
     'effort_low', 'effort', 'per_effort', 'power', 'axial_force', 'radial_force',
     'contact_low', 'contact_high', 'per_contact',
 )  # fmt: skip
-SURELY = 1.2  # times a distance: others that have become as long do not get shorter again
 SLACK = 1e-9  # of a limit; what is exceeded by no more is kept
 # Of a limit. Only the nearest motion keeps the limits, and rounding must not exclude it: it is
 # found a little further inside than the best efforts.
@@ -254,7 +253,7 @@ def over_patterns(
     Parameters
     ----------
     solve : callable
-        Status as of :class:`Minimum`, value and results of a pattern, from the least value so far.
+        Status as of :class:`Minimum`, value and results of a pattern.
     conditions : list
         Appended to: numbers that must be positive for the answer to be valid.
     more
@@ -271,10 +270,10 @@ def over_patterns(
     contacts = len(terms.contacts)
 
     def of_pattern(inputs: Row) -> Row:
-        rest = iter(inputs[contacts + 1 :])
+        rest = iter(inputs[contacts:])
         inner = mapped(nested, lambda x: next(rest) if isinstance(x, Number) else x)
         pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), inputs[:contacts])
-        status, value, results = solve(pattern, inputs[contacts], *inner[2])
+        status, value, results = solve(pattern, *inner[2])
         return [select(pattern.possible(), status, -1.0), value, *results]
 
     rubs = [not is_known(sliding, 0.0) for sliding in terms.sliding]
@@ -283,13 +282,8 @@ def over_patterns(
     best: Any = _UNSET
     undecided: Any = 0.0
     chosen: Row = []
-    # The likely pattern first: from its value, others see early that theirs will be greater.
-    likely = [sign_of(row[0]) for row in terms.contacts]
     for pattern in signs:
-        inputs = [
-            a * b if rub else a for a, b, rub in zip(pattern, likely, rubs, strict=True)
-        ]  # fmt: skip
-        of_it = [*inputs, best, *numbers]
+        of_it = [*pattern, *numbers]
         status, value, *results = call(graph, solve.__name__, of_pattern, of_it)
         value = select(status - 0.5, value, _UNSET)
         undecided = select(0.5 - absolute(status), 1.0, undecided)
@@ -387,7 +381,7 @@ class _Pattern:
 
     # Problems
 
-    def best(self, _: Any) -> tuple[Any, Any, Row]:
+    def best(self) -> tuple[Any, Any, Row]:
         """The least of the goal within limits."""
         return self._of(self._minimum([0.0] * self._terms.free))
 
@@ -404,7 +398,7 @@ class _Pattern:
         slope = select(value - NOTHING * self._terms.typical, slope, 0.0)
         return solution.status, value, [*solution.x, *self.pattern.contacts(solution.x), slope]
 
-    def least_excess(self, _: Any = None) -> tuple[Any, Any, Row]:
+    def least_excess(self) -> tuple[Any, Any, Row]:
         """The least part by which all limits are exceeded; with the slope in its place."""
         free = self._terms.free
         bounds = self.bounds(1)
@@ -422,7 +416,7 @@ class _Pattern:
         *x, excess = solution.x
         return solution.status, excess, [*x, *self.pattern.contacts(x), excess]
 
-    def thorough(self, _: Any) -> tuple[Any, Any, Row]:
+    def thorough(self) -> tuple[Any, Any, Row]:
         """:meth:`best`, from where limits are exceeded least if necessary."""
         solution = self._minimum([0.0] * self._terms.free)
         if solution.status != 1.0:
@@ -435,13 +429,11 @@ class _Pattern:
             solution = again if again.status == 1.0 else Minimum(1.0, x, 0.0)
         return self._of(solution)
 
-    def nearest(self, least: Any, inertia: list[Row]) -> tuple[Any, Any, Row]:
+    def nearest(self, inertia: list[Row]) -> tuple[Any, Any, Row]:
         """The least distance of accelerations, which are the last unknowns.
 
         Parameters
         ----------
-        least : number
-            Distance of another pattern; one that is surely longer does not matter.
         inertia : matrix
             In whose measure distances are.
         """
@@ -462,8 +454,7 @@ class _Pattern:
             return [0.0] * free + vec.apply(inertia, z[free:]), hessian
 
         solution = minimum(
-            [0.0] * size, self.bounds(), derivatives, weight * self._terms.size, **LOOSE,
-            enough=SURELY * least,
+            [0.0] * size, self.bounds(), derivatives, weight * self._terms.size, **LOOSE
         )  # fmt: skip
         away = solution.x[free:]
         return solution.status, vec.dot(away, vec.apply(inertia, away)), away
