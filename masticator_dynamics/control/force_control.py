@@ -131,9 +131,12 @@ class ForceControl:
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
-        self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)  # time, travel
+        # Travels and when they were measured; forces until that is known of a later time.
+        self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)
+        self._forces = collections.deque[tuple[float, float]](maxlen=_HISTORY)
         self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
+        self._time = 0.0
         self._began = self._contact_travel = 0.0
         self._beyond, self._elapsed = 0, self._timing.period
         self._told: Release | None = None
@@ -141,13 +144,15 @@ class ForceControl:
     def step(self, now: Measured, reference: Reference) -> Commanded:
         """What to command in the cycle in which this was measured."""
         if self._start is None:
-            self._start = now.time
+            self._start = self._time = now.time
         # Where cycles are left out it moves on, or the drives would see a jolt.
-        since = now.time - self._places[-1][0] if self._places else 0.0
         period = self._timing.period
-        self._elapsed = min(max(since, period), _MOST_MISSED * period)
+        self._elapsed = min(max(now.time - self._time, period), _MOST_MISSED * period)
+        self._time = now.time
         self.watch.take(now)
-        self._places.append((now.time, now.travel))
+        measured = now.time - now.joints_age
+        if not self._places or measured > self._places[-1][0]:
+            self._places.append((measured, now.travel))
         self._learn(now)
         if self.release is None:
             self._end_if(self._reason(now, reference))
@@ -167,12 +172,17 @@ class ForceControl:
             return
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
-        if now.travel < self._way.hard - _NEAR_HARD:
-            self.stiffness.take(self._travel_at(now.stamp), now.force)
         self._loading.append((now.travel, now.force, self.wanted))
+        self._forces.append((now.stamp, now.force))
+        # Joints may come later than forces: one laid over the other as they come is another food.
+        while self._forces and self._forces[0][0] <= self._places[-1][0]:
+            time, force = self._forces.popleft()
+            travel = self._travel_at(time)
+            if travel < self._way.hard - _NEAR_HARD:
+                self.stiffness.take(travel, force)
 
     def _travel_at(self, time: float) -> float:
-        """Measured travel when a force was: forces come late."""
+        """Measured travel at a time that is not after the newest."""
         later = self._places[-1]
         for before in reversed(self._places):
             if before[0] <= time:
@@ -200,7 +210,7 @@ class ForceControl:
 
     def _end_if(self, found: tuple[Reason, str] | None, time: float | None = None) -> None:
         if found is not None:
-            self.end(*found, self._places[-1][0] if time is None else time)
+            self.end(*found, self._time if time is None else time)
 
     def _reason(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         return (
