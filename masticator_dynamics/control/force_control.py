@@ -33,6 +33,7 @@ from masticator_dynamics.control.force_goal import (
     Release,
     State,
 )
+from masticator_dynamics.control.laid_over import LaidOver
 from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
@@ -131,12 +132,10 @@ class ForceControl:
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
-        # Travels and when they were measured; forces until that is known of a later time.
-        self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)
-        self._forces = collections.deque[tuple[float, float]](maxlen=_HISTORY)
+        self._laid_over = LaidOver()
         self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
-        self._time = 0.0
+        self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
         self._beyond, self._elapsed = 0, self._timing.period
         self._told: Release | None = None
@@ -148,11 +147,9 @@ class ForceControl:
         # Where cycles are left out it moves on, or the drives would see a jolt.
         period = self._timing.period
         self._elapsed = min(max(now.time - self._time, period), _MOST_MISSED * period)
-        self._time = now.time
+        self._time, self._travel = now.time, now.travel
         self.watch.take(now)
-        measured = now.time - now.joints_age
-        if not self._places or measured > self._places[-1][0]:
-            self._places.append((measured, now.travel))
+        self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
         if self.release is None:
             self._end_if(self._reason(now, reference))
@@ -173,25 +170,9 @@ class ForceControl:
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
         self._loading.append((now.travel, now.force, self.wanted))
-        self._forces.append((now.stamp, now.force))
-        # Joints may come later than forces: one laid over the other as they come is another food.
-        while self._forces and self._forces[0][0] <= self._places[-1][0]:
-            time, force = self._forces.popleft()
-            travel = self._travel_at(time)
+        for travel, force in self._laid_over.felt(now.stamp, now.force):
             if travel < self._way.hard - _NEAR_HARD:
                 self.stiffness.take(travel, force)
-
-    def _travel_at(self, time: float) -> float:
-        """Measured travel at a time that is not after the newest."""
-        later = self._places[-1]
-        for before in reversed(self._places):
-            if before[0] <= time:
-                if later[0] <= before[0]:
-                    return before[1]
-                part = (time - before[0]) / (later[0] - before[0])
-                return before[1] + part * (later[1] - before[1])
-            later = before
-        return later[1]
 
     def _expected(self, delay: float) -> float:
         """Wanted force some time ago, N."""
@@ -407,7 +388,7 @@ class ForceControl:
 
     @property
     def _near_hard(self) -> bool:
-        return self._places[-1][1] > self._way.hard - _NEAR_HARD
+        return self._travel > self._way.hard - _NEAR_HARD
 
     def _kept_within(self, wish: float, now: Measured) -> float:
         """Of a wished velocity, what the bounds leave, m/s."""
