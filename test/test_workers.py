@@ -5,6 +5,7 @@
 import functools
 import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -44,8 +45,12 @@ def test_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
         assert parent.runs(), parent.text
         workers = [int(file.name) for file in tmp_path.iterdir()]
         assert all(runs(worker) for worker in workers)
-        parent.kill()
-        wait_for(lambda: not any(runs(worker) for worker in workers), 'the end of both')
+        parent.process.kill()
+        try:
+            wait_for(lambda: not any(runs(worker) for worker in workers), 'the end of both')
+        finally:
+            for worker in filter(runs, workers):
+                os.kill(worker, signal.SIGKILL)
 
 
 def test_tasks_that_kill_every_process_end_in_an_error() -> None:
