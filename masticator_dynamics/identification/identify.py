@@ -89,6 +89,9 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
 def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     """Unknowns (n_x,) as near to what data and belief say as bodies allow.
 
+    Those of which the data say nothing stay, but for those of bodies that could not be so: what is
+    seen of a body may ask for more of what is not.
+
     Raises
     ------
     InputError
@@ -100,23 +103,24 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     from scipy import sparse
 
     rows, bounds, cones = [], [], []
-    spread = unknowns.spread[:, learnt.seen]
+    free = learnt.seen | _of_impossible(unknowns, learnt.x)
+    spread = unknowns.spread[:, free]
     single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
     sizes = unknowns.deviation[single]
     rows.append(-spread[single] / sizes[:, None])
     bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
     cones.append(clarabel.NonnegativeConeT(int(single.sum())))
     for _, base, changes in _bodies(unknowns):
-        per_unknown = changes[learnt.seen]
+        per_unknown = changes[free]
         if np.abs(per_unknown).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(len(base)))
     # In standard deviations from what data and belief say: precisions differ by many decades.
-    weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
+    weight = learnt.precision[np.ix_(free, free)]
     unit = np.linalg.inv(np.linalg.cholesky(weight)).T
     matrix = np.vstack(rows)
-    bound = np.concatenate(bounds) - matrix @ learnt.x[learnt.seen]
+    bound = np.concatenate(bounds) - matrix @ learnt.x[free]
     program = (
         sparse.csc_matrix(np.eye(len(unit))), np.zeros(len(unit)),
         sparse.csc_matrix(matrix @ unit), bound, cones,
@@ -127,7 +131,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = exact
         solution = clarabel.DefaultSolver(*program, settings).solve()
         x = np.zeros_like(learnt.x)
-        x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
+        x[free] = learnt.x[free] + unit @ solution.x
         open_ = abs(solution.obj_val - solution.obj_val_dual)
         # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
         for step in _BACK if open_ < _NEARLY else ():
@@ -137,6 +141,15 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         f'the likeliest bodies that can be were not found: the solver ends with {solution.status} '
         f'and leaves {open_:.2g} of the likelihood open; are bodies of the file possible?'
     )
+
+
+def _of_impossible(unknowns: Unknowns, x: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which unknowns (n_x,) are about bodies that cannot be so."""
+    theirs = np.zeros(len(x), dtype=bool)
+    for rows, base, changes in _bodies(unknowns):
+        if np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] < -_ROUNDING:
+            theirs |= (unknowns.spread[rows] != 0.0).any(axis=0)
+    return theirs
 
 
 def possible(unknowns: Unknowns, x: FloatArray) -> FloatArray:
