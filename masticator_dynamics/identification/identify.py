@@ -251,6 +251,12 @@ class Identified:
         return tuple(n for n, x in self.deviations.items() if x < _DETERMINED * before[n])
 
     @property
+    def combined(self) -> tuple[str, ...]:
+        """Parameters that changed, of which the data know only what they do with others."""
+        rest = {*self.determined, *self.kept}
+        return tuple(name for name in self.deviations if name not in rest)
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """Parameters of which the data say nothing: they keep their values."""
         changed = self.values
@@ -326,7 +332,14 @@ def identify(
         tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
         for matters in (True, False)
     )
-    result = _identified(mechanism, (measured, judged), begun, beliefs, motors, not grave, progress)
+    try:
+        result = _identified(
+            mechanism, (measured, judged), begun, beliefs, motors, not grave, progress
+        )
+    except InputError as error:
+        if not grave:
+            raise
+        raise InputError(f'{"; ".join(grave)}. As they are: {error}') from error
     gain = gain_of(mistakes)
     if gain is not None:
         parts = [
@@ -334,15 +347,25 @@ def identify(
         ]
         begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
         scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
-        if _unexplained(scaled) < _CLEARLY * _unexplained(result):
+        if _explains_more(scaled, result):
             result = scaled
             grave = tuple(f'{m}; all that follows is for efforts divided by this' for m in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 
-def _unexplained(result: Identified) -> float:
-    """Of the motors' efforts in the held-out part, each as a part of its own, whatever its unit."""
-    return float(np.linalg.norm(result.held_out.error_by_motor(result.x)))
+def _explains_more(scaled: Identified, result: Identified) -> bool:
+    """Whether less than half as much is left of efforts held out that were divided by a gain.
+
+    Each motor's as a part of its own, whatever its unit; motors count alike, or as their efforts
+    are large: next to nothing can be explained of what hardly turns.
+    """
+    shares = [part.held_out.error_by_motor(part.x) for part in (scaled, result)]
+    large = np.sqrt((result.held_out.effort**2).mean(axis=0)) / result.held_out.usual
+    for weight in (1.0, large):
+        after, before = (float(np.linalg.norm(weight * share)) for share in shares)
+        if after < _CLEARLY * before:
+            return True
+    return False
 
 
 def _identified(
