@@ -361,7 +361,7 @@ def _explains_more(scaled: Identified, result: Identified) -> bool:
     """
     shares = [part.held_out.error_by_motor(part.x) for part in (scaled, result)]
     large = np.sqrt((result.held_out.effort**2).mean(axis=0)) / result.held_out.usual
-    for weight in (1.0, large):
+    for weight in (np.ones_like(large), large):
         after, before = (float(np.linalg.norm(weight * share)) for share in shares)
         if after < _CLEARLY * before:
             return True
