@@ -38,7 +38,7 @@ from masticator_dynamics.errors import (
 )
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import recorded_ranges
-from masticator_dynamics.files.tables import check_writable, replacing, write_text
+from masticator_dynamics.files.tables import replacing, write_text
 from masticator_dynamics.interchange.imported_description import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
@@ -268,7 +268,8 @@ def import_(
 
     SOURCE is a URDF or xacro file (with loops as other tools write them, or <mimic>), MJCF, SDF,
     or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file
-    named after it. What was left out or decided is printed, and written into the YAML file.
+    named after it, which are not replaced. What was left out or decided is printed, and written
+    into the YAML file.
     Elements that tie links or joints to each other and are not understood are refused.
     """
     if (topic or names) and not recording:
@@ -276,8 +277,8 @@ def import_(
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'
     for written in (path / f'{path.name}.urdf', file):
-        if written.exists():
-            check_writable(str(written), source)
+        if written.exists():  # somebody may have changed it
+            raise InputError(f'{written} exists; it is not replaced')
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),

@@ -33,6 +33,7 @@ from masticator_dynamics.control.force_goal import (
     Release,
     State,
 )
+from masticator_dynamics.control.laid_over import LaidOver
 from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
@@ -131,9 +132,10 @@ class ForceControl:
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
-        self._places = collections.deque[tuple[float, float]](maxlen=_HISTORY)  # time, travel
+        self._laid_over = LaidOver()
         self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
+        self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
         self._beyond, self._elapsed = 0, self._timing.period
         self._told: Release | None = None
@@ -141,13 +143,13 @@ class ForceControl:
     def step(self, now: Measured, reference: Reference) -> Commanded:
         """What to command in the cycle in which this was measured."""
         if self._start is None:
-            self._start = now.time
+            self._start = self._time = now.time
         # Where cycles are left out it moves on, or the drives would see a jolt.
-        since = now.time - self._places[-1][0] if self._places else 0.0
         period = self._timing.period
-        self._elapsed = min(max(since, period), _MOST_MISSED * period)
+        self._elapsed = min(max(now.time - self._time, period), _MOST_MISSED * period)
+        self._time, self._travel = now.time, now.travel
         self.watch.take(now)
-        self._places.append((now.time, now.travel))
+        self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
         if self.release is None:
             self._end_if(self._reason(now, reference))
@@ -167,21 +169,10 @@ class ForceControl:
             return
         self.peak = max(self.peak, now.force)
         self.travelled = now.travel - self._contact_travel
-        if now.travel < self._way.hard - _NEAR_HARD:
-            self.stiffness.take(self._travel_at(now.stamp), now.force)
         self._loading.append((now.travel, now.force, self.wanted))
-
-    def _travel_at(self, time: float) -> float:
-        """Measured travel when a force was: forces come late."""
-        later = self._places[-1]
-        for before in reversed(self._places):
-            if before[0] <= time:
-                if later[0] <= before[0]:
-                    return before[1]
-                part = (time - before[0]) / (later[0] - before[0])
-                return before[1] + part * (later[1] - before[1])
-            later = before
-        return later[1]
+        for travel, force in self._laid_over.felt(now.stamp, now.force):
+            if travel < self._way.hard - _NEAR_HARD:
+                self.stiffness.take(travel, force)
 
     def _expected(self, delay: float) -> float:
         """Wanted force some time ago, N."""
@@ -200,7 +191,7 @@ class ForceControl:
 
     def _end_if(self, found: tuple[Reason, str] | None, time: float | None = None) -> None:
         if found is not None:
-            self.end(*found, self._places[-1][0] if time is None else time)
+            self.end(*found, self._time if time is None else time)
 
     def _reason(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         return (
@@ -397,7 +388,7 @@ class ForceControl:
 
     @property
     def _near_hard(self) -> bool:
-        return self._places[-1][1] > self._way.hard - _NEAR_HARD
+        return self._travel > self._way.hard - _NEAR_HARD
 
     def _kept_within(self, wish: float, now: Measured) -> float:
         """Of a wished velocity, what the bounds leave, m/s."""

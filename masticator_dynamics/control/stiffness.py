@@ -40,20 +40,29 @@ class Stiffness:
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything."""
+        """Forget everything: it is touched now."""
+        self._contact: tuple[float, float] | None = None
+        self._secant = 0.0
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Forget samples; how much it has been compressed stays true."""
         self._weight = self._x = self._f = self._xx = self._xf = 0.0
         self._first: tuple[float, float] | None = None
-        self._secant, self._last, self._surprises = 0.0, -math.inf, 0
+        self._last, self._surprises = -math.inf, 0
         self.estimate, self.deviation = self.most, math.inf
 
     def take(self, travel: float, force: float) -> None:
         """A travel (m) and the force (N) that was measured at it."""
         if self._first is None:
             self._first = travel, force
-        x, f = travel - self._first[0], force - self._first[1]
+        if self._contact is None:
+            self._contact = travel, force
+        x, f = travel - self._contact[0], force - self._contact[1]
         self._secant = f / x if x > _LEAST_TRAVEL else 0.0
+        x, f = travel - self._first[0], force - self._first[1]
         if self._surprised(x, f, force):
-            self.begin()
+            self._begin_anew()
             return
         noise = math.hypot(self._noise, min(self.estimate, self.most) * self._travel_noise)
         if abs(force - self._last) < _CHANGED * noise:
@@ -68,14 +77,18 @@ class Stiffness:
 
     @property
     def upper(self) -> float:
-        """Upper bound, N/m: what may be assumed where too little would be unstable."""
+        """Upper bound, N/m: what may be assumed where too little would be unstable.
+
+        At least the mean since contact: where friction changes sides, a force may fall while the
+        travel rises for some readings, which would look as soft as can be.
+        """
         bound = max(self.estimate + _UPPER * self.deviation, self._secant)
         return min(max(bound, self.least), self.most)
 
     @property
     def likely(self) -> float:
         """As estimated once it is known, N/m: for what is planned, however stiff it is."""
-        return max(self.estimate, self.least) if self.known else self.upper
+        return max(self.estimate, self._secant, self.least) if self.known else self.upper
 
     def _add(self, x: float, f: float, noise: float) -> None:
         kept = _FORGET

@@ -115,7 +115,9 @@ BITES = (
          {'overshoot': 3.0, 'error': 0.4}),
     Bite('a nut of 30 N/mm cracks under 100 N/s',
          {'stiffness': 30e3, 'break_compression': 0.0016, 'broken_force': 0.25},
-         {'level': 90.0, 'rise': 0.9}, _cracked, {'turns': 12.0, 'travel': 0.25}),
+         {'level': 90.0, 'rise': 0.9}, _cracked,
+         # Seen once in a cycle of 4 ms: three of them, and no fourth.
+         {'turns': 14.0, 'travel': 0.25}),
 )  # fmt: skip
 
 
@@ -210,7 +212,7 @@ def _bitten(
     with running_nodes(work, environment, name, nodes) as children:
         log = work / f'{name}_experiment.log'
         children.append(Child('experiment', arguments, environment, log))
-        children[-1].process.wait(_LONGEST)
+        children[-1].wait_until_ended(_LONGEST)
     text = log.read_text(encoding='utf-8', errors='replace')
     real = Experiment(protocol, folder / 'real', robot=True)
     recorded = next((series for _, series in real.recorded()), None)

@@ -39,6 +39,24 @@ def test_a_folder_with_two_files(run, tmp_path: pathlib.Path) -> None:
     ).all()
 
 
+@pytest.mark.parametrize('ending', ['yaml', 'urdf'])
+def test_what_is_there_is_not_replaced(run, tmp_path: pathlib.Path, ending) -> None:
+    """Somebody may have changed it; other files of the folder stand in nobody's way."""
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    folder = tmp_path / 'mine'
+    folder.mkdir()
+    (folder / 'notes.txt').write_text('mine')
+    file = folder / f'mine.{ending}'
+    file.write_text('changed by hand')
+    answer = run('import', tmp_path / 'robot.urdf', '--output', folder)
+    assert (answer.status, answer.out) == (2, '')
+    assert f'{file} exists; it is not replaced' in answer.err
+    assert sorted(path.name for path in folder.iterdir()) == sorted(['notes.txt', file.name])
+    assert file.read_text() == 'changed by hand'
+    file.unlink()
+    assert run('import', tmp_path / 'robot.urdf', '--output', folder).status == 0
+
+
 def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
     (tmp_path / 'robot.urdf').write_text(CLOSED)
     out = tmp_path / 'mine'

@@ -22,6 +22,7 @@ from masticator_dynamics.control.force_goal import (
     Reason,
     State,
 )
+from masticator_dynamics.control.stiffness import Stiffness
 from masticator_dynamics.errors import InputError
 
 SEQUENCES = int(os.environ.get('MASTICATOR_FORCE_SEQUENCES', '300'))
@@ -71,6 +72,51 @@ def test_slower_where_the_sensor_is_late_and_refused_where_it_is_later() -> None
     assert law.release.reason is Reason.LATE and '14.0 ms late' in law.release.text
     with pytest.raises(InputError, match='20 ms, more than the 12 ms'):
         ForceSensor(delay=0.020)
+
+
+class Late:
+    """Joints that come later than forces, once in two cycles."""
+
+    def __init__(self, cycles: int):
+        self.cycles, self.known = cycles, []
+
+    def __call__(self, now: Measured) -> Measured:
+        if len(self.known) % 2 == 0:
+            self.measured = now
+        self.known.append(self.measured)
+        came = self.known[max(len(self.known) - 1 - self.cycles, 0)]
+        return now._replace(travel=came.travel, joints_age=now.time - came.time)
+
+
+@pytest.mark.parametrize('cycles', [0, 1, 3, 6])
+def test_joints_that_come_late_teach_no_other_stiffness(cycles) -> None:
+    learnt = []
+    law = ForceControl(Straight(), ForceGoal(most=120.0, duration=0.6))
+    note = law.stiffness.take
+
+    def noted(travel: float, force: float) -> None:
+        note(travel, force)
+        learnt.append(law.stiffness.likely if law.stiffness.known else 3e4)
+
+    law.stiffness.take = noted  # type: ignore[method-assign]
+    rows = pressed(law, spring(3e4), constant(60.0), seconds=2.0, change=Late(cycles))
+    assert law.release is not None and law.release.reason is Reason.DONE
+    assert len(learnt) > 100 and min(learnt) > 2.4e4 and max(learnt) < 3.9e4
+    assert max(row.true for row in rows) < 1.05 * 60.0
+
+
+def test_a_force_that_falls_while_it_is_compressed_is_no_soft_food() -> None:
+    """As where friction of the robot changes sides, after a rise that begins the learning anew."""
+    stiffness = Stiffness(4e5, 1e3, 0.05)
+    for k in range(40):
+        stiffness.take(5e-6 * k, 0.1 * k)
+    assert stiffness.likely == pytest.approx(2e4, rel=0.01)
+    for travel, force in ((2e-4, 6.0), (2.05e-4, 7.0)):
+        stiffness.take(travel, force)
+    assert not stiffness.known
+    for k in range(30):
+        stiffness.take(2.05e-4 + 1e-6 * k, 7.0 - 0.1 * k)
+        assert stiffness.upper > 1.6e4 and stiffness.likely > 1.6e4
 
 
 def brittle(travel: float) -> float:

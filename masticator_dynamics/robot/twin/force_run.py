@@ -73,6 +73,7 @@ class ForceSetting:
     sensor: SimulatedSensor = SimulatedSensor()
     effort_goal: Goal = 'torque'  # how redundant motors share the load
     delay: int = 1  # cycles until drives take a command
+    joints_late: float = 0.0  # age of measured joints when they come, s
     friction: bool = True  # whether contacts and cranks have friction
     beyond: float = 0.0005  # travel past occlusion that may be commanded, m
 
@@ -191,7 +192,8 @@ class PressingRobot:
         self._limit = np.array([drive.limits.effort for drive in setting.drives.drives.values()])
         self._cycles, self._period = 0, period
         self._near, self._stuck, self._stamp = 0.0, math.nan, -math.inf
-        self._age, self.limited = 0.0, False
+        self._joints = deque[tuple[float, FloatArray]]()  # measured, from the newest that came on
+        self.limited = False
         self.drive_effort = np.zeros(len(plant.actuated))
         self.effort = np.zeros(len(plant.actuated))
         self.fine: list[tuple[float, float, float]] = []
@@ -215,19 +217,23 @@ class PressingRobot:
 
     def measure(self) -> Measured:
         """What the cycle that begins now knows."""
-        self._age += self._period
+        sensor, time = self._setting.sensor, self.time
         if self._cycles % self._every == 0:
             self._measured, self.drive_effort = self._chain.measure()
-            self._age = 0.0
-            self._near = self._path.measured(self._measured, self._near)
-        sensor, time = self._setting.sensor, self.time
+            self._joints.append((time, self._measured.copy()))
+        came = time - self._setting.joints_late + 1e-9
+        while len(self._joints) > 1 and self._joints[1][0] <= came:
+            self._joints.popleft()
+        taken, positions = self._joints[0]
+        age = time - taken
+        self._near = self._path.measured(positions, self._near)
         force = sensor.factor * self._forces[0] + sensor.noise * self._noise.standard_normal()
         if time >= sensor.stuck:
             self._stuck = force if math.isnan(self._stuck) else self._stuck
             force = self._stuck
         if time < sensor.silent:
             self._stamp = time - sensor.late
-        return Measured(time, self._near, self._age, force, self._stamp, limited=self.limited)
+        return Measured(time, self._near, age, force, self._stamp, limited=self.limited)
 
     def command(self, wanted: Commanded) -> None:
         """Move on by a cycle."""

@@ -343,6 +343,10 @@ def _robust() -> list[Case]:
                 'rise': ('ms', '52' if k == 20 else '23', 52.0 if k == 20 else 23.0),
                 'overshoot': ('%', '1 to 4', 4.0),
             }))  # fmt: skip
+        joints = dataclasses.replace(setting, joints_late=0.005)
+        made.append(Case(f'{k} N/mm, joints 5 ms late', functools.partial(step, joints, 60.0), {
+            'overshoot': ('%', '', over), 'settled': ('ms', '', settled + 5.0),
+        }))  # fmt: skip
     most = {'torque': (9.8, 11.4), 'joint-force': (9.9, 9.4), 'contact-force': (3.4, 3.1)}
     for goal in GOALS:
         if goal in most:
