@@ -283,8 +283,7 @@ def over_patterns(
     undecided: Any = 0.0
     chosen: Row = []
     for pattern in signs:
-        of_it = [*pattern, *numbers]
-        status, value, *results = call(graph, solve.__name__, of_pattern, of_it)
+        status, value, *results = call(graph, solve.__name__, of_pattern, [*pattern, *numbers])
         value = select(status - 0.5, value, _UNSET)
         undecided = select(0.5 - absolute(status), 1.0, undecided)
         better = best - value
