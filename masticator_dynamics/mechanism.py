@@ -344,7 +344,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         """
         options = EffortOptions(goal, friction, limits, nearest)
         answer = self.effort_answers(options)[0]
-        of_code = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W, answer.numbers)
+        of_code = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W, numbers=answer.numbers)
         inputs = of_code[:, : 3 * self._freedoms + 6]
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)

@@ -42,7 +42,7 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
 
 
 def pack_rows(
-    count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any, numbers: FloatArray = NONE
+    count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any, *, numbers: FloatArray = NONE
 ) -> FloatArray:
     """Rows (N, 3 count + 6 + n) for ``count`` degrees of freedom; None stands for zeros.
 
