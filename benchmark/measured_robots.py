@@ -4,7 +4,8 @@
 
 Run as ``python -m benchmark.measured_robots FOLDER``. FOLDER holds, at any depth, the recordings
 and descriptions that the table names (docs/identification.md says where they are published); what
-is absent is skipped, with the reason. Nothing is written.
+is absent is skipped, with the reason. Other robots are given with ``--robot NAME URDF RECORDING``,
+files that lie there, too. Nothing is written.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+import re
 import tempfile
 import time
 from collections.abc import Sequence
@@ -58,7 +60,7 @@ def row(case: Case, folder: pathlib.Path, work: pathlib.Path) -> list[str]:
         if not paths:
             return [case.name, *4 * ['-'], f'skipped: no {name} in {folder}']
         files[name] = paths[0]
-    output = work / case.name.split(',')[0].lower()
+    output = work / re.sub(r'\W+', '_', case.name.split(',')[0].lower())
     if not output.exists():
         names = [f'--joints={here}={there}' for here, there in case.names]
         made = ['import', str(files[case.urdf]), '--output', str(output), *names]
@@ -85,10 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('folder', type=pathlib.Path, help='with recordings and descriptions')
-    folder = parser.parse_args(arguments).folder
+    parser.add_argument(
+        '--robot', nargs=3, action='append', default=[], metavar=('NAME', 'URDF', 'RECORDING'),
+        help='another robot, of whose recording the last quarter is held out; may be repeated',
+    )  # fmt: skip
+    parsed = parser.parse_args(arguments)
+    folder, others = parsed.folder, [Case(*files) for files in parsed.robot]
     _print(['robot', 'file %', 'least sq. %', 'identified %', 'time s', 'told'])
     with tempfile.TemporaryDirectory() as work:
-        for case in CASES:
+        for case in (*CASES, *others):
             try:
                 _print(row(case, folder, pathlib.Path(work)))
             except MasticatorError as error:

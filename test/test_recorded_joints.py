@@ -175,7 +175,8 @@ def test_names_are_mapped(tmp_path, names) -> None:
         ),
         (
             'time,position_my_elbow,position_my_shoulder',
-            '; if these are the same joints: --joints shoulder=my_shoulder,elbow=my_elbow',
+            '; if these are the same joints: --joints shoulder=my_shoulder,elbow=my_elbow '
+            '(--names where --joints is a file)',
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_column_that_must_increase(second: str) -> None:
         table(f't\n1\n{second}\n').increasing('t')
     assert str(caught.value) == (
         f"a.csv: row 2 (line 3), column 't': {float(second)} does not increase, "
-        'the row before has 1.0'
+        'the row before has 1.0; leave one of them out'
     )
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from masticator_dynamics.description import MechanismDescription, load_descripti
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.scaling import Scaling, with_rotors
+from masticator_dynamics.engine.parameters import INERTIAL
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import read_joints
@@ -51,6 +53,7 @@ from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import actuated_positions, motion_columns
 
 _HELD_OUT = 0.25  # of the recording, its end
+_WIDTH = 96  # of a comment
 
 
 @click.command('identify')
@@ -155,10 +158,20 @@ def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
     yield from (*result.remarks, *result.friction)
     if log.wrench is not None and result.measured.wrench is None:
         yield 'the force sensor shows noise alone: taken as no force'
+    if masses := _no_weights(result):
+        yield masses
     if result.kept:
         yield f'not determined, as in the file: {", ".join(result.kept)}'
     if len(result.mechanism.actuated) == len(result.mechanism.independent):
         yield 'no redundant motors: encoders and torque constants cannot be checked'
+
+
+def _no_weights(result: Identified) -> str:
+    """A sentence on masses that nobody should read off, empty if there are none."""
+    masses = [name for name in result.combined if name.endswith(f'.{INERTIAL[0]}')]
+    if not masses:
+        return ''
+    return f'known only together with other numbers, and no weights: {", ".join(masses)}'
 
 
 def _figures(result: Identified) -> Iterator[str]:
@@ -237,7 +250,8 @@ def _texts(
     if drives_file is not None:
         values = without_drive_friction(mechanism, original, values)
         mechanism = Mechanism(with_motor_friction(original))
-    texts = description_files(mechanism, values, stem, comment)
+    told = '\n'.join([comment, *textwrap.wrap(_no_weights(result), _WIDTH)])
+    texts = description_files(mechanism, values, stem, told)
     if drives_file is not None:
         texts[files.drives] = drives_text(drives_file, result.values, comment)
     check_loads(texts, stem)

@@ -48,6 +48,10 @@ def view(
         raise InputError('recordings are shown beside recordings alone')
     if not files and len(what) > 1:
         raise InputError('one mechanism at a time; several recordings go side by side')
+    if what and mechanism is not None and not files:
+        raise InputError(
+            f'{what[0]}: no recording (CSV, a bag, or a file of one), which --mechanism is for'
+        )
     if html is not None and ros:
         raise InputError('--html writes a mechanism or recordings, not the live robot')
     if html is not None:

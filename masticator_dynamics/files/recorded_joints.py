@@ -283,6 +283,9 @@ def _lacking(
     return f'{recording.source}: no topic has {needed}: {"; ".join(sentences)}{hint}'
 
 
+_ELSEWHERE = ' (--names where --joints is a file)'
+
+
 def _mapping(missing: Sequence[str], present: Sequence[str]) -> str:
     """The option that maps missing names to those that end alike."""
     pairs = []
@@ -290,6 +293,6 @@ def _mapping(missing: Sequence[str], present: Sequence[str]) -> str:
         ends = [(len(os.path.commonprefix([joint[::-1], name[::-1]])), name) for name in present]
         best = max(ends, default=(0, ''))
         if not best[0] or [length for length, _ in ends].count(best[0]) > 1:
-            return '; --joints NAME=NAME_IN_THE_RECORDING maps names'
+            return f'; --joints NAME=NAME_IN_THE_RECORDING maps names{_ELSEWHERE}'
         pairs.append(f'{joint}={best[1]}')
-    return f'; if these are the same joints: --joints {",".join(pairs)}'
+    return f'; if these are the same joints: --joints {",".join(pairs)}{_ELSEWHERE}'

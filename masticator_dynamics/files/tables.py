@@ -118,7 +118,7 @@ class Columns(abc.ABC):
             row = int(late[0]) + 1
             raise InputError(
                 f'{self.place(row)}, column {name!r}: {values[row]!s} does not increase, '
-                f'the row before has {values[row - 1]!s}'
+                f'the row before has {values[row - 1]!s}; leave one of them out'
             )
         return values
 

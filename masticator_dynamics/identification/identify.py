@@ -89,6 +89,9 @@ def is_consistent(unknowns: Unknowns, x: FloatArray) -> bool:
 def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     """Unknowns (n_x,) as near to what data and belief say as bodies allow.
 
+    Those of which the data say nothing stay, but for those of bodies that could not be so: what is
+    seen of a body may ask for more of what is not.
+
     Raises
     ------
     InputError
@@ -100,23 +103,24 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
     from scipy import sparse
 
     rows, bounds, cones = [], [], []
-    spread = unknowns.spread[:, learnt.seen]
+    free = learnt.seen | _of_impossible(unknowns, learnt.x)
+    spread = unknowns.spread[:, free]
     single = _not_negative(unknowns) & (np.abs(spread).max(axis=1) > 0.0)
     sizes = unknowns.deviation[single]
     rows.append(-spread[single] / sizes[:, None])
     bounds.append(np.maximum(unknowns.values[single], 0.0) / sizes)
     cones.append(clarabel.NonnegativeConeT(int(single.sum())))
     for _, base, changes in _bodies(unknowns):
-        per_unknown = changes[learnt.seen]
+        per_unknown = changes[free]
         if np.abs(per_unknown).max() > 0.0:
             rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(len(base)))
     # In standard deviations from what data and belief say: precisions differ by many decades.
-    weight = learnt.precision[np.ix_(learnt.seen, learnt.seen)]
+    weight = learnt.precision[np.ix_(free, free)]
     unit = np.linalg.inv(np.linalg.cholesky(weight)).T
     matrix = np.vstack(rows)
-    bound = np.concatenate(bounds) - matrix @ learnt.x[learnt.seen]
+    bound = np.concatenate(bounds) - matrix @ learnt.x[free]
     program = (
         sparse.csc_matrix(np.eye(len(unit))), np.zeros(len(unit)),
         sparse.csc_matrix(matrix @ unit), bound, cones,
@@ -127,7 +131,7 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = exact
         solution = clarabel.DefaultSolver(*program, settings).solve()
         x = np.zeros_like(learnt.x)
-        x[learnt.seen] = learnt.x[learnt.seen] + unit @ solution.x
+        x[free] = learnt.x[free] + unit @ solution.x
         open_ = abs(solution.obj_val - solution.obj_val_dual)
         # Whatever it calls its end: how far it may be from the nearest bodies is what counts.
         for step in _BACK if open_ < _NEARLY else ():
@@ -137,6 +141,15 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
         f'the likeliest bodies that can be were not found: the solver ends with {solution.status} '
         f'and leaves {open_:.2g} of the likelihood open; are bodies of the file possible?'
     )
+
+
+def _of_impossible(unknowns: Unknowns, x: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which unknowns (n_x,) are about bodies that cannot be so."""
+    theirs = np.zeros(len(x), dtype=bool)
+    for rows, base, changes in _bodies(unknowns):
+        if np.linalg.eigvalsh(base + np.tensordot(x, changes, axes=1))[0] < -_ROUNDING:
+            theirs |= (unknowns.spread[rows] != 0.0).any(axis=0)
+    return theirs
 
 
 def possible(unknowns: Unknowns, x: FloatArray) -> FloatArray:
@@ -238,6 +251,12 @@ class Identified:
         return tuple(n for n, x in self.deviations.items() if x < _DETERMINED * before[n])
 
     @property
+    def combined(self) -> tuple[str, ...]:
+        """Parameters that changed, of which the data know only what they do with others."""
+        rest = {*self.determined, *self.kept}
+        return tuple(name for name in self.deviations if name not in rest)
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """Parameters of which the data say nothing: they keep their values."""
         changed = self.values
@@ -313,7 +332,14 @@ def identify(
         tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
         for matters in (True, False)
     )
-    result = _identified(mechanism, (measured, judged), begun, beliefs, motors, not grave, progress)
+    try:
+        result = _identified(
+            mechanism, (measured, judged), begun, beliefs, motors, not grave, progress
+        )
+    except InputError as error:
+        if not grave:
+            raise
+        raise InputError(f'{"; ".join(grave)}. As they are: {error}') from error
     gain = gain_of(mistakes)
     if gain is not None:
         parts = [
@@ -321,15 +347,25 @@ def identify(
         ]
         begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
         scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
-        if _unexplained(scaled) < _CLEARLY * _unexplained(result):
+        if _explains_more(scaled, result):
             result = scaled
             grave = tuple(f'{m}; all that follows is for efforts divided by this' for m in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 
-def _unexplained(result: Identified) -> float:
-    """Of the motors' efforts in the held-out part, each as a part of its own, whatever its unit."""
-    return float(np.linalg.norm(result.held_out.error_by_motor(result.x)))
+def _explains_more(scaled: Identified, result: Identified) -> bool:
+    """Whether less than half as much is left of efforts held out that were divided by a gain.
+
+    Each motor's as a part of its own, whatever its unit; motors count alike, or as their efforts
+    are large: next to nothing can be explained of what hardly turns.
+    """
+    shares = [part.held_out.error_by_motor(part.x) for part in (scaled, result)]
+    large = np.sqrt((result.held_out.effort**2).mean(axis=0)) / result.held_out.usual
+    for weight in (np.ones_like(large), large):
+        after, before = (float(np.linalg.norm(weight * share)) for share in shares)
+        if after < _CLEARLY * before:
+            return True
+    return False
 
 
 def _identified(

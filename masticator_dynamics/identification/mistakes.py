@@ -35,9 +35,10 @@ _ROUNDS = 3
 _SURE = 12.0  # logarithm of how much likelier a recording must be without the mistake
 _LESS = 0.85  # of what is left of each motor's efforts, on average, without a lag that matters
 _GAINS = 10.0 ** np.array([-4.0, -3.0, -2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25])
+_FAR = 15.0  # decades
 _FINER = 0.01  # decades, to which a gain is found
 _BEYOND = 1.0  # decade, by which efforts would show next to nothing of the bodies
-_NO_GAIN = 1.5  # factor by which bodies may be other than the file's
+_NO_GAIN = np.log10(1.5)  # decades by which bodies may be other than the file's
 _LONGEST = 0.25  # s, of lags that are looked for, or
 _MOST_ROWS = 24
 _COARSE = 12  # steps on the way there
@@ -212,9 +213,9 @@ class MistakeSearch:
         """The likeliest factor by which efforts are too small or too large, if that is much."""
         changed = np.eye(len(fixed)) - fixed
 
-        def reading(factor: float) -> _Reading:
+        def reading(factor: float, most: str = '') -> _Reading:
             gain = np.diag(fixed + factor * changed)
-            times = f'{1.0 / factor:.3g} times as large as bodies like those of the file need'
+            times = f'{most}{1.0 / factor:.3g} times as large as bodies like those of the file need'
             sentence = (
                 f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
             )
@@ -223,14 +224,27 @@ class MistakeSearch:
         def unlikely(decades: float) -> float:
             return self.judged(reading(10.0**decades)).unlikely
 
-        factors = np.log10(np.concatenate([_GAINS, 1.0 / _GAINS]))
-        best, step = min(factors, key=unlikely), 0.25
+        motors = np.diag(changed) > 0.0
+        # However far units are apart.
+        apart = float(np.clip(np.log10(self._needed_of_shown()[motors]).mean(), -_FAR, _FAR))
+        factors = [*np.log10(np.concatenate([_GAINS, 1.0 / _GAINS])), apart]
+        best, step = min(factors, key=unlikely), 1.0
         while step > _FINER:
             step *= 0.5
             best = min((best - step, best, best + step), key=unlikely)
-        # Efforts that are nearly all friction may have any gain: no more than that is then likely.
-        if abs(best) > np.log10(_NO_GAIN) and unlikely(best + _BEYOND) > unlikely(best) + _SURE:
+        if abs(best) <= _NO_GAIN:
+            return
+        if unlikely(best + _BEYOND) > unlikely(best) + _SURE:
             yield reading(10.0**best)
+        elif best > 0.0 and (self._needed_of_shown()[motors] > 10.0**_BEYOND).all():
+            # Nearly all friction: any further gain makes as much sense.
+            yield reading(10.0**best, 'at most ')
+
+    def _needed_of_shown(self) -> FloatArray:
+        """How large (n_u,) efforts are that move the file's bodies, compared with the measured."""
+        shown = np.sqrt((self._equations.effort**2).mean(axis=0))
+        tiny = np.finfo(float).tiny
+        return np.asarray((self._needed.std(axis=0) + tiny) / (shown + tiny))
 
     def _lag(self, present: _Reading) -> Iterator[_Reading]:
         """The likeliest time by which efforts lag positions, if that is some rows."""

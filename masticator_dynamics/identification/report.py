@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.parameters import BRAKES
 from masticator_dynamics.files.html_page import image, page, table
 from masticator_dynamics.identification.identify import Identified
+from masticator_dynamics.identification.unknowns import OFFSET
 
 _SHOWN = 10.0  # s in the figures
 _LARGEST = 0.95  # confidence of intervals
@@ -24,7 +26,8 @@ other, with all its repetitions; they know little of what no parameter describes
 """
 _OVER_VELOCITY = """
 What is left over velocity shows friction that is not described: a step at zero is constant
-friction, a slope viscous friction; what stays blue and bends near zero is friction that falls with
+friction, a slope viscous friction, and black what friction and offset found make of it at the same
+times, through the same filter; what stays blue and bends near zero is friction that falls with
 velocity (Stribeck), a fan that opens with the load friction that grows with it, and a line that
 does not go through zero an offset.
 """
@@ -44,7 +47,6 @@ def report(result: Identified, source: str, held_out: str, doubts: Sequence[str]
     mechanism, (before, after) = result.mechanism, result.errors
     length = result.measured.time[-1] - result.measured.time[0]
     undetermined = [name for name in result.kept if not name.startswith('sensor')]
-    loose = [n for n in result.deviations if n not in result.determined and n not in result.kept]
     parts = [
         f'<p>From {html.escape(source)}: {length:.1f} s of motion; judged on '
         f'{html.escape(held_out)}. RMS error of the efforts there: '
@@ -70,7 +72,7 @@ def report(result: Identified, source: str, held_out: str, doubts: Sequence[str]
             ['parameter', 'file', 'found', 'standard deviation', 'before'],
             _parameters(result, result.determined),
         ),
-        f'<h2>Only in combinations</h2><p>{html.escape(", ".join(loose)) or "None."}</p>',
+        f'<h2>Only in combinations</h2><p>{html.escape(", ".join(result.combined)) or "None."}</p>',
         '<h2>Not determined</h2><p>These keep their values: '
         f'{html.escape(", ".join(undetermined)) or "none"}.</p>',
         *_of_encoders(result),
@@ -147,18 +149,29 @@ def _friction_figure(result: Identified) -> Any:
     """What the file leaves, which shows friction, and what is left now."""
     held, names = result.held_out, result.mechanism.actuated
     figure, axes = _figure(len(names), 2.0, sharex=False)
-    errors = held.errors(0.0), held.errors(result.x)
+    errors, friction = (held.errors(0.0), held.errors(result.x)), _friction_found(result)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         for rows, color, label in zip(
             errors, ('tab:red', 'tab:blue'), ('file', 'found'), strict=True
         ):
             axis.plot(held.velocity[:, k], rows[:, k], '.', ms=2, color=color, label=label)
+        axis.plot(
+            held.velocity[:, k], friction[:, k], '.', ms=1, color='black', label='friction found'
+        )
         axis.axhline(0.0, color='0.6', lw=0.5)
         unit = result.mechanism.effort_units[k]
         axis.set_ylabel(f'{name}\n{unit} left')
         axis.set_xlabel('m/s' if unit == 'N' else 'rad/s', loc='right', labelpad=0.0)
-    axes[0].legend(loc='upper left', ncols=2, fontsize='small')
+    axes[0].legend(loc='upper left', ncols=3, fontsize='small')
     return figure
+
+
+def _friction_found(result: Identified) -> FloatArray:
+    """What friction and offsets explain (M, n_u) of the efforts held out that the file leaves."""
+    kinds = [cause.rpartition('.')[2] for cause in result.unknowns.causes]
+    theirs = np.isin(kinds, (*BRAKES, OFFSET))
+    x, held = np.where(theirs, result.x, 0.0), result.held_out
+    return held.errors(0.0) - held.errors(x)
 
 
 def _figure(count: int, height: float, sharex: bool) -> tuple[Any, Any]:

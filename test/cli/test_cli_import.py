@@ -39,6 +39,27 @@ def test_a_folder_with_two_files(run, tmp_path: pathlib.Path) -> None:
     ).all()
 
 
+@pytest.mark.parametrize('ending', ['yaml', 'urdf'])
+def test_what_was_there_is_kept_if_it_was_another(run, tmp_path: pathlib.Path, ending) -> None:
+    """Somebody may have changed it; other files of the folder stand in nobody's way."""
+    (tmp_path / 'robot.urdf').write_text(CLOSED)
+    folder = tmp_path / 'mine'
+    folder.mkdir()
+    (folder / 'notes.txt').write_text('mine')
+    file = folder / f'mine.{ending}'
+    file.write_text('changed by hand')
+    words = ['import', tmp_path / 'robot.urdf', '--output', folder]
+    answer = run(*words)
+    assert answer.status == 0
+    assert f'- mine.{ending} was there and was another: it is kept as mine.{ending}~' in answer.out
+    names = ['mine.urdf', 'mine.yaml', f'mine.{ending}~', 'notes.txt']
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert (folder / f'mine.{ending}~').read_text() == 'changed by hand'
+    again = run(*words)  # the same: nothing is lost
+    assert again.status == 0 and 'was another' not in again.out
+    assert (folder / f'mine.{ending}~').read_text() == 'changed by hand'
+
+
 def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
     (tmp_path / 'robot.urdf').write_text(CLOSED)
     out = tmp_path / 'mine'

@@ -73,6 +73,26 @@ def test_no_bodies_that_can_be_are_nearer(unknowns, seed) -> None:
     assert small == [], 'nothing is 0, not what the solver leaves'
 
 
+def test_what_is_seen_of_a_body_moves_what_is_not(unknowns) -> None:
+    """A product of inertia that the file's moments cannot have asks for more of the moments."""
+    causes, count = unknowns.causes, len(unknowns.causes)
+    product = causes.index('link_3 spread 12')
+    x, sure, seen = np.zeros(count), np.ones(count), np.zeros(count, dtype=bool)
+    x[product], sure[product], seen[product] = 40.0, 100.0, True
+    every = np.eye(count)
+    learnt = Learnt(
+        every, x, every, 9, np.diag(sure), x, seen, np.diag(sure), np.diag(1.0 / sure),
+        np.ones(count), np.ones(4),
+    )  # fmt: skip
+    assert not identify.is_consistent(unknowns, x)
+    y = identify.consistent(unknowns, learnt)
+    assert identify.is_consistent(unknowns, y)
+    assert y[product] > 0.95 * x[product]
+    moved = {cause for cause, amount in zip(causes, y, strict=True) if abs(amount) > 1e-9}
+    assert {'link_3 spread 11', 'link_3 spread 22'} < moved
+    assert all(cause.startswith('link_3 ') for cause in moved)
+
+
 def test_a_solver_that_gives_up_is_no_result(unknowns, monkeypatch) -> None:
     monkeypatch.setattr(clarabel, 'DefaultSettings', _settings_of(2))
     with pytest.raises(InputError, match='the solver ends with MaxIterations'):

@@ -100,7 +100,7 @@ def test_two_swapped_motors(robot, pair) -> None:
     assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
 
 
-@cases('gain', [0.001, 0.1, 0.5, 2.0, 10.0], arm=0.001, redundant=2.0)
+@cases('gain', [1e-9, 0.001, 0.1, 0.5, 2.0, 10.0, 1e12], arm=1e12, redundant=2.0)
 def test_a_gain_of_all_motors(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
     start = 'all motors: efforts are '
@@ -131,6 +131,22 @@ def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed
     effort[:, 3] = 2.0 * np.sqrt((effort[:, 3] ** 2).mean()) * braking
     log = dataclasses.replace(robot.log, effort=effort)
     assert not any(told.startswith('joint_3:') for told in _identified(robot, log).mistakes)
+
+
+def test_a_motor_that_could_not_carry_the_bodies_has_a_gain(tmp_path) -> None:
+    """Numbers of another unit, nearly all friction: that they are too small is certain."""
+    file = arm(tmp_path)
+    centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+    rows = sines(Mechanism.load(file), centre, reach, SECONDS, 1)
+    robot, speed = measured(file, rows, SEED), rows[1][:, 1]
+    effort = robot.log.effort.copy()
+    noise = 0.03 * np.random.default_rng(0).standard_normal(len(speed))
+    usual = np.sqrt((effort[:, 1] ** 2).mean())
+    effort[:, 1] = 0.02 * usual * (np.sign(speed) + 0.3 * speed + noise)
+    (told,) = _identified(robot, dataclasses.replace(robot.log, effort=effort)).mistakes
+    start = 'joint_1: efforts are at most '
+    assert told.startswith(start)
+    assert 0.0 < float(told.removeprefix(start).split()[0]) < 0.1
 
 
 @cases('rows', [2, 5, 20], arm=2, redundant=20)

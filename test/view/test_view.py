@@ -277,6 +277,9 @@ def test_words_that_contradict_each_other_are_refused(motion, tmp_path, capsys) 
     assert main(['view', 'masticator', '--ros', '--html', page]) == 2
     assert main(['view', 'masticator', 'rss6']) == 2
     assert main(['view', 'masticator', str(motion)]) == 2
+    capsys.readouterr()
+    assert main(['view', str(tmp_path), '--mechanism', 'masticator', '--html', page]) == 2
+    assert f'{tmp_path}: no recording (CSV, a bag' in capsys.readouterr().err
     assert not pathlib.Path(page).exists()
     with socket.socket() as taken:
         taken.bind(('127.0.0.1', 0))
