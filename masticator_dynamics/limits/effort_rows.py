@@ -14,7 +14,8 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
 from masticator_dynamics.engine.evaluation.model import VariableModel
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, QuickEffort
+from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.traced import kernels
