@@ -10,6 +10,7 @@ friction and rotors are not negative. Clarabel solves for the amounts of the lea
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -346,10 +347,12 @@ def identify(
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
         ]
         begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
-        scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
-        if _explains_more(scaled, result):
-            result = scaled
-            grave = tuple(f'{m}; all that follows is for efforts divided by this' for m in grave)
+        with contextlib.suppress(InputError):  # then there are the efforts as they are
+            scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
+            if _explains_more(scaled, result):
+                result = scaled
+                what = 'all that follows is for efforts divided by this'
+                grave = tuple(f'{mistake}; {what}' for mistake in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 
