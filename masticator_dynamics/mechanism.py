@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import pathlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -343,18 +343,20 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
             As for a single call, naming the first row that fails.
         """
         options = EffortOptions(goal, friction, limits, nearest)
-        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        answer = self.effort_answers(options)[0]
+        of_code = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W, answer.numbers)
+        inputs = of_code[:, : 3 * self._freedoms + 6]
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-        answer, kind = self.effort_answers(options)[0], self._kind(options)
-        of_code = followed(inputs, answer.numbers) if len(answer.numbers) else inputs
+            of_code = followed(inputs, answer.numbers)
+        result = cast(type[QuickEffort], answer.result)
+        kind = result.kind or self.solver.least_norm
         if not (self.kernels.available and answer.code.covers(of_code)):
             return self._effort(inputs, options, self.solver.rows)
         outputs = answer.code(of_code)
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
         handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
-        assert answer.result is not None
-        effort: QuickEffort = answer.result(self, inputs, outputs, handed_over)
+        effort = result(self, inputs, outputs, handed_over)
         if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
             self._tell_of_ranges(effort.q)
         elif handed_over:

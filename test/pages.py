@@ -121,7 +121,7 @@ def stock(folder: pathlib.Path) -> None:
     (folder / 'robot.xml').write_text(IMPORTED, encoding='utf-8')
     (folder / 'study.yaml').write_text(yaml.safe_dump(STUDY), encoding='utf-8')
     protocol = yaml.safe_load((samples.ROOT / 'examples/nut_or_bread.yaml').read_text('utf-8'))
-    protocol |= {'strokes': 2, 'factors': {'food': ['peanut', 'bread']}, 'repetitions': 1}
+    protocol |= {'strokes': 1, 'factors': {'food': ['peanut', 'bread']}, 'repetitions': 1}
     (folder / 'examples').mkdir()
     for name in ('protocol.yaml', 'examples/nut_or_bread.yaml'):
         (folder / name).write_text(yaml.safe_dump(protocol), encoding='utf-8')

@@ -3,10 +3,13 @@
 """Calls on processes and on a real Dask cluster: results are all there, whoever dies."""
 
 import functools
+import os
 import pickle
+import signal
 
 import numpy as np
 import pytest
+from processes import PYTHON, ROOT, Process, runs, wait_for
 from worker_tasks import dies_always, dies_once, refuses, square
 
 from masticator_dynamics import Mechanism
@@ -27,6 +30,27 @@ def test_the_task_of_a_killed_process_is_done_by_another(tmp_path) -> None:
     found = list(results(dies_once, tasks, 2))
     assert (tmp_path / 'died').exists()
     assert sorted(found) == sorted(SQUARES.items())  # each once
+
+
+def test_processes_end_with_a_parent_that_is_killed(tmp_path) -> None:
+    """As by SIGKILL, of which it hears nothing: no worker goes on beside one that takes over."""
+    code = (
+        'import sys; from worker_tasks import waits; '
+        'from masticator_dynamics.workers import results; '
+        '[*results(waits, 2 * [(sys.argv[1],)], 2)]'
+    )
+    path = {'PYTHONPATH': str(ROOT / 'test')}
+    with Process(*PYTHON, '-c', code, tmp_path, env=os.environ | path) as parent:
+        wait_for(lambda: len([*tmp_path.iterdir()]) == 2 or not parent.runs(), 'both at work')
+        assert parent.runs(), parent.text
+        workers = [int(file.name) for file in tmp_path.iterdir()]
+        assert all(runs(worker) for worker in workers)
+        parent.process.kill()
+        try:
+            wait_for(lambda: not any(runs(worker) for worker in workers), 'the end of both')
+        finally:
+            for worker in filter(runs, workers):
+                os.kill(worker, signal.SIGKILL)
 
 
 def test_tasks_that_kill_every_process_end_in_an_error() -> None:

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import signal
+import time
 
 from masticator_dynamics.errors import InputError
 
@@ -31,3 +32,9 @@ def dies_always(x: int) -> int:
 
 def refuses(x: int) -> int:
     raise InputError(f'{x} is refused')
+
+
+def waits(folder: str) -> None:
+    """Leave the process's number, and go on for ten minutes."""
+    pathlib.Path(folder, str(os.getpid())).touch()
+    time.sleep(600.0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -172,14 +173,7 @@ class WorkspaceSurveyor:
         every, rows = self._failed(attempts), np.flatnonzero(attempts.closed)
         every.pose_class[rows], every.cause[rows] = closed.pose_class, closed.cause
         every.amount[rows] = closed.amount
-
-        def spread(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            """Values of rows that close among all; NaN or empty text elsewhere."""
-            text = values.dtype.kind == 'U'
-            whole = np.full(len(attempts.y), '' if text else np.nan, object if text else float)
-            whole[rows] = values
-            return whole
-
+        spread = functools.partial(_spread, rows, len(attempts.y))
         return Workspace(
             coordinates=mechanism.independent,
             characteristic_length=self._measures.characteristic_length,
@@ -250,3 +244,11 @@ class _Judgement:
         """Judge some rows (N,), overriding earlier judgements."""
         self.pose_class[rows] = pose_class
         self.cause[rows], self.amount[rows] = cause[rows], amount[rows]
+
+
+def _spread(rows: npt.NDArray[np.intp], count: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values of some rows among as many as `count`; NaN or empty text elsewhere."""
+    text = values.dtype.kind == 'U'
+    whole = np.full(count, '' if text else np.nan, object if text else float)
+    whole[rows] = values
+    return whole

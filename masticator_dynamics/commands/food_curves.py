@@ -5,15 +5,20 @@
 from __future__ import annotations
 
 import math
+import pathlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from masticator_dynamics.commands.options import check_matplotlib, file_option, number_option
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.laboratory.units import SI, UNITS, size
+
+if TYPE_CHECKING:
+    from masticator_dynamics.robot.laboratory.curves import FoodFit
+    from masticator_dynamics.robot.twin.food import Food
 
 _ONE = re.compile(rf'\s*,?\s*({"|".join(SI)})\s*=')
 
@@ -109,7 +114,6 @@ def fit_food(
     displacement and force alone is in m and N.
     """
     import io
-    import pathlib
 
     import yaml
 
@@ -121,11 +125,7 @@ def fit_food(
 
     check_writable(output_file, curve)
     if plot is not None:
-        check_matplotlib('--plot', '')
-        check_writable(plot, curve, output_file)
-        kind = pathlib.Path(plot).suffix.lstrip('.').lower()
-        if kind not in ('png', 'svg', 'pdf'):
-            raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
+        _check_picture(plot, curve, output_file)
     check_possible('--thickness', 'thickness', thickness, 'write a unit, such as 8mm')
     read = read_curve(curve, columns, units, timed=relaxation)
     try:
@@ -138,11 +138,7 @@ def fit_food(
         raise InputError(f'{curve}: {error}') from error
     values = {k: v for k, v in dict(fitted.food).items() if k not in ('name', 'side', 'bites')}
     rounded = {k: float(f'{v:.6g}') if isinstance(v, float) else v for k, v in values.items()}
-    yielded = f'yields at {fitted.food.yield_force:.4g} N' if fitted.yields else 'does not yield'
-    failure = f'{yielded}, {"breaks" if fitted.breaks else "does not break"}'
-    if relaxation:
-        food = fitted.food
-        failure = f'{food.relaxing_share:.1%} of it relax in {food.relaxation_time:.4g} s'
+    failure = _relaxation(fitted.food) if relaxation else _failure(fitted)
     notes = [
         f'Fitted to {curve}, {failure}; the law differs from the curve by '
         f'{fitted.residual:.1%} of its peak (root mean square).',
@@ -152,8 +148,7 @@ def fit_food(
     write_text(output_file, note + yaml.safe_dump(rounded, sort_keys=False))
     if plot is not None:
         picture = io.BytesIO()
-        figure = fit_figure(fitted)
-        figure.savefig(picture, format=kind, dpi=160)
+        fit_figure(fitted).savefig(picture, format=_format(plot), dpi=160)
         write_bytes(plot, picture.getvalue())
     click.echo(read.reading, err=True)
     click.echo(
@@ -163,6 +158,30 @@ def fit_food(
     )
     for text in fitted.notes:
         click.echo(f'{curve}: {text}', err=True)
+
+
+def _format(plot: str) -> str:
+    """Format of a picture, by the ending of its file's name."""
+    return pathlib.PurePath(plot).suffix.lstrip('.').lower()
+
+
+def _check_picture(plot: str, *others: str) -> None:
+    """Refuse a picture that cannot be drawn, or would replace one of the other files."""
+    from masticator_dynamics.files.tables import check_writable
+
+    check_matplotlib('--plot', '')
+    check_writable(plot, *others)
+    if _format(plot) not in ('png', 'svg', 'pdf'):
+        raise InputError(f'--plot {plot}: pictures are .png, .svg or .pdf')
+
+
+def _relaxation(food: Food) -> str:
+    return f'{food.relaxing_share:.1%} of it relax in {food.relaxation_time:.4g} s'
+
+
+def _failure(fitted: FoodFit) -> str:
+    yielded = f'yields at {fitted.food.yield_force:.4g} N' if fitted.yields else 'does not yield'
+    return f'{yielded}, {"breaks" if fitted.breaks else "does not break"}'
 
 
 @click.command()

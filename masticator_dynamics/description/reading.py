@@ -301,17 +301,7 @@ def _check_names(
     if content.base != tree.root:
         refuse('base', f'{content.base!r} is not the root link {tree.root!r} of the URDF')
     require_known(content.platform, tree.links, 'platform', 'link', refuse)
-    joint_lists = {
-        'independent': content.independent,
-        'actuated': content.actuated,
-        'force_joints': content.force_joints,
-    }
-    for key, names in joint_lists.items():
-        for index, name in enumerate(names):
-            require_known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
-        _unique(names, key, refuse)
-        if not names and key != 'force_joints':
-            refuse(key, 'at least one joint is needed')
+    _check_joint_lists(content, moving, refuse)
     for name in content.home:
         require_known(name, moving, f'home.{name}', 'moving joint', refuse)
     for name, physics in content.joints.items():
@@ -333,6 +323,23 @@ def _check_names(
         closure.kind.check(closure, f'closures[{index}]', Names(carriers, moving), refuse)
     check_contacts(content.contacts, tree, refuse)
     check_column_names(content.independent, content.actuated, content.contacts, refuse)
+
+
+def _check_joint_lists(
+    content: MechanismFile, moving: Mapping[str, urdf.Joint], refuse: Refusal
+) -> None:
+    """Check the lists of moving joints."""
+    joint_lists = {
+        'independent': content.independent,
+        'actuated': content.actuated,
+        'force_joints': content.force_joints,
+    }
+    for key, names in joint_lists.items():
+        for index, name in enumerate(names):
+            require_known(name, moving, f'{key}[{index}]', 'moving joint', refuse)
+        _unique(names, key, refuse)
+        if not names and key != 'force_joints':
+            refuse(key, 'at least one joint is needed')
 
 
 def _check_transmission(

@@ -279,8 +279,9 @@ def is_data_frame(message: can.Message) -> bool:
 
     An extended identifier is another one, even if its number is that of a drive's heartbeat.
     """
-    others = message.is_extended_id, message.is_remote_frame, message.is_error_frame, message.is_fd
-    return not any(others)
+    return not (
+        message.is_extended_id or message.is_remote_frame or message.is_error_frame or message.is_fd
+    )
 
 
 def data_frame(identifier: int, data: bytes = b'') -> can.Message:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import collections
+import math
 import struct
 
 import can
@@ -16,7 +17,12 @@ from masticator_dynamics.drives.can_bus import data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
-from masticator_dynamics.drives.state_machine import control_word, is_powered, state_of
+from masticator_dynamics.drives.state_machine import (
+    control_word,
+    control_words,
+    is_powered,
+    state_of,
+)
 from masticator_dynamics.engine.arrays import FloatArray, between
 from masticator_dynamics.errors import InputError
 
@@ -71,14 +77,14 @@ class DriveFrames:
         self._status = [0] * count
         self._counts = [0] * count
         self._torque = [0] * count
-        self._sampled = np.full(count, np.nan)  # when the raw values were taken
+        self._sampled = [math.nan] * count  # when the raw values were taken
         # Times of the SYNCs that each drive has not answered: its answers may be late.
         self._unanswered = [collections.deque[float]() for _ in settings]
         self._answers_twice = ''
-        self._missed = np.zeros(count, dtype=np.int64)
-        self._lost = np.zeros(count, dtype=np.int64)
+        self._none_missed = np.zeros(count, dtype=np.int64)
+        self._missed, self._lost = self._none_missed, self._none_missed
 
-        self._known_at: FloatArray = np.full(count, np.nan)  # when position was taken
+        self._known_at = self._sampled.copy()  # when positions were taken
         self._position: FloatArray = np.full(count, np.nan)
         self._velocity: FloatArray = np.zeros(count)
 
@@ -154,8 +160,11 @@ class DriveFrames:
         self.outstanding = 0
         other_master, self._answers_twice = other_master or self._answers_twice, ''
         fresh = np.array(self._fresh)
-        self._missed = np.where(fresh, 0, self._missed + 1)
-        self._lost = self._lost + ~fresh
+        if all(self._fresh):
+            self._missed = self._none_missed
+        else:
+            self._missed = np.where(fresh, 0, self._missed + 1)
+            self._lost = self._lost + ~fresh
         self._advance()
         torque = np.array(self._torque, dtype=float)
         return Feedback(
@@ -192,8 +201,9 @@ class DriveFrames:
         self._cycles += 1
         pulse = self._cycles // self._pulse % 2 == 1
         self._homing = goal is DriveGoal.HOMING
+        words = control_words(goal, pulse)
         for i, message in enumerate(self._messages):
-            word = control_word(state_of(self._status[i]), goal, pulse)
+            word = words[self._status[i] & 0x7F]
             self._layout.pack_into(message.data, 0, *self._sent(word, counts[i], per_mille[i]))
         return self._messages
 
@@ -241,17 +251,22 @@ class DriveFrames:
     def _advance(self) -> None:
         """Compute positions and velocities from the raw values."""
         position = self._scaling.position_from_counts(np.array(self._counts, dtype=float))
-        passed = self._sampled - self._known_at
-        with np.errstate(invalid='ignore', divide='ignore'):
-            difference = (position - self._position) / passed
-            share = passed / (passed + self._filter)
-        velocity = self._velocity + share * (difference - self._velocity)
-        new = passed > 0.0
-        self._velocity = np.where(new, velocity, self._velocity)
-        if self._homing:  # positions jump
-            self._velocity = np.zeros(len(self._names))
-        self._position = np.where(np.isnan(self._sampled), np.nan, position)
-        self._known_at = self._sampled.copy()
+        before = zip(
+            self._known_at, self._position.tolist(), self._velocity.tolist(), strict=True
+        )  # fmt: skip
+        velocities = []
+        # In plain Python: numpy's steps take longer than these of six drives.
+        for now, x, (known, old, velocity) in zip(
+            self._sampled, position.tolist(), before, strict=True
+        ):  # fmt: skip
+            passed = now - known
+            if passed > 0.0:  # not NaN, as before the second
+                velocity += passed / (passed + self._filter) * ((x - old) / passed - velocity)
+            velocities.append(0.0 if self._homing else velocity)  # positions jump
+        self._velocity = np.array(velocities)
+        if math.nan in self._sampled:
+            position[np.isnan(self._sampled)] = np.nan
+        self._position, self._known_at = position, self._sampled.copy()
 
     def _targets(self, setpoint: Setpoint, measured: FloatArray) -> tuple[list[int], list[int]]:
         counts = self._scaling.counts_from_position(setpoint.position)

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,8 +21,7 @@ class NotFiniteError(InputError):
     """A command with NaN or infinity, like the first ones from ros2_control."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """What all joints are to do, in actuated order, (n,)."""
 
     position: FloatArray | None  # of the joints, rad
@@ -95,8 +95,9 @@ class CommandReader:
             positions = _unless_all_nan(positions)
             self._need('efforts', efforts)
         for what, row in (('position', positions), ('velocity', velocities), ('effort', efforts)):
-            if row is not None:
-                self._check(what, row)
+            if row is not None and not all(map(math.isfinite, row.tolist())):
+                worst = int(np.flatnonzero(~np.isfinite(row))[0])
+                raise NotFiniteError(f'{what} of {self._joints[worst]} is {row[worst]}')
         return Command(positions, velocities, efforts, time, time if stamp is None else stamp, age)
 
     def _match(self, names: Sequence[str]) -> None:
@@ -133,18 +134,12 @@ class CommandReader:
         if row is None:
             raise InputError(f'there are no {what}; the drives are in {self._mode.name} mode')
 
-    def _check(self, what: str, row: FloatArray) -> None:
-        if not np.isfinite(row).all():
-            worst = int(np.flatnonzero(~np.isfinite(row))[0])
-            raise NotFiniteError(f'{what} of {self._joints[worst]} is {row[worst]}')
-
 
 def _unless_all_nan(row: FloatArray | None) -> FloatArray | None:
-    return None if row is None or np.isnan(row).all() else row
+    return None if row is None or all(map(math.isnan, row.tolist())) else row
 
 
-@dataclasses.dataclass(frozen=True)
-class Trend:
+class Trend(NamedTuple):
     """The newest row (n,) and its rates over the latest two steps, per s."""
 
     stamp: float  # s
@@ -184,5 +179,6 @@ class Trend:
         overshoot, and half of a measurement's noise is left out.
         """
         rate, before = self.rate, self.rate_before
-        lesser = np.copysign(np.minimum(np.abs(rate), np.abs(before)), rate)
-        return self.values + np.where(rate * before > 0.0, time * lesser, 0.0)
+        rising = np.maximum(np.minimum(rate, before), 0.0)
+        falling = np.minimum(np.maximum(rate, before), 0.0)
+        return self.values + time * (rising + falling)

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import NamedTuple
 
 from masticator_dynamics.engine.arrays import FloatArray
 
 
-@dataclasses.dataclass(frozen=True)
-class DesiredMotion:
+class DesiredMotion(NamedTuple):
     """What all joints are meant to do, in actuated order, (n,).
 
     Motors and gears need it: a torque that overcomes friction has the sign of the intended

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
-from masticator_dynamics.drives.state_machine import LOST_AFTER, BoolArray, faulted, in_words
-from masticator_dynamics.engine.arrays import FloatArray, IntArray
+from masticator_dynamics.drives.state_machine import LOST_AFTER, faulted, in_words
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, where
 
 _SHOWN = 3  # consequences reported along with the cause
 
@@ -150,19 +151,18 @@ class DriveFaults:
         acknowledging : bool
             Whether faults are being reset: a fault bit is no news then.
         """
-        silent = feedback.heartbeat_age > self._timeout
-        missing = feedback.missed >= LOST_AFTER
-        faulty = faulted(feedback)
+        ages, missed = feedback.heartbeat_age.tolist(), feedback.missed.tolist()
+        silent = [k for k, age in enumerate(ages) if age > self._timeout]
+        missing = [k for k, pdos in enumerate(missed) if pdos >= LOST_AFTER]
+        faulty = [] if acknowledging else where(faulted(feedback))
         if grace:
-            silent = silent & np.isfinite(feedback.heartbeat_age)
-        if acknowledging:
-            faulty = faulty & False
+            silent = [k for k in silent if math.isfinite(ages[k])]
         findings = []
         if feedback.other_master:
             other = feedback.other_master
             findings.append(Finding(_BUS, 'second master', other, DriveGoal.STOPPED))
         happened = feedback.bus_error or feedback.emergencies or feedback.restarted
-        if happened or (silent | missing | faulty).any():
+        if happened or silent or missing or faulty:
             findings += [
                 Finding(drive, kind, text, DriveGoal.TORQUE_FREE)
                 for drive, kind, text in self._in_words(feedback, silent, missing, faulty)
@@ -170,7 +170,7 @@ class DriveFaults:
         return findings
 
     def _in_words(
-        self, feedback: Feedback, silent: BoolArray, missing: BoolArray, faulty: BoolArray
+        self, feedback: Feedback, silent: list[int], missing: list[int], faulty: list[int]
     ) -> Iterator[tuple[str, str, str]]:
         """Yield causes before their consequences."""
         if feedback.bus_error:
@@ -185,13 +185,13 @@ class DriveFaults:
         for k in feedback.restarted:
             text = 'has restarted since it was set up (boot-up message); ~/reset sets it up again'
             yield self._names[k], 'restart', text
-        for k in np.flatnonzero(faulty).tolist():
+        for k in faulty:
             yield self._names[k], 'fault', f'is in {in_words(int(feedback.status_word[k]))}'
-        for k in np.flatnonzero(silent).tolist():
+        for k in silent:
             age = feedback.heartbeat_age[k]
             text = f'no heartbeat for {age:.3g} s' if np.isfinite(age) else 'has sent no heartbeat'
             yield self._names[k], 'heartbeat', f'{text} (timeout {self._timeout:g} s)'
-        for k in np.flatnonzero(missing).tolist():
+        for k in missing:
             yield self._names[k], 'lost', f'{feedback.missed[k]} PDOs missing in a row'
 
 

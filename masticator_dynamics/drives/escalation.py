@@ -102,10 +102,11 @@ class Escalation:
             if goal is DriveGoal.RESET:  # what has failed is tried again, what has not goes on
                 for k in [k for k, pursuit in self._pursued.items() if pursuit.measure is _LAST]:
                     del self._pursued[k]
-        gives = powered(feedback)
         if goal is DriveGoal.ENABLED:
             self._pursued.clear()
-        if goal is DriveGoal.ENABLED or not (self._pursued or gives.any()):
+            return []
+        gives = powered(feedback)
+        if not (self._pursued or gives.any()):
             return []
         findings = []
         for k, (on, slows) in enumerate(zip(gives, slowing_down(feedback), strict=True)):

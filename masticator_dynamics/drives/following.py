@@ -20,7 +20,7 @@ from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.joint_limits import DriveJointLimits
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, between, larger, outside
 from masticator_dynamics.mechanism import Mechanism
 
 _SHORTEST = 0.5  # s
@@ -102,8 +102,7 @@ _SOFT = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Followed:
+class _Followed(NamedTuple):
     """A command, and how the motion and the efforts that it belongs to go on."""
 
     command: Command
@@ -135,8 +134,7 @@ class _Followed:
         return min(since, 0.0) + min(max(guessed, -longest), longest)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Joining:
+class _Joining(NamedTuple):
     """From where drives were led while a command was late, smoothly to where it leads them.
 
     Attributes
@@ -333,7 +331,7 @@ class Following:
         if joining is not None:
             further, faster = joining.at(led)
             offset, rate = offset + further, rate + faster
-        if (np.abs(offset) > 0.5 * self._limits.acceleration * old**2).any():
+        if larger(offset, 0.5 * old**2 * self._limits.acceleration):
             return joining
         return _Joining(led, _JOINED * period, offset, rate)
 
@@ -341,7 +339,7 @@ class Following:
         """Whether drives may be led by a command at once."""
         elapsed = max(now - self._led, 0.5 * self._limits.period)
         change = (self._position(followed, None, now) - self.sent) / elapsed - self._rate
-        return bool((np.abs(change) <= _SOFT * self._limits.acceleration * elapsed).all())
+        return not larger(change, _SOFT * elapsed * self._limits.acceleration)
 
     def _velocity(self, followed: _Followed, now: float) -> FloatArray:
         """Velocities (n,) of the motion that the efforts are for, rad/s."""
@@ -410,8 +408,8 @@ class Following:
         self.joins = HOLDS if self._held else 0
         if self._positions:
             sent = self._position(followed, self._joining, now)
-            inside = ((sent >= self._limits.lower) & (sent <= self._limits.upper)).all()
-            self._lead_to(sent if inside else self.sent, now)
+            beyond = outside(sent, self._limits.lower, self._limits.upper)
+            self._lead_to(self.sent if beyond else sent, now)
         self._wanted = self._led_effort(followed, now)
 
     def setpoint(self, elapsed: float) -> Setpoint:
@@ -423,8 +421,9 @@ class Following:
             wanted = self._approach.effort[self._steps - 1]
         elapsed = min(max(elapsed, 0.0), self._longest_step)
         self.effort, clamped, held_back = self._limits.limit_effort(wanted, self.effort, elapsed)
-        self.clamped += clamped
-        self.held_back += held_back
+        for counts, joints in ((self.clamped, clamped), (self.held_back, held_back)):
+            if joints:
+                counts[joints] += 1
         return Setpoint(DriveGoal.ENABLED, self.sent, self.effort, self.velocity)
 
     def take_back(self, findings: list[Finding]) -> list[Finding]:
@@ -452,7 +451,9 @@ class Following:
         if not lead:
             return effort
         bound, led = self._limits.effort, load.ahead(lead + followed.passed(now, self._longest_age))
-        return np.clip(led, np.minimum(-bound, effort), np.maximum(bound, effort))
+        if not larger(led, bound):
+            return led
+        return between(led, np.minimum(-bound, effort), np.maximum(bound, effort))
 
     def _begins(self, now: float) -> int:
         """`BEGINS` if the drives have held so far, and did not only just begin; else 0.

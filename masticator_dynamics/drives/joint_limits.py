@@ -15,8 +15,8 @@ from masticator_dynamics.drives.configuration import Drives, changed
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
-from masticator_dynamics.drives.state_machine import BoolArray, follows, in_operation, in_words
-from masticator_dynamics.engine.arrays import FloatArray, between
+from masticator_dynamics.drives.state_machine import follows, in_operation, in_words
+from masticator_dynamics.engine.arrays import FloatArray, between, larger, outside, where
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.mechanism import Mechanism
 
@@ -57,7 +57,7 @@ class DriveJointLimits:
         self.acceleration = self._column(drives, 'acceleration')
         self.temperature = self._column(drives, 'temperature')
         self.period = 1.0 / drives.cycle_rate
-        for k in _where(self.lower >= self.upper):
+        for k in where(self.lower >= self.upper):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.limits.position_margin', f'{margin[k]:g} leaves '
                 f'nothing of the range [{self.range_lower[k]:g}, {self.range_upper[k]:g}]'
@@ -80,14 +80,14 @@ class DriveJointLimits:
         ratio = np.array([motor.gear_ratio for motor in motors])
         turns = ratio * self.velocity * 60.0 / (2.0 * np.pi)  # of the motor, per minute
         turns *= np.array(self.units) == 'rad'
-        for k in _where(turns > _FASTEST):
+        for k in where(turns > _FASTEST):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.motor.gear_ratio', f'{ratio[k]:g} turns the '
                 f'motor {turns[k]:.3g} times a minute at the limit of {self.velocity[k]:g} '
                 f'{self.units[k]}/s; no motor turns more than {_FASTEST:g} times'
             )  # fmt: skip
         step = np.abs(scaling.effort_from_per_mille(per_mille, 0.0 * per_mille))
-        for k in _where(_COARSEST * step > self.effort):
+        for k in where(_COARSEST * step > self.effort):
             raise DescriptionError(
                 'drives', f'drives.{self.names[k]}.motor', f'one per mille of the rated torque is '
                 f'{step[k]:.3g} N m at the joint, {self.effort[k] / step[k]:.2g} of which are the '
@@ -95,7 +95,7 @@ class DriveJointLimits:
             )  # fmt: skip
         for ends in (self.range_lower, self.range_upper):
             counts = np.abs(scaling.counts_from_position(ends))
-            for k in _where(np.isfinite(counts) & (counts > LARGEST_COUNT)):
+            for k in where(np.isfinite(counts) & (counts > LARGEST_COUNT)):
                 raise DescriptionError(
                     'drives', f'drives.{self.names[k]}.motor', f'{ends[k]:g} {self.units[k]}, an '
                     f'end of the range, is {counts[k]:.3g} counts; 32 bits hold {LARGEST_COUNT}'
@@ -108,7 +108,7 @@ class DriveJointLimits:
                 self.names[k], 'temperature', f'{temperature[k]:.3g} degrees Celsius are above '
                 f'the limit of {self.temperature[k]:g}', DriveGoal.STOPPED,
             )
-            for k in _where(temperature > self.temperature)
+            for k in where(temperature > self.temperature)
         ]  # fmt: skip
 
     # While the drives move the mechanism
@@ -125,42 +125,41 @@ class DriveJointLimits:
         enabling : bool
             Whether drives are only being enabled: some may not be in operation yet.
         """
-        dropped = ~(in_operation(feedback) | enabling)
-        ignoring = ~(dropped | follows(feedback) | enabling)
-        # NaN is not within a limit.
-        fast = ~(np.abs(feedback.velocity) <= self.velocity)
-        outside = ~(
-            (feedback.position >= self.range_lower) & (feedback.position <= self.range_upper)
-        )
-        behind = outside & False
+        dropped, ignoring = list[int](), list[int]()
+        if not enabling:
+            operates, obeys = in_operation(feedback), follows(feedback)
+            dropped, ignoring = where(~operates), where(operates & ~obeys)
+        fast = larger(feedback.velocity, self.velocity)
+        behind = list[int]()
         if expected is not None:
-            behind = np.abs(expected - feedback.position) > self.following_error
-        if not (dropped | ignoring | fast | outside | behind).any():
+            behind = larger(expected - feedback.position, self.following_error)
+        beyond = self.out_of_range(feedback)
+        if not (dropped or ignoring or fast or beyond or behind):
             return []
         findings = []
-        for k in _where(dropped):
+        for k in dropped:
             text = f'left operation by itself, now in {in_words(int(feedback.status_word[k]))}'
             findings.append(Finding(self.names[k], 'dropped out', text, DriveGoal.TORQUE_FREE))
-        for k in _where(ignoring):
+        for k in ignoring:
             text = 'ignores its target (status word bit 12 is 0)'
             findings.append(Finding(self.names[k], 'target ignored', text, DriveGoal.TORQUE_FREE))
-        for k in _where(behind):
+        for k in behind:
             assert expected is not None
             text = (
                 f'following error {expected[k] - feedback.position[k]:.3g} {self.units[k]} is '
                 f'beyond {self.following_error[k]:g} {self.units[k]}'
             )
             findings.append(Finding(self.names[k], 'following error', text, DriveGoal.TORQUE_FREE))
-        for k in _where(fast):
+        for k in fast:
             findings.append(self._too_fast(k, 'measured velocity', feedback.velocity[k]))
-        return [*findings, *self.out_of_range(feedback)]
+        return [*findings, *beyond]
 
     def out_of_range(self, feedback: Feedback) -> list[Finding]:
         """Joints measured outside their ranges: quick stop."""
         position, lower, upper = feedback.position, self.range_lower, self.range_upper
         return [
             self._outside(k, 'measured position', position[k], lower[k], upper[k])
-            for k in _where(~((position >= lower) & (position <= upper)))
+            for k in outside(position, lower, upper)
         ]
 
     # Commands
@@ -190,25 +189,28 @@ class DriveJointLimits:
         """
         step = position - before
         implied = step / max(elapsed, self.period)
-        outside = (sent < self.lower) | (sent > self.upper)
-        fast = np.abs(implied) > self.velocity
-        leaping = np.abs(step) > self.following_error
+        beyond = outside(sent, self.lower, self.upper)
+        fast = larger(implied, self.velocity)
+        leaping = larger(step, self.following_error)
         if velocity is not None:
-            fast |= np.abs(velocity) > self.velocity
-        if not (outside | fast | leaping).any():
+            fast = sorted({*fast, *larger(velocity, self.velocity)})
+        if not (beyond or fast or leaping):
             return []
-        already = (position < self.lower) | (position > self.upper)
-        shown = np.where(already, position, sent)  # as commanded, if that itself is outside
+        already = outside(position, self.lower, self.upper)
         findings = [
-            self._outside(k, 'commanded position', shown[k], self.lower[k], self.upper[k])
-            for k in _where(outside | already)
-        ]
-        for k in _where(fast):
+            # As commanded, if that itself is outside.
+            self._outside(
+                k, 'commanded position', (position if k in already else sent)[k],
+                self.lower[k], self.upper[k],
+            )
+            for k in sorted({*beyond, *already})
+        ]  # fmt: skip
+        for k in fast:
             rate = implied[k]
             if velocity is not None and abs(velocity[k]) > self.velocity[k]:
                 rate = velocity[k]
             findings.append(self._too_fast(k, 'commanded velocity', rate))
-        for k in _where(leaping & ~fast):
+        for k in sorted({*leaping} - {*fast}):
             text = (
                 f'commanded step of {step[k]:.3g} {self.units[k]} is beyond the '
                 f'following error of {self.following_error[k]:g}'
@@ -243,8 +245,8 @@ class DriveJointLimits:
 
     def limit_effort(
         self, wanted: FloatArray, before: FloatArray, elapsed: float
-    ) -> tuple[FloatArray, BoolArray, BoolArray]:
-        """Efforts within their bounds and rates; which were clamped, and which held back.
+    ) -> tuple[FloatArray, list[int], list[int]]:
+        """Efforts within their bounds and rates; where they were clamped, and where held back.
 
         Parameters
         ----------
@@ -255,10 +257,13 @@ class DriveJointLimits:
         elapsed : float
             Time since then, s.
         """
-        clamped = between(wanted, -self.effort, self.effort)
-        step = self.effort_rate * elapsed
-        stepped = between(clamped, before - step, before + step)
-        return stepped, clamped != wanted, stepped != clamped
+        clamped = larger(wanted, self.effort)
+        effort = between(wanted, -self.effort, self.effort) if clamped else wanted
+        held_back = larger(effort - before, self.effort_rate * elapsed)
+        if held_back:
+            step = self.effort_rate * elapsed
+            effort = between(effort, before - step, before + step)
+        return effort, clamped, held_back
 
     def _too_fast(self, k: int, what: str, value: float) -> Finding:
         text = f'{what} {value:.3g} {self.units[k]}/s is beyond {self.velocity[k]:g}'
@@ -287,8 +292,3 @@ def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionEr
         'drives', 'drives', f'are for {", ".join(names)}; the actuated joints of '
         f'{mechanism.name} are {", ".join(mechanism.actuated)}'
     )  # fmt: skip
-
-
-def _where(mask: BoolArray) -> list[int]:
-    indices: list[int] = np.flatnonzero(mask).tolist()
-    return indices

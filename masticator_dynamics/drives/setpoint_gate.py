@@ -23,8 +23,7 @@ from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, DriveJointLimits
-from masticator_dynamics.drives.state_machine import BoolArray
-from masticator_dynamics.engine.arrays import FloatArray, as_slice
+from masticator_dynamics.engine.arrays import FloatArray, as_slice, larger, outside
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -197,12 +196,18 @@ class CommandedClosure:
         self._given, self._row = mechanism.solver.at_rest(mechanism.home.y)
         self._position = as_slice(mechanism.slices['q'].start + mechanism.actuated_rows)
         self.latest = np.zeros(len(mechanism.actuated))
+        self._linearise(self._given, self._row)
 
     def begin(self, position: FloatArray) -> None:
         """Start near positions (n_u,); takes some milliseconds (raises `ReachError`)."""
         if self.redundant:
             motion = self._fit.closest(position)
-            self._given, self._row = motion.given(), motion.row()
+            self._linearise(motion.given(), motion.row())
+
+    def _linearise(self, given: FloatArray, row: FloatArray) -> None:
+        """Take a configuration, in whose neighbourhood the error is a matrix times the distance."""
+        self._given, self._row = given, row
+        self._at, self._remainders = row[self._position], self._fit.remainders(row)
 
     def error(self, position: FloatArray) -> FloatArray:
         """Error of positions (n_u,) at each joint when the closed mechanism fits them best.
@@ -211,17 +216,19 @@ class CommandedClosure:
         """
         if not self.redundant:
             return self.latest
-        step, self.latest = self._fit.linear(self._row, position)
-        if np.abs(position - self._row[self._position]).max() > _LINEAR:
-            positions, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
+        distance = position - self._at
+        if not -_LINEAR <= distance.min() <= distance.max() <= _LINEAR:
+            step = self._fit.step(self._row, distance)
+            given, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
             if not row.item(0):  # else the loops cannot close there, and the linear answer counts
-                self._given, self._row = positions, row
-                self.latest = self._fit.linear(row, position)[1]
+                self._linearise(given, row)
+                distance = position - self._at
+        self.latest = self._remainders @ distance
         return self.latest
 
     def off(self) -> tuple[int, float]:
         """The joint that best explains the latest error, and how far it is off, rad or m."""
-        remainders, error = self._fit.remainders(self._row), self.latest
+        remainders, error = self._remainders, self.latest
         squares = np.maximum((remainders * remainders).sum(axis=0), _LEAST**2)
         amounts = error @ remainders / squares
         gaps_without = np.linalg.norm(error[:, None] - remainders * amounts, axis=0)
@@ -289,8 +296,8 @@ class SetpointGate:
             rate = (setpoint.position - self._position) / elapsed
             findings += self._check_positions(setpoint.position, rate, elapsed)
             if not findings:
-                error = self._closure.error(setpoint.position)
-                if commanded and np.abs(error).max() > self._tolerance:
+                error, most = self._closure.error(setpoint.position), self._tolerance
+                if commanded and not -most <= error.min() <= error.max() <= most:
                     findings = [opening(self._limits, self._closure, self._tolerance)]
         if not findings:
             self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort
@@ -302,50 +309,51 @@ class SetpointGate:
     ) -> list[Finding]:
         limits, before = self._limits, self._position
         # Drives may be enabled inside a margin, but not be led farther into it.
-        lower, upper = np.minimum(limits.lower, before), np.maximum(limits.upper, before)
-        inside = (position >= lower) & (position <= upper)
+        beyond = outside(position, limits.lower, limits.upper)
+        if beyond:
+            lower, upper = np.minimum(limits.lower, before), np.maximum(limits.upper, before)
+            beyond = outside(position, lower, upper)
         largest = limits.velocity * _ROUNDING
         if elapsed > _GAP * limits.period:
             largest = largest * (_AFTER_GAP * limits.period / elapsed)
         if self._joining == BEGINS:
             largest = np.maximum(largest, FIRST_STEP * limits.following_error / elapsed)
-        slow = np.abs(rate) <= largest
+        fast, sharp = larger(rate, largest), list[int]()
         change = (rate - self._rate) / (0.5 * (elapsed + (self._elapsed or elapsed)))
-        smooth = np.abs(change) <= self._acceleration * _ROUNDING
-        if self._joining:
-            smooth |= True
-        if (inside & slow & smooth).all():
+        if not self._joining:
+            sharp = larger(change, self._acceleration * _ROUNDING)
+        if not (beyond or fast or sharp):
             return []
+        each, fast = self._each, sorted({*fast} - {*beyond})
+        sharp = sorted({*sharp} - {*beyond, *fast})
         return [
-            *self._each('setpoint position', ~inside, position, '', limits.upper),
-            *self._each('setpoint step', inside & ~slow, rate, '/s', largest),
-            *self._each(
-                'setpoint change of step', inside & slow & ~smooth, change, '/s^2',
-                self._acceleration,
-            ),
-        ]  # fmt: skip
+            *each('setpoint position', beyond, position, '', limits.upper),
+            *each('setpoint step', fast, rate, '/s', largest),
+            *each('setpoint change of step', sharp, change, '/s^2', self._acceleration),
+        ]
 
     def _check_efforts(self, setpoint: Setpoint, elapsed: float) -> list[Finding]:
         limits, effort, velocity = self._limits, setpoint.effort, setpoint.velocity
         rate = (effort - self._effort) / elapsed
-        small = np.abs(effort) <= limits.effort * _ROUNDING
-        gradual = np.abs(rate) <= limits.effort_rate * _ROUNDING
-        slow = small | True if velocity is None else np.abs(velocity) <= limits.velocity * _ROUNDING
-        if (small & gradual & slow).all():
+        large = larger(effort, limits.effort * _ROUNDING)
+        steep = larger(rate, limits.effort_rate * _ROUNDING)
+        fast = [] if velocity is None else larger(velocity, limits.velocity * _ROUNDING)
+        if not (large or steep or fast):
             return []
+        steep = sorted({*steep} - {*large})
         findings = [
-            *self._each('setpoint effort', ~small, effort, '', limits.effort),
-            *self._each('setpoint effort rate', small & ~gradual, rate, '/s', limits.effort_rate),
+            *self._each('setpoint effort', large, effort, '', limits.effort),
+            *self._each('setpoint effort rate', steep, rate, '/s', limits.effort_rate),
         ]
         if velocity is not None:
-            findings += self._each('setpoint velocity', ~slow, velocity, '/s', limits.velocity)
+            findings += self._each('setpoint velocity', fast, velocity, '/s', limits.velocity)
         return findings
 
     def _each(
-        self, what: str, which: BoolArray, values: FloatArray, per: str, limits: FloatArray
+        self, what: str, which: list[int], values: FloatArray, per: str, limits: FloatArray
     ) -> list[Finding]:
         findings = []
-        for k in np.flatnonzero(which).tolist():
+        for k in which:
             unit = _EFFORT[self._limits.units[k]] if 'effort' in what else self._limits.units[k]
             text = f'{what} {values[k]:.4g} {unit}{per} is beyond {limits[k]:.4g}'
             findings.append(Finding(self._limits.names[k], what, text, DriveGoal.STOPPED))

@@ -9,7 +9,10 @@ zeros close the loops, so the positions themselves cannot tell whether a drive k
 from __future__ import annotations
 
 import enum
+import functools
+import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +91,12 @@ def control_word(state: State, goal: DriveGoal, pulse: bool = False) -> int:
     return _DISABLE_VOLTAGE
 
 
+@functools.lru_cache(maxsize=64)
+def control_words(goal: DriveGoal, pulse: bool) -> tuple[int, ...]:
+    """Control words by the low seven bits of a status word, as :func:`control_word`."""
+    return tuple(control_word(state, goal, pulse) for state in _STATES)
+
+
 # PDOs missing in a row that count as a lost drive.
 LOST_AFTER = 5
 BoolArray = npt.NDArray[np.bool_]
@@ -99,20 +108,48 @@ _FOLLOWS = int(StatusBit.FOLLOWS_COMMAND)
 _HOMED = int(StatusBit.HOMING_ATTAINED)
 
 
+class _Told(NamedTuple):
+    """What status words tell of drives, (n,) each, read only."""
+
+    faulted: BoolArray
+    powered: BoolArray
+    slowing_down: BoolArray
+    in_operation: BoolArray
+    follows: BoolArray
+    homed: BoolArray
+
+
+@functools.lru_cache(maxsize=64)
+def _told_by(words: tuple[int, ...]) -> _Told:
+    """What status words tell; they stay the same for thousands of cycles."""
+    word = np.array(words, dtype=np.int64)
+    stopping, bits = State.QUICK_STOP_ACTIVE.value
+    told = _Told(
+        (word & _FAULT) != 0,
+        (word & _POWERED) != 0,
+        (word & stopping) == bits,
+        (word & _STATE) == _OPERATION_ENABLED,
+        (word & _FOLLOWS) != 0,
+        (word & _HOMED) != 0,
+    )
+    for answer in told:
+        answer.flags.writeable = False
+    return told
+
+
 def faulted(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in fault."""
-    return (feedback.status_word & _FAULT) != 0
+    return _told(feedback).faulted
 
 
 def powered(feedback: Feedback) -> BoolArray:
     """Which drives (n,) give torque: operation enabled or slowing down."""
-    return (feedback.status_word & _POWERED) != 0
+    return _told(feedback).powered
 
 
 def slowing_down(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in quick stop."""
-    mask, bits = State.QUICK_STOP_ACTIVE.value
-    return (feedback.status_word & mask) == bits
+    return _told(feedback).slowing_down
 
 
 def is_powered(status_word: int) -> bool:
@@ -122,23 +159,27 @@ def is_powered(status_word: int) -> bool:
 
 def in_operation(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in operation enabled."""
-    return (feedback.status_word & _STATE) == _OPERATION_ENABLED
+    return _told(feedback).in_operation
 
 
 def follows(feedback: Feedback) -> BoolArray:
     """Which drives (n,) report that they follow their cyclic target."""
-    return (feedback.status_word & _FOLLOWS) != 0
+    return _told(feedback).follows
 
 
 def homed(feedback: Feedback) -> BoolArray:
     """Which drives (n,) report that homing is attained."""
-    return (feedback.status_word & _HOMED) != 0
+    return _told(feedback).homed
+
+
+def _told(feedback: Feedback) -> _Told:
+    return _told_by(tuple(feedback.status_word.tolist()))
 
 
 def all_heard(feedback: Feedback) -> bool:
     """Whether the position of every drive is at most a few cycles old."""
-    heard = np.isfinite(feedback.position) & (feedback.missed < LOST_AFTER)
-    return bool(heard.all())
+    heard = all(map(math.isfinite, feedback.position.tolist()))
+    return heard and max(feedback.missed.tolist()) < LOST_AFTER
 
 
 def in_words(status_word: int) -> str:

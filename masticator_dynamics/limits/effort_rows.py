@@ -82,7 +82,7 @@ class EffortRows(Evaluator):
         Inputs are those of a row; see ``traced/python_entry.py``.
         """
         kind, result = self._kind(options), cast(type, QuickEffort)
-        within = None if options.unlimited else self._within(options)
+        within = None if options.unlimited else self._within(options, kind)
         key = id(kind), id(within), options.nearest
         if key in self._answers:
             return self._answers[key]
@@ -103,7 +103,7 @@ class EffortRows(Evaluator):
         ]  # fmt: skip
         return self._answers[key]
 
-    def _within(self, options: EffortOptions) -> WithinLimits:
+    def _within(self, options: EffortOptions, kind: RowKind | None = None) -> WithinLimits:
         """The best efforts for a goal within limits; the last few are kept."""
         from masticator_dynamics.limits.load_limits import limits_for
         from masticator_dynamics.limits.within_limits import WithinLimits
@@ -111,7 +111,7 @@ class EffortRows(Evaluator):
         if options.limits is False:
             raise InputError('nearest=True needs limits')
         limits = limits_for(self, options.limits)
-        kind = self.solver.distribution(options.goal, options.friction)
+        kind = kind or self._kind(options)
         key = id(kind), id(limits)
         if key not in self._limited:
             if len(self._limited) == MOST_LIMITS:

@@ -212,7 +212,7 @@ def _bitten(
     with running_nodes(work, environment, name, nodes) as children:
         log = work / f'{name}_experiment.log'
         children.append(Child('experiment', arguments, environment, log))
-        children[-1].process.wait(_LONGEST)
+        children[-1].wait_until_ended(_LONGEST)
     text = log.read_text(encoding='utf-8', errors='replace')
     real = Experiment(protocol, folder / 'real', robot=True)
     recorded = next((series for _, series in real.recorded()), None)

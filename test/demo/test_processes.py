@@ -135,3 +135,14 @@ def test_no_child_survives_a_killed_parent(tmp_path, number):
         process.process.send_signal(number)
         process.wait(60.0)
         wait_for(lambda: not runs(pid), 'the end of the child')
+
+
+def test_a_process_that_does_not_end_is_named(tmp_path) -> None:
+    words = ['-c', 'import time; print("busy", flush=True); time.sleep(100.0)']
+    child = Child('experiment', words, dict(os.environ), tmp_path / 'log')
+    try:
+        child.wait_until_logged('busy')
+        with pytest.raises(RunError, match=r'(?s)^the experiment has not ended after 0.1 s.*busy'):
+            child.wait_until_ended(0.1)
+    finally:
+        child.stop()

@@ -454,5 +454,5 @@ def test_the_small_study_of_the_page_runs(tmp_path, capsys) -> None:
     text = page.read_text(encoding='utf-8').partition('```yaml\n')[2].partition('```')[0]
     file = tmp_path / 'small.yaml'
     file.write_text(text)
-    assert main(['design', str(file), '--output', str(tmp_path / 'small')]) == 0
+    assert main(['design', str(file), '--output', str(tmp_path / 'small'), '--processes', '1']) == 0
     assert '20 geometries: 20 judged' in capsys.readouterr().out

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives that follow commands at once, for tests of the supervisor."""
 
-import dataclasses
-
 import numpy as np
 
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
@@ -115,7 +113,7 @@ class IdealDrives:
             'lateness': 0.0,
         }
         feedback = Feedback(**fields)
-        feedback = dataclasses.replace(feedback, **self.given, **self.once)
+        feedback = feedback._replace(**self.given, **self.once)
         self.once = {}
         return feedback
 

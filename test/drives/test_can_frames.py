@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of PDOs to feedback and setpoints to PDOs, frame by frame."""
 
-import dataclasses
 import math
 import struct
 
@@ -229,7 +228,7 @@ def test_friction_is_not_overcome_against_the_measured_velocity_in_mode_effort(m
     bench = Bench(mode='effort', friction={'coulomb': 0.002})
     both = answer(1, ENABLED, 0), answer(2, ENABLED, 0)
     feedback = bench.cycle(*both)
-    feedback = dataclasses.replace(feedback, velocity=np.array([measured, 0.0]))
+    feedback = feedback._replace(velocity=np.array([measured, 0.0]))
     setpoint = Setpoint(DriveGoal.ENABLED, np.zeros(2), np.zeros(2), np.array([5.0, 0.0]))
     sent = bytes(bench.frames.to_drives(setpoint, feedback)[0].data)
     assert struct.unpack('<Hh', sent)[1] == friction

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What efforts are for, told beside commands that carry efforts alone."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -26,7 +24,7 @@ def desire(bench, velocity=TURNING, ahead=0.2, age=0.0):
 def send(bench, velocity=None):
     """Efforts alone, and velocities where given."""
     command = bench.command(effort=NONE, velocity=velocity)
-    bench.supervisor.submit(dataclasses.replace(command, position=None))
+    bench.supervisor.submit(command._replace(position=None))
     return bench.drives.cycle()
 
 

@@ -5,7 +5,6 @@
 Long form of the random test: ``GATE_COMMANDS=1000000 pytest test/drives/test_setpoint_gate.py``.
 """
 
-import dataclasses
 import os
 
 import numpy as np
@@ -188,8 +187,7 @@ def test_a_command_that_comes_long_after_sync_is_no_leap(mechanism, stall):
         after = stall if k % 30 == 10 else 0
         command = bench.command(*rows[k + after])
         bench.supervisor.submit(
-            dataclasses.replace(
-                command,
+            command._replace(
                 time=command.time + after * PERIOD,
                 stamp=command.stamp + after * PERIOD,
             )
@@ -306,9 +304,7 @@ def test_a_stop_after_a_stall_that_began_after_sync_tells_of_it(strict, mechanis
     quiet(strict)
     opened = mechanism.solve(mechanism.home.y + [0.0, 0.0, 0.0, 0.03]).position
     command = strict.command(opened)
-    strict.supervisor.submit(
-        dataclasses.replace(command, time=command.time + 0.08, stamp=command.stamp + 0.08)
-    )
+    strict.supervisor.submit(command._replace(time=command.time + 0.08, stamp=command.stamp + 0.08))
     assert strict.drives.cycle().goal is DriveGoal.STOPPED
     assert 'the first command after none for 0.08' in strict.report.text
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every row of the safety table, on drives that follow commands at once."""
 
-import dataclasses
 import time
 
 import numpy as np
@@ -91,7 +90,7 @@ def test_positions_count_as_measured_while_every_drive_is_heard_of(following):
         ('missed', array(2, LOST_AFTER, 0, np.int64), False),
         ('position', array(2, NAN, 0.0), False),
     ):
-        assert all_heard(dataclasses.replace(feedback, **{field: value})) == heard
+        assert all_heard(feedback._replace(**{field: value})) == heard
 
 
 def test_a_velocity_that_is_no_number_stops_the_drives(following):
@@ -203,7 +202,7 @@ def test_motion_beyond_limits_stops_all(mechanism, fields, cause):
 
 def test_effort_mode_needs_no_positions_and_times_out(mechanism):
     bench = Bench(mechanism, mode='effort')
-    bench.supervisor.submit(dataclasses.replace(bench.command(effort=[0.1] * 6), position=None))
+    bench.supervisor.submit(bench.command(effort=[0.1] * 6)._replace(position=None))
     assert bench.drives.cycle().effort == pytest.approx([0.1] * 6)
     bench.drives.until(DriveGoal.STOPPED)
 

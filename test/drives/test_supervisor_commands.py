@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drives.ideal_drives import PERIOD
@@ -265,7 +265,6 @@ def test_efforts_after_a_gap_begin_anew(following):
 
 
 @pytest.mark.parametrize('lead', [0.0, None])
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.lists(st.floats(-50.0, 50.0), min_size=6, max_size=6), min_size=1, max_size=30)
 )

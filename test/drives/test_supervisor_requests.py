@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to the supervisor and their answers: enable, approach, disable, reset, home."""
 
-import dataclasses
 import time
 
 import numpy as np
@@ -432,8 +431,8 @@ def test_a_cycle_costs_little(following):
     feedback = following.drives._feedback()
     times = []
     for _ in range(500):
-        feedback = dataclasses.replace(feedback, time=feedback.time + PERIOD)
-        command = dataclasses.replace(following.command(effort=np.zeros(6)), time=feedback.time)
+        feedback = feedback._replace(time=feedback.time + PERIOD)
+        command = following.command(effort=np.zeros(6))._replace(time=feedback.time)
         begin = time.perf_counter()
         following.supervisor.submit(command)
         following.supervisor(feedback)

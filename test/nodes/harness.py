@@ -4,8 +4,10 @@
 
 import contextlib
 import itertools
+import sys
 import threading
 import time
+import traceback
 
 import numpy as np
 import rclpy
@@ -129,12 +131,16 @@ class Peer:
     def _take(self):
         while not self._ended.wait(0.005):
             for subscription, messages in list(self._records):
-                messages.extend(message for message, _ in subscription.take())
+                if not self._ended.is_set():  # thousands may wait on a busy computer
+                    messages.extend(message for message, _ in subscription.take())
 
     def close(self):
         self._ended.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(PATIENCE)
+            if thread.is_alive():
+                stack = ''.join(traceback.format_stack(sys._current_frames()[thread.ident]))
+                raise AssertionError(f'a client does not end within {PATIENCE} s:\n{stack}')
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)

@@ -7,6 +7,7 @@ import types
 import numpy as np
 import pytest
 
+from masticator_dynamics import Mechanism
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle, Piece
@@ -43,6 +44,19 @@ def test_wrench_reaches_the_platform(mechanism, bite, frame, point):
         motion, (1.0, -2.0, 30.0), (0.4, 0.5, -0.6), frame, point or frame
     )
     assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize('point', ['', 'a_axis', 'tool'])
+@pytest.mark.parametrize('frame', ['a_axis', 'tool'])
+def test_a_platform_away_from_its_bodys_origin_and_turned_gets_the_same(frame, point):
+    machine = Mechanism.load('trimule_five_axis')
+    bite, motion = BiteForce(machine), machine.solve(machine.home.y)
+    bite.point_frame = point
+    bite.take(frame, 0, S, np.array([1.0, -2.0, 30.0, 0.4, 0.5, -0.6]))
+    wanted = machine.wrench_on_platform(
+        motion, (1.0, -2.0, 30.0), (0.4, 0.5, -0.6), frame, point or frame
+    )
+    assert bite.on_platform(bite.fresh(S), motion) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_age_counts_from_the_stamp_but_never_from_the_future(bite):

@@ -347,7 +347,7 @@ def test_diagnostics_tell_of_cycles_that_stand_still_and_of_stops_while_inactive
 
         def told(since):
             report = supervisor.report()
-            feedback = dataclasses.replace(report.feedback, time=time.monotonic() - since)
+            feedback = report.feedback._replace(time=time.monotonic() - since)
             status = diagnostics._supervision(dataclasses.replace(report, feedback=feedback))
             return status.level, status.message
 

@@ -93,10 +93,24 @@ def reset(peer):
         time.sleep(0.05)
 
 
+def lacking(peer):
+    """Why drives cannot be enabled after a reset; a busy computer may stop them meanwhile."""
+    end = time.monotonic() + LONG
+    while time.monotonic() < end:
+        assert reset(peer) == []
+        success, message = peer.request('enable')
+        assert not success
+        if not message.startswith('not carried out'):
+            return message
+    raise AssertionError(message)
+
+
 CASES = [(name, enabled) for name in ATTACKS for enabled in (True, False)]
+# That each of the others is seen for what it is, drives/test_strangers.py says.
+OFTEN = [(name, True) for name in ('home offset', 'NMT reset', 'LSS', 'home and back')]
 
 
-@pytest.mark.parametrize('case', samples.swept(CASES, [*CASES[::2], CASES[1]]), ids=str)
+@pytest.mark.parametrize('case', samples.swept(CASES, [*OFTEN, ('home offset', False)]), ids=str)
 def test_whatever_is_written_is_told_undone_and_homed_again(robot, case):
     name, enabled = case
     peer = robot.enabled()
@@ -157,9 +171,10 @@ def test_writes_that_go_on_keep_drives_from_being_set_up_and_homed(robot):
     robot.ask('home', 'enable')
 
 
-def test_a_write_during_homing_ends_it(robot):
+@pytest.mark.parametrize('pauses', samples.swept([(0.05, 0.2), (0.0, 0.1, 0.3)], [(0.05, 0.2)]))
+def test_a_write_during_homing_ends_it(robot, pauses):
     peer, results = robot.enabled(), []
-    for pause in (0.0, 0.05, 0.1, 0.2, 0.3):
+    for pause in pauses:
         robot.ask('disable')
         home = threading.Thread(target=lambda: results.append(peer.request('home')))
         home.start()
@@ -169,9 +184,8 @@ def test_a_write_during_homing_ends_it(robot):
         time.sleep(0.1)
         success, message = peer.request('enable')
         assert not success, (results, message)
-        assert reset(peer) == []
-        success, message = peer.request('enable')
-        assert not success and 'crank_4' in message and 'not homed' in message
+        message = lacking(peer)
+        assert 'crank_4' in message and 'not homed' in message
         robot.ask('home', 'enable')
     assert not all(success for success, _ in results)
 

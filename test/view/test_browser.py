@@ -229,6 +229,7 @@ def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_
     assert stays_here(page, file.as_uri())
 
 
+@pytest.mark.sweep
 def test_html_file_without_webgl_says_so_and_shows_a_still(page, server, run, tmp_path) -> None:
     from masticator_dynamics.robot.view.scene_player import ScenePlayer
 

@@ -113,7 +113,7 @@ def browser():
         found.close()
 
 
-@pytest.mark.parametrize('name', ['masticator', 'stewart', 'scara'])
+@pytest.mark.parametrize('name', samples.swept(['masticator', 'stewart', 'scara'], ['masticator']))
 def test_in_a_browser_loops_and_efforts_are_those_of_the_engine(name, browser, tmp_path) -> None:
     file = tmp_path / 'page.html'
     assert main(['view', str(name), '--html', str(file)]) == 0

@@ -212,15 +212,12 @@ class ActuatedFit:
         step, change = self._fit(motion.row(), u_dot)
         return None if change < 0.0 else step
 
-    def linear(self, row: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Step (n_y,) from a row of the engine towards a target (n_u,), and its remainder (n_u,).
+    def step(self, row: FloatArray, error: FloatArray) -> FloatArray:
+        """Step (n_y,) of Gauss-Newton from a row of the engine, for errors (n_u,) of the joints.
 
-        One step of Gauss-Newton on all actuated joints; the remainder is the part that the closed
-        mechanism cannot follow, rad or m, to first order in the step.
+        What it leaves of them, to first order, is :meth:`remainders` times the errors.
         """
-        error = target - row[self._position]
-        step, _ = self._step(row, error)
-        return step, error - self._jacobian(row) @ step
+        return self._step(row, error)[0]
 
     def remainders(self, row: FloatArray) -> FloatArray:
         """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""

@@ -11,6 +11,8 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import InputError
 
+NONE = np.zeros(0)
+
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """One row (3 count + 6,) for ``count`` degrees of freedom; None stands for zeros.
@@ -39,8 +41,10 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     return packed
 
 
-def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; None stands for zeros.
+def pack_rows(
+    count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any, numbers: FloatArray = NONE
+) -> FloatArray:
+    """Rows (N, 3 count + 6 + n) for ``count`` degrees of freedom; None stands for zeros.
 
     Parameters
     ----------
@@ -50,6 +54,8 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
         Independent positions, velocities and accelerations, m, rad and s; positions must be given.
     wrench : (N, 6) array_like or None
         Of the environment on the platform, base axes, about the platform's origin, N and N m.
+    numbers : (n,) array
+        That end every row.
 
     Raises
     ------
@@ -58,15 +64,16 @@ def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> Float
     """
     if as_floats(y, 'Y').ndim != 2:
         raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
-    rows = len(y)
-    packed = np.empty((rows, 3 * count + 6))
+    rows, end = len(y), 3 * count + 6
+    packed = np.empty((rows, end + len(numbers)))
+    packed[:, end:] = numbers
     parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
     for index, (name, part) in enumerate((*parts, ('W', wrench))):
         length = count if index < 3 else 6
-        numbers = np.zeros((rows, length)) if part is None else as_floats(part, name)
-        if numbers.shape != (rows, length):
-            raise InputError(f'{name} has shape {numbers.shape}, needed ({rows}, {length})')
-        packed[:, index * count : index * count + length] = numbers
+        values = np.zeros((rows, length)) if part is None else as_floats(part, name)
+        if values.shape != (rows, length):
+            raise InputError(f'{name} has shape {values.shape}, needed ({rows}, {length})')
+        packed[:, index * count : index * count + length] = values
     return packed
 
 

@@ -143,6 +143,22 @@ class Child:
                 )
             time.sleep(_POLL)
 
+    def wait_until_ended(self, patience: float) -> None:
+        """Wait until the process ends by itself, for so many seconds.
+
+        Raises
+        ------
+        RunError
+            When it takes longer.
+        """
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            raise RunError(
+                f'the {self.name} has not ended after {patience:g} s ({load_in_words()})'
+                f'{self.log_tail()}'
+            ) from None
+
     def check_alive(self) -> None:
         """Refuse to continue if the process has ended, or has been frozen.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -145,8 +145,7 @@ def piece_at(schedule: tuple[Piece, ...], time: int) -> Piece:
     return schedule[0]
 
 
-@dataclasses.dataclass(frozen=True)
-class CycleAnswer:
+class CycleAnswer(NamedTuple):
     """What one cycle reports."""
 
     effort: Effort  # as computed
@@ -157,8 +156,7 @@ class CycleAnswer:
     free: FloatArray | None = None  # (n_u,), what would be sent without wrenches, if known
 
 
-@dataclasses.dataclass(frozen=True)
-class Ahead:
+class Ahead(NamedTuple):
     """A cycle computed before it is due, as far as that needs no measured wrench."""
 
     basis: tuple[object, ...]  # what it was computed for; valid as long as this holds
@@ -168,8 +166,7 @@ class Ahead:
     transport: Transport | None = None  # for the frame in which the bite force was last measured
 
 
-@dataclasses.dataclass(frozen=True)
-class Loads:
+class Loads(NamedTuple):
     """The fresh bite force, if any, and the wrenches on other links."""
 
     bite: MeasuredWrench | None

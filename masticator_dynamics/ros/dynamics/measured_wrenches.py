@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Container
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
 LARGEST = 1e6  # N and N m; more is not a measurement and would drown everything else in rounding
 
 
-@dataclasses.dataclass(frozen=True)
-class MeasuredWrench:
+class MeasuredWrench(NamedTuple):
     """Force and torque (6,) of the environment, in the axes of ``frame``, N and N m."""
 
     frame: str
@@ -31,8 +30,7 @@ class MeasuredWrench:
 Vector = list[float]  # (3,)
 
 
-@dataclasses.dataclass(frozen=True)
-class Transport:
+class Transport(NamedTuple):
     """How wrenches in a frame are transferred to the platform in one pose.
 
     In plain numbers: numpy takes several times as long for a few.
@@ -148,6 +146,7 @@ class BiteForce(MeasuredWrenches):
     def __init__(self, mechanism: Mechanism):
         super().__init__(mechanism)
         self.point_frame = ''
+        self._arms: dict[tuple[str, str], Vector | None] = {}
 
     def _place(self, frame: str) -> str:
         return ''
@@ -160,9 +159,27 @@ class BiteForce(MeasuredWrenches):
         """How wrenches in a frame are transferred to the platform in a motion."""
         point, pose_of = self.point_frame or frame, self._mechanism.frame_pose
         pose = pose_of(motion, frame)
+        rotation = pose.rotation.tolist()
+        if (frame, point) not in self._arms:
+            self._arms[frame, point] = self._fixed_arm(frame, point)
+        fixed = self._arms[frame, point]
+        if fixed is not None:
+            return Transport(frame, point, rotation, _turned(rotation, fixed))
         origin = pose.position if point == frame else pose_of(motion, point).position
         arm = origin - pose_of(motion, self._mechanism.description.platform).position
-        return Transport(frame, point, pose.rotation.tolist(), arm.tolist())
+        return Transport(frame, point, rotation, arm.tolist())
+
+    def _fixed_arm(self, frame: str, point: str) -> Vector | None:
+        """From the platform's origin to a point, axes of a frame, if all are on one body; m."""
+        platform, frames = (
+            self._mechanism.description.platform,
+            self._mechanism.structure.tree.frames,
+        )
+        at, end, origin = frames[frame], frames[point], frames[platform]
+        if not at.body == end.body == origin.body:
+            return None
+        arm: Vector = (at.rotation.T @ (end.position - origin.position)).tolist()
+        return arm
 
     def on_platform(
         self, measured: MeasuredWrench, motion: Motion | Effort, transport: Transport | None = None
