@@ -346,13 +346,12 @@ def identify(
         parts = [
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
         ]
-        begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
-        with contextlib.suppress(InputError):  # then there are the efforts as they are
+        begun, which = _begun(mechanism, mechanism, parts[0], beliefs, progress), 'as they are'
+        with contextlib.suppress(InputError):
             scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
             if _explains_more(scaled, result):
-                result = scaled
-                what = 'all that follows is for efforts divided by this'
-                grave = tuple(f'{mistake}; {what}' for mistake in grave)
+                result, which = scaled, 'divided by this'
+        grave = tuple(f'{told}; all that follows is for efforts {which}' for told in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 

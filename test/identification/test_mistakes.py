@@ -125,6 +125,7 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
     found = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0])))
     (told,) = found.mistakes
     assert found.errors[1] < 1.5 * _identified(robot, robot.log).errors[1]
+    assert told.endswith('; all that follows is for efforts divided by this')
     start = f'{robot.description.actuated[1]}: efforts are '
     assert told.startswith(start)
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
