@@ -38,7 +38,7 @@ from masticator_dynamics.errors import (
 )
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import recorded_ranges
-from masticator_dynamics.files.tables import replacing, write_text
+from masticator_dynamics.files.tables import check_writable, replacing, write_bytes, write_text
 from masticator_dynamics.interchange.imported_description import import_robot
 from masticator_dynamics.mechanism import Mechanism
 
@@ -268,8 +268,8 @@ def import_(
 
     SOURCE is a URDF or xacro file (with loops as other tools write them, or <mimic>), MJCF, SDF,
     or the YAML file of Gepetto's example-parallel-robots. FOLDER gets a YAML and a URDF file
-    named after it, which are not replaced. What was left out or decided is printed, and written
-    into the YAML file.
+    named after it; what was in these before, and was something else, is kept with a ~ behind the
+    name. What was left out or decided is printed, and written into the YAML file.
     Elements that tie links or joints to each other and are not understood are refused.
     """
     if (topic or names) and not recording:
@@ -277,8 +277,8 @@ def import_(
     path = pathlib.Path(folder).absolute()
     file = path / f'{path.name}.yaml'
     for written in (path / f'{path.name}.urdf', file):
-        if written.exists():  # somebody may have changed it
-            raise InputError(f'{written} exists; it is not replaced')
+        if written.exists():
+            check_writable(str(written), source)
     made = import_robot(
         pathlib.Path(source), path.name,
         actuated=actuated or (), independent=independent or (), locked=lock or (),
@@ -293,9 +293,16 @@ def import_(
             'chosen by --independent; --lock holds joints that only give way'
         )
         raise DescriptionError(source, error.key, reason) from error
+    texts = {f'{path.name}.urdf': made.urdf, file.name: made.yaml}
+    others = [
+        name for name, text in texts.items()
+        if (path / name).is_file() and (path / name).read_bytes() != text.encode()
+    ]  # fmt: skip
     with results_in(path) as work:
-        write_text(str(work / f'{path.name}.urdf'), made.urdf)
-        write_text(str(work / file.name), made.yaml)
+        for name in others:  # somebody may have changed it
+            write_bytes(str(work / f'{name}~'), (path / name).read_bytes())
+        for name, text in texts.items():
+            write_text(str(work / name), text)
     rows = [
         ('joints', str(len(loaded.tree_joints)), ''),
         ('independent', str(len(loaded.independent)), ' '.join(loaded.independent)),
@@ -304,5 +311,8 @@ def import_(
         ('platform', '', loaded.description.platform),
     ]
     click.echo(section(str(file), rows))
-    for note in made.notes:
+    for note in [
+        *made.notes,
+        *(f'{name} was there and was another: it is kept as {name}~' for name in others),
+    ]:
         click.echo(f'- {note}')

@@ -40,7 +40,7 @@ def test_a_folder_with_two_files(run, tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize('ending', ['yaml', 'urdf'])
-def test_what_is_there_is_not_replaced(run, tmp_path: pathlib.Path, ending) -> None:
+def test_what_was_there_is_kept_if_it_was_another(run, tmp_path: pathlib.Path, ending) -> None:
     """Somebody may have changed it; other files of the folder stand in nobody's way."""
     (tmp_path / 'robot.urdf').write_text(CLOSED)
     folder = tmp_path / 'mine'
@@ -48,13 +48,16 @@ def test_what_is_there_is_not_replaced(run, tmp_path: pathlib.Path, ending) -> N
     (folder / 'notes.txt').write_text('mine')
     file = folder / f'mine.{ending}'
     file.write_text('changed by hand')
-    answer = run('import', tmp_path / 'robot.urdf', '--output', folder)
-    assert (answer.status, answer.out) == (2, '')
-    assert f'{file} exists; it is not replaced' in answer.err
-    assert sorted(path.name for path in folder.iterdir()) == sorted(['notes.txt', file.name])
-    assert file.read_text() == 'changed by hand'
-    file.unlink()
-    assert run('import', tmp_path / 'robot.urdf', '--output', folder).status == 0
+    words = ['import', tmp_path / 'robot.urdf', '--output', folder]
+    answer = run(*words)
+    assert answer.status == 0
+    assert f'- mine.{ending} was there and was another: it is kept as mine.{ending}~' in answer.out
+    names = ['mine.urdf', 'mine.yaml', f'mine.{ending}~', 'notes.txt']
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert (folder / f'mine.{ending}~').read_text() == 'changed by hand'
+    again = run(*words)  # the same: nothing is lost
+    assert again.status == 0 and 'was another' not in again.out
+    assert (folder / f'mine.{ending}~').read_text() == 'changed by hand'
 
 
 def test_choices_of_the_user(run, tmp_path: pathlib.Path) -> None:
