@@ -217,7 +217,11 @@ def test_a_script_can_see_it(tmp_path, capsys) -> None:
         return main(['identify', str(file), '--log', str(tmp_path / f'{name}.csv'), *output])
 
     assert run('good', log.effort) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
+    *said, last = capsys.readouterr().out.splitlines()
+    (weights,) = (line for line in said if line.startswith('known only together'))
+    assert weights.endswith(': link_1.mass')  # of link_0 nothing is told
+    comments = (tmp_path / 'good.yaml').read_text(encoding='utf-8').partition('schema')[0]
+    assert weights in comments
     for part in (' % with the file, ', ' % now, ', ' % by least squares'):
         assert part in last
     assert (tmp_path / 'good.yaml').exists()
