@@ -18,11 +18,11 @@ from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
 from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
 from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
+from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
 from masticator_dynamics.engine.evaluation.results import (
     Attempts,
     Effort,
     Motion,
-    QuickEffort,
     SolvedMotion,
     check_effort,
     check_motion,

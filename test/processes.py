@@ -104,7 +104,10 @@ class Process:
         """End it whatever it does; what it has written remains."""
         self.process.kill()
         self.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+        streams = [self.process.stdin, self.process.stderr]
+        if not self._reader.is_alive():  # a child that lives on writes there: closing would wait
+            streams.append(self.process.stdout)
+        for stream in streams:
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()

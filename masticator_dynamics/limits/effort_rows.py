@@ -14,7 +14,8 @@ import numpy.typing as npt
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
 from masticator_dynamics.engine.evaluation.model import VariableModel
-from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, QuickEffort
+from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
+from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.traced import kernels
@@ -82,7 +83,7 @@ class EffortRows(Evaluator):
         Inputs are those of a row; see ``traced/python_entry.py``.
         """
         kind, result = self._kind(options), cast(type, QuickEffort)
-        within = None if options.unlimited else self._within(options, kind)
+        within = None if options.unlimited else self._within(options)
         key = id(kind), id(within), options.nearest
         if key in self._answers:
             return self._answers[key]
@@ -103,7 +104,7 @@ class EffortRows(Evaluator):
         ]  # fmt: skip
         return self._answers[key]
 
-    def _within(self, options: EffortOptions, kind: RowKind | None = None) -> WithinLimits:
+    def _within(self, options: EffortOptions) -> WithinLimits:
         """The best efforts for a goal within limits; the last few are kept."""
         from masticator_dynamics.limits.load_limits import limits_for
         from masticator_dynamics.limits.within_limits import WithinLimits
@@ -111,7 +112,7 @@ class EffortRows(Evaluator):
         if options.limits is False:
             raise InputError('nearest=True needs limits')
         limits = limits_for(self, options.limits)
-        kind = kind or self._kind(options)
+        kind = self.solver.distribution(options.goal, options.friction)
         key = id(kind), id(limits)
         if key not in self._limited:
             if len(self._limited) == MOST_LIMITS:

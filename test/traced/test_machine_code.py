@@ -18,7 +18,7 @@ import samples
 from forward import Forward
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.engine.evaluation.results import QuickEffort
+from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
 from masticator_dynamics.engine.traced import kernels as traced
 from masticator_dynamics.engine.traced import outputs

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -432,7 +433,7 @@ class ParameterBatch:
 
     # Rows
 
-    def _given(self, *states: npt.ArrayLike | None) -> FloatArray:
+    def _given(self, *states: Any) -> FloatArray:
         inputs = pack_rows(self._kernels.freedoms, *states)
         if not np.isfinite(inputs).all():
             raise InputError('a state is not finite')

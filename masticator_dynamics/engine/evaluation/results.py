@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, consecutive
+from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.evaluation import shown
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.traced import kernels
@@ -23,11 +23,11 @@ from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.loop_forces import LoopForces
-    from masticator_dynamics.engine.evaluation.row_kinds import RowKind
     from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 
 
-def _read_only(array: FloatArray) -> FloatArray:
+def read_only(array: FloatArray) -> FloatArray:
+    """The same array, to which nobody can write any more."""
     array.setflags(write=False)
     return array
 
@@ -137,7 +137,7 @@ class _Answer:
         return self._rows[..., self._slices[name]]
 
     def _of_actuated(self, name: str) -> FloatArray:
-        return _read_only(self._field(name)[..., self.mechanism.actuated_part])
+        return read_only(self._field(name)[..., self.mechanism.actuated_part])
 
     def _input(self, first: int, last: int) -> FloatArray:
         """Part of the engine's input, in multiples of n_y."""
@@ -312,11 +312,11 @@ class Attempts:
 
     def __init__(self, mechanism: Evaluator, inputs: FloatArray, rows: FloatArray):
         self.mechanism = mechanism
-        self.y = _read_only(inputs[:, : len(mechanism.independent)])
+        self.y = read_only(inputs[:, : len(mechanism.independent)])
         report = rows[:, mechanism.slices['report']]
         self.status: IntArray = report[:, 0].astype(np.int64)
         self.block: IntArray = report[:, 1].astype(np.int64)
-        self.amount = _read_only(report[:, 2].copy())
+        self.amount = read_only(report[:, 2].copy())
         self._given, self._rows = inputs, rows
 
     def __repr__(self) -> str:
@@ -423,12 +423,12 @@ class Effort(_Answer):
         multipliers, rows = self._field('multipliers'), self.mechanism.contact_rows
         # ``take`` copies a slice of many rows whole; for a single row indexing is slower.
         single = multipliers.ndim == 1
-        return _read_only(multipliers.take(rows) if single else multipliers[:, rows])
+        return read_only(multipliers.take(rows) if single else multipliers[:, rows])
 
     @property
     def contact_force(self) -> FloatArray:
         """Force (..., n_contacts, 3), N, base axes, of each plane or surface on the body."""
-        return _read_only(self._loops.contact_forces(self.q, self.contact))
+        return read_only(self._loops.contact_forces(self.q, self.contact))
 
     @property
     def loop_force(self) -> FloatArray:
@@ -436,7 +436,7 @@ class Effort(_Answer):
 
         Where :attr:`loop_force_unique` is false, it is the one of least norm.
         """
-        return _read_only(self._loops.forces(self.q, self._field('multipliers')))
+        return read_only(self._loops.forces(self.q, self._field('multipliers')))
 
     @property
     def loop_torque(self) -> FloatArray:
@@ -445,7 +445,7 @@ class Effort(_Answer):
         Base axes, about the origin of the second frame.
         """
         actions = self._loops.actions(self.q, self._field('multipliers'))
-        return _read_only(actions[..., 3:6])
+        return read_only(actions[..., 3:6])
 
     @property
     def coupling_effort(self) -> FloatArray:
@@ -455,7 +455,7 @@ class Effort(_Answer):
         0 for closures that are not couplings. Of least norm where not unique.
         """
         actions = self._loops.actions(self.q, self._field('multipliers'))
-        return _read_only(actions[..., 6])
+        return read_only(actions[..., 6])
 
     @property
     def loop_force_unique(self) -> npt.NDArray[np.bool_]:
@@ -505,118 +505,3 @@ def _check_result(
     its = motion.mechanism
     if its is not mechanism and its.tree_joints != mechanism.tree_joints:
         raise InputError(f'the motion is of {motion.mechanism.name}, not of {mechanism.name}')
-
-
-# What `Kernels.motion` returns, in this order.
-_OF_MOTION = ('q', 'v', 'a', 'tangent')
-
-
-class QuickEffort(Effort):
-    """An effort whose commonly used parts machine code computed; the rest follows on demand.
-
-    For a single call, generated code fills in the slots, see ``traced/python_entry.py``.
-
-    Parameters
-    ----------
-    inputs, outputs : array, shape (..., inputs) and (..., outputs)
-        Input and output of the machine code, see ``traced/kernels.py``.
-    handed_over : (array of int, array), optional
-        Rows of a batch that machine code handed over, and the whole rows computed for them.
-    """
-
-    __slots__ = ('_left', '_motions', '_numbers', '_whole', 'actuated')
-    VIEW: ClassVar[str] = 'actuated'
-
-    kind: ClassVar[RowKind | None] = None  # of whole rows; least norm unless set
-    within: ClassVar[Any] = None  # the limits that the efforts keep, if any
-    nearest: ClassVar[bool] = False  # whether the motion may give way to them
-    actuated: FloatArray
-    _numbers: bytes | tuple[FloatArray, FloatArray]  # input and output
-    _whole: FloatArray
-    _left: tuple[IntArray, FloatArray] | None
-    _motions: FloatArray  # of a batch: positions, velocities, accelerations, tangent
-
-    def __init__(
-        self,
-        mechanism: Evaluator,
-        inputs: FloatArray,
-        outputs: FloatArray,
-        handed_over: tuple[IntArray, FloatArray] | None = None,
-    ):
-        self.mechanism, self._left = mechanism, handed_over
-        self._numbers = _read_only(inputs), _read_only(outputs)
-        efforts = kernels.EFFORT + mechanism.kernels.actuators
-        self.actuated = outputs[..., kernels.EFFORT : efforts]
-
-    @property
-    def _kind(self) -> RowKind:
-        return self.kind or self.mechanism.solver.least_norm
-
-    def _parts(self) -> tuple[FloatArray, FloatArray]:
-        """Input and output of the machine code."""
-        if isinstance(self._numbers, tuple):
-            return self._numbers
-        numbers, inputs = np.frombuffer(self._numbers), self.mechanism.kernels.inputs
-        return numbers[:inputs], numbers[inputs:]
-
-    @property
-    def _given(self) -> FloatArray:  # type: ignore[override]
-        return self._parts()[0]
-
-    @property
-    def _slices(self) -> dict[str, slice]:  # type: ignore[override]
-        return self._kind.slices
-
-    @property
-    def _rows(self) -> FloatArray:  # type: ignore[override]
-        try:
-            return self._whole
-        except AttributeError:
-            inputs, outputs = self._parts()
-            whole = (
-                self.within.rows(inputs, self.nearest)
-                if self.within
-                else self.mechanism.solver.rows(self._kind, inputs)
-            )
-        if handed_over := getattr(self, '_left', None):
-            whole[handed_over[0]] = handed_over[1]
-        # The two codes round differently: keep the numbers that were already returned.
-        whole[..., 3:5] = outputs[..., kernels.CLOSURE : kernels.EFFORT]
-        forces = slice(self._slices['effort'].start, self._slices['multipliers'].stop)
-        whole[..., forces] = outputs[..., kernels.EFFORT :]
-        self._whole = _read_only(whole)
-        return self._whole
-
-    def _field(self, name: str) -> FloatArray:
-        if name == 'multipliers':
-            first = kernels.EFFORT + self.mechanism.kernels.actuators
-            return self._parts()[1][..., first:]
-        if name in _OF_MOTION and self._given.ndim > 1:
-            whole = ((part, self._slices[part]) for part in _OF_MOTION)
-            places = consecutive({part: where.stop - where.start for part, where in whole})
-            return self._batch_motions()[:, places[name]]
-        return super()._field(name)
-
-    def _batch_motions(self) -> FloatArray:
-        """Motions of a batch, computed when first asked for."""
-        try:
-            return self._motions
-        except AttributeError:
-            code = self.mechanism.kernels.motion
-        motions = code(self._given[:, : self.mechanism.kernels.inputs])
-        if self._left is not None:
-            rows, answers = self._left
-            of_answers = [answers[:, self._slices[name]] for name in _OF_MOTION]
-            motions[rows] = np.concatenate(of_answers, axis=1)
-        self._motions = _read_only(motions)
-        return self._motions
-
-    @property
-    def closure_residual(self) -> FloatArray:
-        """Largest gap of a loop or contact (...), m."""
-        return self._parts()[1][..., kernels.CLOSURE]
-
-    @property
-    def balance_residual(self) -> FloatArray:
-        """Largest generalised force left unbalanced (...), N or N m."""
-        return self._parts()[1][..., kernels.BALANCE]
