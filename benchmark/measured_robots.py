@@ -4,8 +4,8 @@
 
 Run as ``python -m benchmark.measured_robots FOLDER``. FOLDER holds, at any depth, the recordings
 and descriptions that the table names (docs/identification.md says where they are published); what
-is absent is skipped, with the reason. Other robots are given with ``--robot NAME URDF RECORDING``,
-files that lie there, too. Nothing is written.
+is absent is skipped, with the reason. Other robots are given with ``--robot NAME FILE RECORDING``,
+files that lie there, too; FILE is a URDF or a description. Nothing is written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Case:
     """A robot, its recording, and what it is judged by."""
 
     name: str
-    urdf: str
+    robot: str  # URDF, or a description (YAML)
     log: str
     held_out: str | None = None
     names: tuple[tuple[str, str], ...] = ()  # of the description, of the recording
@@ -54,21 +54,22 @@ CASES = (
 def row(case: Case, folder: pathlib.Path, work: pathlib.Path) -> list[str]:
     """Errors of efforts in per cent: file, least squares, identified; and what was said."""
     files: dict[str, pathlib.Path] = {}
-    for name in filter(None, (case.urdf, case.log, case.held_out)):
+    for name in filter(None, (case.robot, case.log, case.held_out)):
         # Some names stand in several packages; any of them is the same file.
         paths = sorted(folder.rglob(f'*{name}'), key=lambda path: (len(path.parts), path))
         if not paths:
             return [case.name, *4 * ['-'], f'skipped: no {name} in {folder}']
         files[name] = paths[0]
-    output = work / re.sub(r'\W+', '_', case.name.split(',')[0].lower())
-    if not output.exists():
+    file = files[case.robot]
+    if file.suffix != '.yaml':
+        output = work / re.sub(r'\W+', '_', case.name.split(',')[0].lower())
+        file = output / f'{output.name}.yaml'
         names = [f'--joints={here}={there}' for here, there in case.names]
-        made = ['import', str(files[case.urdf]), '--output', str(output), *names]
+        made = ['import', str(files[case.robot]), '--output', str(output), *names]
         with contextlib.redirect_stdout(io.StringIO()):
-            failed = command([*made, '--recording', str(files[case.log])])
-        if failed:
-            return [case.name, *4 * ['-'], 'skipped: not imported']
-    description = load_description(output / f'{output.name}.yaml')
+            if not file.exists() and command([*made, '--recording', str(files[case.log])]):
+                return [case.name, *4 * ['-'], 'skipped: not imported']
+    description = load_description(file)
     mechanism, start = Mechanism(description), time.perf_counter()
     log = checked(mechanism, read_log(str(files[case.log]), mechanism, None, dict(case.names)))
     if case.held_out is None:
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('folder', type=pathlib.Path, help='with recordings and descriptions')
     parser.add_argument(
-        '--robot', nargs=3, action='append', default=[], metavar=('NAME', 'URDF', 'RECORDING'),
+        '--robot', nargs=3, action='append', default=[], metavar=('NAME', 'FILE', 'RECORDING'),
         help='another robot, of whose recording the last quarter is held out; may be repeated',
     )  # fmt: skip
     parsed = parser.parse_args(arguments)

@@ -207,7 +207,8 @@ def test_what_topics_lack_is_named_with_the_option_that_helps(tmp_path) -> None:
     assert 'no topic has positions and efforts of panda_joint1, panda_joint2' in said
     assert '/joint_states has no panda_joint1, panda_joint2 but fer_joint1, fer_joint2' in said
     assert 'no joints are in /note' in said
-    assert said.endswith('--joints panda_joint1=fer_joint1,panda_joint2=fer_joint2')
+    told = '--joints panda_joint1=fer_joint1,panda_joint2=fer_joint2'
+    assert said.endswith(f'{told} (--names where --joints is a file)')
     assert '/joint_states has no efforts' in refused(bag(tmp_path / 'c', states(effort=False)))
     assert 'no joints are in /note' in refused(bag(tmp_path / 'd', camera))
     assert 'there are: /joint_states' in refused(bag(tmp_path / 'e', states()), topic='/other')

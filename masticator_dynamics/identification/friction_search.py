@@ -29,7 +29,7 @@ _AT_ONCE = 1e-3  # of the usual velocity, over which friction turns round that d
 _OVER = (0.02, 0.05, 0.1, 0.2, 0.4)  # likewise, over which dry friction may grow
 _NEAR = (0.1, 0.2, 0.4)  # likewise, at which half of what is more near rest may be left
 _WORTH = 0.9  # of a motor's error, by which another kind leaves less where it is worth it
-_ANY = 1e-3  # of a motor's efforts: less is not worth a word
+_ANY = 0.02  # of a motor's efforts: of less the rest may come from whatever is not modelled
 _ROUNDING = 1e-10
 
 

@@ -10,6 +10,7 @@ friction and rotors are not negative. Clarabel solves for the amounts of the lea
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -345,11 +346,12 @@ def identify(
         parts = [
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
         ]
-        begun = _begun(mechanism, mechanism, parts[0], beliefs, progress)
-        scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
-        if _explains_more(scaled, result):
-            result = scaled
-            grave = tuple(f'{m}; all that follows is for efforts divided by this' for m in grave)
+        begun, which = _begun(mechanism, mechanism, parts[0], beliefs, progress), 'as they are'
+        with contextlib.suppress(InputError):
+            scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
+            if _explains_more(scaled, result):
+                result, which = scaled, 'divided by this'
+        grave = tuple(f'{told}; all that follows is for efforts {which}' for told in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 

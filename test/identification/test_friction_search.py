@@ -58,6 +58,18 @@ def test_constant_and_viscous_friction_is_enough_where_there_is_no_other(robot) 
     assert not any(n.endswith(('gear_loss', 'stiction')) for n in found.unknowns.names)
 
 
+def test_less_than_two_per_cent_may_come_from_anything(robot) -> None:
+    """Such as how a simulator lets friction turn over: no kind of friction is made of it."""
+    of_robot, rows, effort = robot
+    speed, extra = rows[1][:, 0], np.zeros_like(effort)
+    near = 0.2 * np.sqrt((speed**2).mean())
+    true = of_robot.truth['joint_0.friction']
+    extra[:, 0] = 0.12 * true * np.sign(speed) / (1.0 + (speed / near) ** 2)
+    found = _identified(of_robot, extra)
+    assert found.friction == ()
+    assert found.held_out.error_by_motor(found.x)[0] < 0.02
+
+
 @pytest.mark.parametrize('motor', samples.swept([0, 1], [0]))
 def test_stiction_of_a_motor(robot, motor) -> None:
     """Friction that is two and a half times as large at rest, as Stribeck found."""
