@@ -213,18 +213,21 @@ def test_it_ends_with_a_node_that_is_killed(own):
 
 
 def test_a_message_that_waits_is_overtaken_by_a_newer_one(own, mechanism):
-    """While the process is busy; one that begins later overtakes nothing."""
+    """While the process is busy; one that begins later overtakes nothing.
+
+    Handed over 2.1 s after the jaw began to chew: between 2.95 and 3.41 s no way home closes.
+    """
     client, node, _ = own
     (child,) = children(node.process.pid)
     names, home = mechanism.independent, [mechanism.home.y]
     os.kill(child, signal.SIGSTOP)
     client.send(names, [2.0], home)  # is being read
-    time.sleep(1.5)
+    time.sleep(1.0)
     before = len(client.trajectories)
     client.send(names, [2.1], home)
     client.send(names, [2.2], home)
     client.send(names, [2.3], home, start=client.now() + 30 * S)
-    time.sleep(1.5)
+    time.sleep(1.0)
     os.kill(child, signal.SIGCONT)
     wait_for(lambda: len(client.trajectories) == before + 3, 'three motions')
     ends = [nanoseconds(t.points[-1].time_from_start) for t in client.trajectories[before:]]
