@@ -91,6 +91,30 @@ def test_an_experiment_leaves_out_what_cannot_be_read(ros_domain) -> None:
         robot._close()
 
 
+def test_ctrl_c_is_not_lost_where_messages_are_read(ros_domain) -> None:
+    """What reads them swallows whatever is raised meanwhile: of 80 experiments 5 went on."""
+    from masticator_dynamics.robot.laboratory.chewing_robot import Robot
+
+    robot = Robot(Mechanism.load('masticator'), Stop(), print)
+    lost = []
+
+    def reading() -> bool:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(100):
+                time.sleep(0.0)
+        except KeyboardInterrupt:
+            lost.append(True)
+        return False
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            robot.spin(0.5, reading)
+        assert not lost
+    finally:
+        robot._close()
+
+
 def test_a_drive_fault_ends_the_mouthful_and_not_the_night(robot, peer, tmp_path) -> None:
     from std_msgs.msg import String
     from trajectory_msgs.msg import JointTrajectory

@@ -11,6 +11,7 @@ dynamics.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -34,6 +35,7 @@ from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.joint_series import force_series, joint_series
+from masticator_dynamics.interrupt import held_back
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.laboratory.mouthful import Series, motion_path
@@ -344,7 +346,6 @@ def _at(times: FloatArray, stamps: FloatArray, values: FloatArray) -> FloatArray
 
 def _read(topic: str, content: bytes) -> Any:
     """A message; None where it cannot be read: strangers may send anything."""
-    try:
+    with held_back(), contextlib.suppress(Exception):
         return deserialize_message(content, message_class(_RECEIVED[topic]))
-    except Exception:
-        return None
+    return None

@@ -39,6 +39,7 @@ from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.bag_writer import offered_qos, write_mcap
+from masticator_dynamics.interrupt import held_back
 from masticator_dynamics.motion.motion_rows import MotionRows
 from masticator_dynamics.robot.recording import topics
 from masticator_dynamics.robot.recording.health import Health
@@ -97,9 +98,11 @@ class Recorder(Node):
     def spin(self, seconds: float, done: Callable[[], object] = lambda: False) -> bool:
         """Record while time passes, or until something is ``done``; return whether it is."""
         end = time.monotonic() + seconds
-        while not (met := bool(done())) and time.monotonic() < end:
-            self.spinner.spin_once(timeout_sec=_PERIOD)
-        return met
+        while True:
+            with held_back():  # what reads a message would lose Ctrl-C
+                if (met := bool(done())) or time.monotonic() >= end:
+                    return met
+                self.spinner.spin_once(timeout_sec=_PERIOD)
 
     def send(self, topic: str, publisher: Any, message: Any) -> None:
         """Publish and record.
