@@ -279,7 +279,7 @@ def _plot(stream: IO[bytes], bitten: list[_Bitten]) -> None:
                 force, gap = column
                 force.plot(series.time, series.force, lw=1.2, color=colour, label=label)
                 gap.plot(series.time, 1e3 * series.gap, lw=1.2, color=colour)
-            force.set_title(result.bite.title, fontsize=10)
+            force.set_title(result.bite.title, fontsize=9)
             gap.set_xlabel('time since contact, s')
             end = float(result.virtual.time[result.virtual.force > 0.5][-1])
             force.set_xlim(-0.1, end + 0.3)

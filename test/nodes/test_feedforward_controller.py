@@ -387,7 +387,7 @@ def test_the_twin_chews(twin, mechanism, driven):
     wait_for(lambda: measured, 'drives')
     del twin.states[:], measured[:], node[:], forces[:]
     chew(twin, mechanism, STROKES)
-    states, node = list(twin.states), list(node)
+    states, node, forces = list(twin.states), list(node), list(forces)  # more come meanwhile
     references = np.array([state.reference.positions for state in states])
     feedback = np.array([state.feedback.positions for state in states])
     assert np.ptp(references, axis=0).max() > 0.2
