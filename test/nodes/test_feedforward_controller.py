@@ -404,7 +404,7 @@ def test_the_twin_chews(twin, mechanism, driven):
     pressed = [any(vector(f.wrench.force)) for f in forces]
     touched = np.array([seconds(f) for f in forces])[np.array(pressed, dtype=bool)]
     free = [s for s in states if not (np.abs(touched - seconds(s)) < 0.1).any()]
-    assert len(free) > 0.8 * len(states)
+    assert len(free) > 0.5 * len(states)
     chosen = free[:: len(free) // 200]
     difference = max(
         np.abs(state.output.effort - by_python(driven, state)).max() for state in chosen
