@@ -250,8 +250,8 @@ def _texts(
     if drives_file is not None:
         values = without_drive_friction(mechanism, original, values)
         mechanism = Mechanism(with_motor_friction(original))
-    told = '\n'.join([comment, *textwrap.wrap(_no_weights(result), _WIDTH)])
-    texts = description_files(mechanism, values, stem, told)
+    heading = '\n'.join([comment, *textwrap.wrap(_no_weights(result), _WIDTH)])
+    texts = description_files(mechanism, values, stem, heading)
     if drives_file is not None:
         texts[files.drives] = drives_text(drives_file, result.values, comment)
     check_loads(texts, stem)

@@ -108,7 +108,7 @@ _FOLLOWS = int(StatusBit.FOLLOWS_COMMAND)
 _HOMED = int(StatusBit.HOMING_ATTAINED)
 
 
-class _Told(NamedTuple):
+class _StatusFlags(NamedTuple):
     """What status words tell of drives, (n,) each, read only."""
 
     faulted: BoolArray
@@ -120,11 +120,11 @@ class _Told(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _told_by(words: tuple[int, ...]) -> _Told:
+def _flags_by(words: tuple[int, ...]) -> _StatusFlags:
     """What status words tell; they stay the same for thousands of cycles."""
     word = np.array(words, dtype=np.int64)
     stopping, bits = State.QUICK_STOP_ACTIVE.value
-    told = _Told(
+    flags = _StatusFlags(
         (word & _FAULT) != 0,
         (word & _POWERED) != 0,
         (word & stopping) == bits,
@@ -132,24 +132,24 @@ def _told_by(words: tuple[int, ...]) -> _Told:
         (word & _FOLLOWS) != 0,
         (word & _HOMED) != 0,
     )
-    for answer in told:
-        answer.flags.writeable = False
-    return told
+    for flag in flags:
+        flag.flags.writeable = False
+    return flags
 
 
 def faulted(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in fault."""
-    return _told(feedback).faulted
+    return _flags(feedback).faulted
 
 
 def powered(feedback: Feedback) -> BoolArray:
     """Which drives (n,) give torque: operation enabled or slowing down."""
-    return _told(feedback).powered
+    return _flags(feedback).powered
 
 
 def slowing_down(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in quick stop."""
-    return _told(feedback).slowing_down
+    return _flags(feedback).slowing_down
 
 
 def is_powered(status_word: int) -> bool:
@@ -159,21 +159,21 @@ def is_powered(status_word: int) -> bool:
 
 def in_operation(feedback: Feedback) -> BoolArray:
     """Which drives (n,) are in operation enabled."""
-    return _told(feedback).in_operation
+    return _flags(feedback).in_operation
 
 
 def follows(feedback: Feedback) -> BoolArray:
     """Which drives (n,) report that they follow their cyclic target."""
-    return _told(feedback).follows
+    return _flags(feedback).follows
 
 
 def homed(feedback: Feedback) -> BoolArray:
     """Which drives (n,) report that homing is attained."""
-    return _told(feedback).homed
+    return _flags(feedback).homed
 
 
-def _told(feedback: Feedback) -> _Told:
-    return _told_by(tuple(feedback.status_word.tolist()))
+def _flags(feedback: Feedback) -> _StatusFlags:
+    return _flags_by(tuple(feedback.status_word.tolist()))
 
 
 def all_heard(feedback: Feedback) -> bool:
