@@ -138,7 +138,6 @@ class ForceControl:
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
         self._beyond, self._elapsed = 0, self._timing.period
-        self._told: Release | None = None
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
         """What to command in the cycle in which this was measured."""
@@ -151,8 +150,8 @@ class ForceControl:
         self.watch.take(now)
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
-        if self.release is None:
-            self._end_if(self._reason(now, reference))
+        if self.release is None and (reason := self._reason(now, reference)) is not None:
+            self.end(*reason, now.time)
         wish = self._wish(now, reference)
         self.commanded = self._moved(self._kept_within(wish, now))
         return self.commanded
@@ -188,10 +187,6 @@ class ForceControl:
         return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
 
     # Why to let go
-
-    def _end_if(self, found: tuple[Reason, str] | None, time: float | None = None) -> None:
-        if found is not None:
-            self.end(*found, self._time if time is None else time)
 
     def _reason(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         return (
