@@ -212,6 +212,38 @@ def test_one_reading_beyond_all_others(robot) -> None:
         checked(mechanism, dataclasses.replace(robot.log, effort=effort))
 
 
+def test_efforts_that_no_robot_gives_are_said_to_be_left(recording) -> None:
+    """A spring wound many times over, which no number of a description can be."""
+    robot = recording('arm')
+    effort = robot.log.effort.copy()
+    effort[:, 2] += 1.5 * np.sqrt((effort**2).mean()) * np.sin(25.0 * robot.log.position[:, 2])
+    found = _identified(robot, dataclasses.replace(robot.log, effort=effort))
+    assert found.mistakes == () and found.errors[1] > 0.2
+    (sentence,) = doubts(found)
+    part, whole = (100.0 * x for x in (found.held_out.error_by_motor(found.x)[2], found.errors[1]))
+    begin = f'joint_2: {part:.0f} % of its efforts are left unexplained, and {whole:.0f} % of all'
+    assert sentence.startswith(begin) and 'friction of another kind' in sentence
+
+
+def test_worse_than_least_squares_is_said(recording) -> None:
+    """Efforts that ask for less than no inertia: least squares takes it, a robot cannot have it."""
+    robot = recording('arm')
+    accelerations = np.gradient(np.gradient(robot.log.position[:, 3])) * RATE**2
+    effort = robot.log.effort.copy()
+    size = np.sqrt((effort[:, 3] ** 2).mean() / (accelerations**2).mean())
+    effort[:, 3] -= 1.5 * size * accelerations
+    found = _identified(robot, dataclasses.replace(robot.log, effort=effort))
+    assert found.mistakes == ()
+    ours, plain = (found.held_out.error(x) for x in (found.x, found.plain))
+    assert ours > 1.2 * plain
+    sentences = [*doubts(found)]
+    assert any(
+        said.startswith('joint_3: ')
+        and f'({100.0 * ours:.1f} and {100.0 * plain:.1f} % of all), with bodies that cannot' in said
+        for said in sentences
+    )
+
+
 def test_a_script_can_see_it(tmp_path, capsys) -> None:
     """Exit status 1 and the report alone, unless accepted; figures of three in the last line."""
     file = arm(tmp_path)
