@@ -37,9 +37,10 @@ def record(file, topics, stamp_of=lambda k: round(1e9 * k / RATE), often=1):
         message_type, (STATE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time')
     )
     nothing = np.zeros(0)
+    headers = [header(stamp(*divmod(stamp_of(k), 10**9)), '') for k in range(51)]
     events = [
         Event(topic, round(1e9 * k / RATE), 0, k, state(
-            header(stamp(*divmod(stamp_of(k), 10**9)), ''), list(names), np.array(position[k]), nothing,
+            headers[k], list(names), np.array(position[k]), nothing,
             np.array(effort[k]) if len(effort) else nothing,
         ))
         for topic, (names, position, effort) in topics.items()
