@@ -55,6 +55,7 @@ class _Reading:
     backward: bool = False
     told: str = ''
     gain: FloatArray | None = None  # (n_u,), of the last mistake, if it is one
+    most: str = ''  # a word on its size
 
 
 class _Judged(NamedTuple):
@@ -73,6 +74,13 @@ class Mistake(NamedTuple):
     told: str
     matters: bool
     gain: FloatArray | None
+    most: str = ''  # a word on the size of a gain
+
+
+def _gain_sentence(name: str, factor: float, most: str) -> str:
+    """Of efforts that must be multiplied by a factor to be what bodies need."""
+    times = f'{most}{1.0 / factor:.3g} times as large as bodies like those of the file need'
+    return f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
 
 
 def gain_of(mistakes: Sequence[Mistake]) -> FloatArray | None:
@@ -178,21 +186,48 @@ class MistakeSearch:
     def found(self) -> Iterator[Mistake]:
         """Mistakes, the one that explains most first."""
         present = _Reading(np.eye(len(self._mechanism.actuated)))
-        before = self.judged(present)
+        before, mistakes = self.judged(present), list[Mistake]()
         for _ in range(_AT_ONCE):
             others = [(self.judged(reading), reading) for reading in self._others(present)]
             after, likeliest = min(others, key=lambda pair: pair[0].unlikely)
             if after.unlikely > before.unlikely - _SURE:
-                return
+                break
             late = likeliest.lag != present.lag
             matters = not late or after.left < _LESS * before.left
-            yield Mistake(likeliest.told, matters, likeliest.gain)
+            mistakes.append(Mistake(likeliest.told, matters, likeliest.gain, likeliest.most))
             present, before = likeliest, after
+        gains = [mistake for mistake in mistakes if mistake.gain is not None]
+        if len(gains) > 1 and any((gain_of([gain]) != 1.0).all() for gain in gains):
+            yield from (mistake for mistake in mistakes if mistake.gain is None)
+            yield from self._by_motor(gains, present)
+        else:
+            yield from mistakes
+
+    def _by_motor(self, gains: Sequence[Mistake], present: _Reading) -> Iterator[Mistake]:
+        """Gains of single motors, where one of all motors is not all: the likeliest together."""
+        names, finer = self._mechanism.actuated, np.zeros(len(self._mechanism.actuated))
+
+        def unlikely(decades: FloatArray) -> float:
+            mixing = 10.0 ** decades[:, None] * present.mixing
+            return self.judged(dataclasses.replace(present, mixing=mixing)).unlikely
+
+        for _ in range(_ROUNDS):
+            for direction in (np.ones(len(names)), *np.eye(len(names))):
+                step = 0.5
+                while step > _FINER:
+                    step *= 0.5
+                    change = step * direction
+                    finer = min((finer - change, finer, finer + change), key=unlikely)
+        total = np.prod([gain.gain for gain in gains], axis=0) * 10.0**finer
+        for k in np.flatnonzero(np.abs(np.log10(total)) > _NO_GAIN).tolist():
+            alone = np.where(np.arange(len(names)) == k, total, 1.0)
+            most = next((g.most for g in gains if g.most and (gain_of([g]) != 1.0)[k]), '')
+            yield Mistake(_gain_sentence(names[k], float(total[k]), most), True, alone, most)
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
         """Readings with one mistake more."""
         names, same = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
-        present = dataclasses.replace(present, gain=None)
+        present = dataclasses.replace(present, gain=None, most='')
 
         def other(change: FloatArray, sentence: str) -> _Reading:
             return dataclasses.replace(present, mixing=change @ present.mixing, told=sentence)
@@ -219,11 +254,8 @@ class MistakeSearch:
 
         def reading(factor: float, most: str = '') -> _Reading:
             gain = np.diag(fixed + factor * changed)
-            times = f'{most}{1.0 / factor:.3g} times as large as bodies like those of the file need'
-            sentence = (
-                f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
-            )
-            return dataclasses.replace(other(np.diag(gain), sentence), gain=gain)
+            sentence = _gain_sentence(name, factor, most)
+            return dataclasses.replace(other(np.diag(gain), sentence), gain=gain, most=most)
 
         def unlikely(decades: float) -> float:
             return self.judged(reading(10.0**decades)).unlikely
