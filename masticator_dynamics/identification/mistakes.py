@@ -55,7 +55,6 @@ class _Reading:
     backward: bool = False
     told: str = ''
     gain: FloatArray | None = None  # (n_u,), of the last mistake, if it is one
-    most: str = ''  # a word on its size
 
 
 class _Judged(NamedTuple):
@@ -74,7 +73,6 @@ class Mistake(NamedTuple):
     told: str
     matters: bool
     gain: FloatArray | None
-    most: str = ''  # a word on the size of a gain
 
 
 def _gain_sentence(name: str, factor: float, most: str) -> str:
@@ -194,40 +192,48 @@ class MistakeSearch:
                 break
             late = likeliest.lag != present.lag
             matters = not late or after.left < _LESS * before.left
-            mistakes.append(Mistake(likeliest.told, matters, likeliest.gain, likeliest.most))
+            mistakes.append(Mistake(likeliest.told, matters, likeliest.gain))
             present, before = likeliest, after
         gains = [mistake for mistake in mistakes if mistake.gain is not None]
-        if len(gains) > 1 and any((gain_of([gain]) != 1.0).all() for gain in gains):
-            yield from (mistake for mistake in mistakes if mistake.gain is None)
-            yield from self._by_motor(gains, present)
-        else:
-            yield from mistakes
+        if len(gains) > 1 and any(np.all(gain.gain != 1.0) for gain in gains):
+            others = [mistake for mistake in mistakes if mistake.gain is None]
+            mistakes = [*others, *([*self._by_motor(gains, present)] or gains)]
+        yield from mistakes
 
     def _by_motor(self, gains: Sequence[Mistake], present: _Reading) -> Iterator[Mistake]:
-        """Gains of single motors, where one of all motors is not all: the likeliest together."""
-        names, finer = self._mechanism.actuated, np.zeros(len(self._mechanism.actuated))
+        """Gains of single motors, where one of all motors is not all: the likeliest together.
+
+        Motors whose efforts show friction alone have none, unless one was found for them alone.
+        """
+        names, each = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
 
         def unlikely(decades: FloatArray) -> float:
             mixing = 10.0 ** decades[:, None] * present.mixing
             return self.judged(dataclasses.replace(present, mixing=mixing)).unlikely
 
+        finer = np.zeros(len(names))
+        sure = unlikely(finer) + _SURE
+        telling = [k for k in range(len(names)) if unlikely(_BEYOND * each[k]) > sure]
         for _ in range(_ROUNDS):
-            for direction in (np.ones(len(names)), *np.eye(len(names))):
+            for direction in (np.ones(len(names)), *each[telling]):
                 step = 0.5
                 while step > _FINER:
                     step *= 0.5
                     change = step * direction
                     finer = min((finer - change, finer, finer + change), key=unlikely)
-        total = np.prod([gain.gain for gain in gains], axis=0) * 10.0**finer
+        before = np.array([gain.gain for gain in gains])
+        total = before.prod(axis=0) * 10.0**finer
+        alone = before[(before != 1.0).sum(axis=1) == 1]
         for k in np.flatnonzero(np.abs(np.log10(total)) > _NO_GAIN).tolist():
-            alone = np.where(np.arange(len(names)) == k, total, 1.0)
-            most = next((g.most for g in gains if g.most and (gain_of([g]) != 1.0)[k]), '')
-            yield Mistake(_gain_sentence(names[k], float(total[k]), most), True, alone, most)
+            if k in telling or (alone[:, k] != 1.0).any():
+                most = '' if k in telling else 'at most '
+                sentence = _gain_sentence(names[k], float(total[k]), most)
+                yield Mistake(sentence, True, np.where(each[k] > 0.0, total, 1.0))
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
         """Readings with one mistake more."""
         names, same = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
-        present = dataclasses.replace(present, gain=None, most='')
+        present = dataclasses.replace(present, gain=None)
 
         def other(change: FloatArray, sentence: str) -> _Reading:
             return dataclasses.replace(present, mixing=change @ present.mixing, told=sentence)
@@ -255,7 +261,7 @@ class MistakeSearch:
         def reading(factor: float, most: str = '') -> _Reading:
             gain = np.diag(fixed + factor * changed)
             sentence = _gain_sentence(name, factor, most)
-            return dataclasses.replace(other(np.diag(gain), sentence), gain=gain, most=most)
+            return dataclasses.replace(other(np.diag(gain), sentence), gain=gain)
 
         def unlikely(decades: float) -> float:
             return self.judged(reading(10.0**decades)).unlikely
