@@ -166,12 +166,15 @@ def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
         yield 'no redundant motors: encoders and torque constants cannot be checked'
 
 
+_MORE = 1.1  # times what is left with offsets
+
+
 def _no_weights(result: Identified) -> str:
     """A sentence on masses that nobody should read off, empty if there are none."""
     masses = [name for name in result.combined if name.endswith(f'.{INERTIAL[0]}')]
     if not masses:
         return ''
-    return f'known only together with other numbers, and no weights: {", ".join(masses)}'
+    return f'known only together with other numbers, not to be read as weights: {", ".join(masses)}'
 
 
 def _figures(result: Identified) -> Iterator[str]:
@@ -182,6 +185,13 @@ def _figures(result: Identified) -> Iterator[str]:
     columns = (100.0 * held.error_by_motor(x) for x in (0.0, result.plain, result.x))
     for name, before, plain, now in zip(names, *columns, strict=True):
         yield f'{name:{width}}  {before:13.2f}  {plain:13.2f}  {now:5.2f}'
+    now, written = (held.error_by_motor(x) for x in (result.x, result.written))
+    if more := np.flatnonzero(written > _MORE * now).tolist():
+        listed = ', '.join(f'{names[k]} {100.0 * written[k]:.4g} %' for k in more)
+        yield (
+            'without the offsets of efforts, which belong to sensors and are not written: '
+            f'{listed}; together {100.0 * held.error(result.written):.2f} %'
+        )
 
 
 def _summary(result: Identified) -> str:

@@ -91,7 +91,8 @@ class WorthIt(NamedTuple):
         leaves = 'leaves' if learnt else 'would leave'
         return (
             f'{self.joint}: friction that {self.kind.words} {leaves} {100.0 * self.after:.2g} % of '
-            f'its efforts where it left {100.0 * self.before:.2g} % (blocks not learnt from)'
+            f'its efforts unexplained, without it {100.0 * self.before:.2g} % are (on blocks not '
+            'learnt from)'
         )
 
 

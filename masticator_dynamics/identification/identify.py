@@ -34,6 +34,7 @@ from masticator_dynamics.identification.measured_motion import (
 )
 from masticator_dynamics.identification.mistakes import MistakeSearch, gain_of
 from masticator_dynamics.identification.robot_log import RobotLog, checked
+from masticator_dynamics.identification.turned_joints import turned_joint
 from masticator_dynamics.identification.unknowns import (
     OFFSET,
     Beliefs,
@@ -61,6 +62,7 @@ _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is so
 _NEARLY = 1e-4
 _NO_EXTENT = 1e-6  # of a body's largest extent, in units of the body
 # What stays unexplained without a gain: where little is explained, much looks like one.
+UNEXPLAINED = 0.2  # part of the efforts, beyond which something is wrong
 _CLEARLY = 0.5
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
 
@@ -274,6 +276,12 @@ class Identified:
         }
 
     @property
+    def written(self) -> FloatArray:
+        """The unknowns (n_x,) as a description has them: no offsets of efforts."""
+        kinds = [cause.rpartition('.')[2] for cause in self.unknowns.causes]
+        return np.where(np.isin(kinds, OFFSET), 0.0, self.x)
+
+    @property
     def errors(self) -> tuple[float, float]:
         """RMS errors of efforts in the held-out part, relative to their RMS: before and after."""
         return self.held_out.error(0.0), self.held_out.error(self.x)
@@ -321,10 +329,11 @@ def identify(
         For a recording from which nothing can be learnt; says what was seen.
     """
     mechanism, beliefs = Mechanism(with_motor_friction(description)), beliefs or Beliefs()
-    measured, judged = (
-        measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
-        for part in (log, held_out)
-    )
+
+    def motion_of(part: RobotLog) -> MeasuredMotion:
+        return measured_motion(mechanism, checked(mechanism, part), cutoff, motors)
+
+    measured, judged = map(motion_of, (log, held_out))
     if measured.senses_noise_alone and not beliefs.sensor:  # it would only add its noise
         measured, judged = (dataclasses.replace(part, wrench=None) for part in (measured, judged))
     begun = _begun(mechanism, mechanism, measured, beliefs, progress)
@@ -342,6 +351,16 @@ def identify(
             raise
         raise InputError(f'{"; ".join(grave)}. As they are: {error}') from error
     gain = gain_of(mistakes)
+    if result.errors[1] > UNEXPLAINED:
+        as_begun = begun
+
+        def equations_of(part: RobotLog) -> Equations:
+            motion = dataclasses.replace(motion_of(part), wrench=measured.wrench)
+            return equations(mechanism, motion, as_begun.unknowns, as_begun.usual)
+
+        turned = turned_joint(mechanism.actuated, log, begun.training, equations_of)
+        if turned:
+            return dataclasses.replace(result, mistakes=(turned,), remarks=slight)
     if gain is not None:
         parts = [
             dataclasses.replace(part, effort=part.effort * gain) for part in (measured, judged)
@@ -351,7 +370,7 @@ def identify(
             scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
             if _explains_more(scaled, result):
                 result, which = scaled, 'divided by this'
-        grave = tuple(f'{told}; all that follows is for efforts {which}' for told in grave)
+        grave = tuple(f'{told}; the numbers are for efforts {which}' for told in grave)
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from masticator_dynamics.identification.conditioning import change_of_branch
-from masticator_dynamics.identification.identify import Identified
+from masticator_dynamics.identification.identify import UNEXPLAINED, Identified
 
 _WORSE = 1.2  # times what least squares leaves
-_UNEXPLAINED = 0.2  # part of the efforts
 _ANY = 1e-3  # likewise: below, nothing is worth a word
 _CAUSES = (
     'a gain or unit of its efforts, friction of another kind than constant and viscous, the sign '
@@ -41,7 +40,7 @@ def _of_motors(identified: Identified) -> Iterator[str]:
     of_motor, by_plain = (100.0 * held.error_by_motor(x) for x in (identified.x, identified.plain))
     squares = (held.errors(identified.x) / held.usual) ** 2
     more = squares - (held.errors(identified.plain) / held.usual) ** 2
-    if after > 100.0 * _UNEXPLAINED:
+    if after > 100.0 * UNEXPLAINED:
         k = int(np.argmax(squares.mean(axis=0)))
         yield (
             f'{names[k]}: {of_motor[k]:.0f} % of its efforts are left unexplained, and '

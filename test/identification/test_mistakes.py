@@ -100,6 +100,19 @@ def test_the_sign_of_each_crank(recording, motor) -> None:
     assert found.mistakes == (f'{name}: efforts of {name} have the other sign',)
 
 
+@pytest.mark.parametrize('motor', [1, 2])
+def test_a_joint_that_counts_the_other_way_as_a_whole(recording, motor) -> None:
+    """Of the first, about the vertical, and the last the robot hardly shows it."""
+    robot = recording('arm')
+    signs = np.where(np.arange(4) == motor, -1.0, 1.0)
+    log = dataclasses.replace(
+        robot.log, position=signs * robot.log.position, effort=signs * robot.log.effort
+    )
+    name = robot.description.actuated[motor]
+    (told,) = _identified(robot, log).mistakes
+    assert told == f'{name}: positions and efforts of {name} count the other way'
+
+
 @cases('pair', [(0, 1), (1, 2), (2, 3), (0, 3)], arm=(0, 1), redundant=(0, 3))
 def test_two_swapped_motors(robot, pair) -> None:
     a, b = pair
@@ -135,7 +148,7 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
     found = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0])))
     (told,) = found.mistakes
     assert found.errors[1] < 1.5 * _identified(robot, robot.log).errors[1]
-    assert told.endswith('; all that follows is for efforts divided by this')
+    assert told.endswith('; the numbers are for efforts divided by this')
     start = f'{robot.description.actuated[1]}: efforts are '
     assert told.startswith(start)
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
