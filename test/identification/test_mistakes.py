@@ -155,6 +155,16 @@ def test_gains_that_differ_by_motor(robot, gains) -> None:
         assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
+@pytest.mark.sweep
+def test_gains_of_more_motors_than_mistakes_are_looked_for(recording) -> None:
+    robot, gains = recording('jaw'), (0.2, 0.2, 0.1, 0.05, 0.03, 0.07)
+    mistakes = _identified(robot, _mixed(robot.log, np.diag(gains))).mistakes
+    for name, gain, told in zip(robot.description.actuated, gains, mistakes, strict=True):
+        start = f'{name}: efforts are '
+        assert told.startswith(start)
+        assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
+
+
 @pytest.mark.parametrize('seed', [0, 1])
 def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed) -> None:
     """As behind a worm: any gain of this motor fits as well. All motors' is another matter."""
