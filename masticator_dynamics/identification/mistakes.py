@@ -196,8 +196,8 @@ class MistakeSearch:
             present, before = likeliest, after
         gains = [mistake for mistake in mistakes if mistake.gain is not None]
         if len(gains) > 1:
-            others = [mistake for mistake in mistakes if mistake.gain is None]
-            mistakes = [*others, *([*self._by_motor(gains, present)] or gains)]
+            rest = [mistake for mistake in mistakes if mistake.gain is None]
+            mistakes = [*rest, *([*self._by_motor(gains, present)] or gains)]
         yield from mistakes
 
     def _by_motor(self, gains: Sequence[Mistake], present: _Reading) -> Iterator[Mistake]:
@@ -215,7 +215,7 @@ class MistakeSearch:
         finer = np.zeros(len(names))
         if not (before != 1.0).all(axis=1).any():  # perhaps one that was not looked for any more
             apart = np.log10(self._needed_of_shown() / before.prod(axis=0)).mean()
-            starts = np.log10(np.concatenate([_GAINS, 1.0 / _GAINS, [10.0**apart]]))
+            starts = *np.log10(np.concatenate([_GAINS, 1.0 / _GAINS])), np.clip(apart, -_FAR, _FAR)
             finer = min((start + finer for start in starts), key=unlikely)
             if unlikely(finer) > unlikely(0.0 * finer) - _SURE:
                 return
