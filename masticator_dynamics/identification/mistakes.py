@@ -195,13 +195,13 @@ class MistakeSearch:
             mistakes.append(Mistake(likeliest.told, matters, likeliest.gain))
             present, before = likeliest, after
         gains = [mistake for mistake in mistakes if mistake.gain is not None]
-        if len(gains) > 1 and any(np.all(gain.gain != 1.0) for gain in gains):
-            others = [mistake for mistake in mistakes if mistake.gain is None]
-            mistakes = [*others, *([*self._by_motor(gains, present)] or gains)]
+        if len(gains) > 1:
+            rest = [mistake for mistake in mistakes if mistake.gain is None]
+            mistakes = [*rest, *([*self._by_motor(gains, present)] or gains)]
         yield from mistakes
 
     def _by_motor(self, gains: Sequence[Mistake], present: _Reading) -> Iterator[Mistake]:
-        """Gains of single motors, where one of all motors is not all: the likeliest together.
+        """Gains of single motors, where all have one and some others: the likeliest together.
 
         Motors whose efforts show friction alone have none, unless one was found for them alone.
         """
@@ -211,17 +211,23 @@ class MistakeSearch:
             mixing = 10.0 ** decades[:, None] * present.mixing
             return self.judged(dataclasses.replace(present, mixing=mixing)).unlikely
 
+        before = np.array([gain.gain for gain in gains])
         finer = np.zeros(len(names))
+        if not (before != 1.0).all(axis=1).any():  # perhaps one that was not looked for any more
+            apart = np.log10(self._needed_of_shown() / before.prod(axis=0)).mean()
+            starts = *np.log10(np.concatenate([_GAINS, 1.0 / _GAINS])), np.clip(apart, -_FAR, _FAR)
+            finer = min((start + finer for start in starts), key=unlikely)
+            if unlikely(finer) > unlikely(0.0 * finer) - _SURE:
+                return
         sure = unlikely(finer) + _SURE
-        telling = [k for k in range(len(names)) if unlikely(_BEYOND * each[k]) > sure]
+        telling = [k for k in range(len(names)) if unlikely(finer + _BEYOND * each[k]) > sure]
         for _ in range(_ROUNDS):
             for direction in (np.ones(len(names)), *each[telling]):
-                step = 0.5
+                step = 1.0
                 while step > _FINER:
                     step *= 0.5
                     change = step * direction
                     finer = min((finer - change, finer, finer + change), key=unlikely)
-        before = np.array([gain.gain for gain in gains])
         total = before.prod(axis=0) * 10.0**finer
         alone = before[(before != 1.0).sum(axis=1) == 1]
         for k in np.flatnonzero(np.abs(np.log10(total)) > _NO_GAIN).tolist():

@@ -168,6 +168,19 @@ def test_gains_that_differ_by_motor(robot, gains) -> None:
         assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
+@pytest.mark.sweep
+def test_gains_of_more_motors_than_mistakes_are_looked_for(recording) -> None:
+    """Of all together no better than bodies are known: theirs are lighter than the file's."""
+    robot, gains = recording('jaw'), np.array([0.2, 0.2, 0.1, 0.05, 0.03, 0.07])
+    mistakes = _identified(robot, _mixed(robot.log, np.diag(gains))).mistakes
+    starts = [f'{name}: efforts are ' for name in robot.description.actuated]
+    assert all(told.startswith(start) for told, start in zip(mistakes, starts, strict=True))
+    pairs = zip(mistakes, starts, strict=True)
+    sizes = np.array([float(told.removeprefix(start).split()[0]) for told, start in pairs])
+    off = np.log(sizes / gains)
+    assert np.abs(off - off.mean()).max() < np.log(1.2) and abs(off.mean()) < np.log(1.5)
+
+
 @pytest.mark.parametrize('seed', [0, 1])
 def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed) -> None:
     """As behind a worm: any gain of this motor fits as well. All motors' is another matter."""
