@@ -41,8 +41,8 @@ _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
 _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
 _NEAR_FORCE, _REACHED = 0.3, 0.2  # of the wanted force: from which on it may be controlled; left
-# Of an error, by the force that is fed forward, and of that, by travel, 1/s.
-_TRIMMED, _RELIEVED = 20.0, 2.0
+# 1/s: of an error, by the force that is fed forward; of that, by travel.
+_TRIMMED, _FOLLOWED = 20.0, 2.0
 _SOON = 0.05  # s
 _SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
@@ -233,6 +233,8 @@ class ForceControl:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
+        if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
+            return Reason.TOO_LONG, f'no more than {now.force:.3g} N are reached in {elapsed:.3g} s'
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
                 return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s'
@@ -328,14 +330,17 @@ class ForceControl:
         """Correct the force that is fed forward; velocity, m/s, that slowly takes its place.
 
         What is hard does not give way: no velocity is planned for a rising force, and one against
-        the error would change its sign all the time, and friction's compensation with it.
+        the error would change its sign all the time, and friction's compensation with it. Where
+        something soft is left after all, or the position loops press too much, travel follows.
         """
-        delay, leash, period = self._felt_delay, self._bounds.leash, self._timing.period
-        error = self._expected(delay) - self.watch.force
-        moved = _RELIEVED * self._trim  # N/s
-        trim = self._trim + (_TRIMMED * error - moved) * period
-        self._trim = min(max(trim, -leash), leash)
-        return moved / self._way.stiffness(self.commanded.travel)
+        period, leash = self._timing.period, self._bounds.leash
+        stiffness = self._way.stiffness(self.commanded.travel)
+        error = self._expected(self._felt_delay) - self.watch.force
+        taken = _FOLLOWED * self._trim  # N/s
+        trim = self._trim + (_TRIMMED * error - taken) * period
+        pressing = max(self.commanded.travel - self._travel, 0.0) * stiffness  # position loops, N
+        self._trim = min(max(trim, -leash), max(leash - pressing, 0.0))
+        return taken / stiffness
 
     def _correction(self, upper: float) -> float:
         """Velocity against the error, m/s.

@@ -277,19 +277,19 @@ class DriveFrames:
             commanded = np.where(against, 0.0, commanded)
         per_mille = self._scaling.per_mille_from_effort(setpoint.effort, commanded)
         per_mille = np.rint(per_mille + self._scaling.per_mille_of_friction(commanded))
-        usable = np.isfinite(per_mille)
-        per_mille = between(per_mille, -self._largest, self._largest)
-        if self._with_position:
-            usable = usable & (np.abs(counts) <= LARGEST_COUNT)
-        else:
-            counts = np.zeros(len(self._names))
-        if not usable.all():
-            i = int(np.argmin(usable))
+        wanted = counts.tolist() if self._with_position else [0] * len(self._names)
+        usable = [
+            math.isfinite(torque) and abs(count) <= LARGEST_COUNT
+            for torque, count in zip(per_mille.tolist(), wanted, strict=True)
+        ]
+        if not all(usable):
+            i = usable.index(False)
             raise InputError(
                 f'setpoint of {self._names[i]}: position {setpoint.position[i]} rad, '
                 f'effort {setpoint.effort[i]} N m'
             )
-        return counts.astype(np.int64).tolist(), per_mille.astype(np.int64).tolist()
+        sent = between(per_mille, -self._largest, self._largest).tolist()
+        return [int(count) for count in wanted], [int(torque) for torque in sent]
 
 
 def _largest_torques(drives: Drives, scaling: Scaling) -> FloatArray:

@@ -162,7 +162,7 @@ class CyclicExchange(real_time.Worker):
         waiting = self.network.emergencies
         emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
         # A heartbeat that came after SYNC has no age yet.
-        age = (begin - self.network.heard).clip(min=0.0)
+        age = np.maximum(begin - self.network.heard, 0.0)
         others = self.network.others.found()
         restarted = tuple(self.network.booted)
         feedback = self._frames.feedback(age, emergencies, self._error, lateness, others, restarted)

@@ -127,8 +127,12 @@ class DriveJointLimits:
         """
         dropped, ignoring = list[int](), list[int]()
         if not enabling:
-            operates, obeys = in_operation(feedback), follows(feedback)
-            dropped, ignoring = where(~operates), where(operates & ~obeys)
+            states = zip(in_operation(feedback).tolist(), follows(feedback).tolist(), strict=True)
+            for k, (operates, obeys) in enumerate(states):
+                if not operates:
+                    dropped.append(k)
+                elif not obeys:
+                    ignoring.append(k)
         fast = larger(feedback.velocity, self.velocity)
         behind = list[int]()
         if expected is not None:

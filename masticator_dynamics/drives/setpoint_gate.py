@@ -23,7 +23,7 @@ from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, DriveJointLimits
-from masticator_dynamics.engine.arrays import FloatArray, as_slice, larger, outside
+from masticator_dynamics.engine.arrays import FloatArray, as_slice, larger, outside, within
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
@@ -217,7 +217,7 @@ class CommandedClosure:
         if not self.redundant:
             return self.latest
         distance = position - self._at
-        if not -_LINEAR <= distance.min() <= distance.max() <= _LINEAR:
+        if not within(distance, _LINEAR):
             step = self._fit.step(self._row, distance)
             given, row = self._mechanism.solver.at_rest(self._given[: len(step)] + step)
             if not row.item(0):  # else the loops cannot close there, and the linear answer counts
@@ -296,8 +296,8 @@ class SetpointGate:
             rate = (setpoint.position - self._position) / elapsed
             findings += self._check_positions(setpoint.position, rate, elapsed)
             if not findings:
-                error, most = self._closure.error(setpoint.position), self._tolerance
-                if commanded and not -most <= error.min() <= error.max() <= most:
+                error = self._closure.error(setpoint.position)
+                if commanded and not within(error, self._tolerance):
                     findings = [opening(self._limits, self._closure, self._tolerance)]
         if not findings:
             self._position, self._rate, self._effort = setpoint.position, rate, setpoint.effort

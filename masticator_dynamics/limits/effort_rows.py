@@ -91,7 +91,7 @@ class EffortRows(Evaluator):
         if within:
             codes = within.codes[: 3 if options.nearest else 2]
         elif isinstance(kind, GoalKind):
-            codes = [(self.kernels.best(*kind.choice), NONE)]
+            codes = [(code, NONE) for code in kind.efforts]
         if isinstance(kind, GoalKind):
             parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
             result = type('QuickEffort', (QuickEffort,), parts)

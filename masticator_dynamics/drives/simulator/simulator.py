@@ -112,6 +112,7 @@ class DriveSimulator:
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
+        self._waiting: set[int] = set()  # COB-IDs of PDOs, which do nothing before SYNC
         for joint, drive in drives.drives.items():
             self.slaves[joint] = Slave(
                 drive,
@@ -334,7 +335,9 @@ class DriveSimulator:
             self._routes = self._find_routes()
         routes = self._routes.get(message.arbitration_id, ())
         if routes:
-            self._heard, self._due = time.monotonic(), -math.inf
+            self._heard = time.monotonic()
+            if message.arbitration_id not in self._waiting:
+                self._due = -math.inf
         for link, handler in routes:
             if not link.off:
                 handler(bytes(message.data))
@@ -344,9 +347,13 @@ class DriveSimulator:
 
     def _find_routes(self) -> dict[int, list[tuple[Link, Handler]]]:
         routes: dict[int, list[tuple[Link, Handler]]] = {}
+        at_once: set[int] = set()
         for slave in self.slaves.values():
-            for cob_id, handler in slave.routes().items():
+            of_slave = slave.routes()
+            at_once |= of_slave.keys() - {pdo.cob_id for pdo in slave.process_data.receiving}
+            for cob_id, handler in of_slave.items():
                 routes.setdefault(cob_id, []).append((slave.link, handler))
+        self._waiting = routes.keys() - at_once
         return routes
 
     def _send(self, cob_id: int, data: bytes) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.traced.effort_goals import check_goals
+from masticator_dynamics.engine.traced.effort_goals import GOALS, check_goals
 from masticator_dynamics.engine.traced.kernels import Code, Kernels
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
@@ -55,6 +55,8 @@ class GoalKind(RowKind):
     ----------
     choice : (mapping, bool)
         These goals, and friction.
+    efforts : list of Code
+        For efforts alone, in the order in which they are tried.
 
     Raises
     ------
@@ -68,6 +70,11 @@ class GoalKind(RowKind):
         fallback = kernels.distribution(goals, friction, exhaustive=True)
         super().__init__(code, model.slices, fallback)
         self._kernels, self.choice = kernels, (goals, friction)
+        self.efforts = [kernels.best(goals, friction)]
+        rubs = friction and any(c.friction.coulomb for c in model.description.contacts)
+        motors = any(weight and GOALS[name].of_motor for name, weight in goals.items())
+        if rubs and motors and len(model.driving) > len(model.independent):
+            self.efforts.insert(0, kernels.best(goals, friction, True))
         self._contact_rows = model.contact_rows.tolist()
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {

@@ -82,6 +82,8 @@ class Forces:
     ----------
     chosen : list of (freedoms, along, efforts)
         Efforts of least norm for generalised forces, and their parts along the orthonormal basis.
+    thorough : bool
+        Whether all digits were kept in :meth:`factor`.
     """
 
     def __init__(self, plan: Plan, wrench: Vector, driving: Collection[str]):
@@ -261,7 +263,7 @@ class Forces:
         RefusedError
             On floats, if the motors lose control.
         """
-        thorough = thorough or self._known
+        self.thorough = thorough = thorough or self._known
         rates = [[m.rates[j] for m in self.motors] for j in range(len(self._plan.independent))]
         self.basis, triangle = orthogonal(rates, self.inner, 2 if thorough else 1)
         self.triangle, usual = triangle, self._usual_rates()

@@ -121,12 +121,16 @@ class Kernels:
         return Code(self, 'motion', lambda run: _outputs().motion(run), outputs, streamed=True)
 
     @_once
-    def best(self, goals: Mapping[str, float], friction: bool) -> Code:
-        """Outputs of :attr:`evaluate`, with the best efforts for a goal."""
-        kind = f'row, {sorted(goals.items())}, friction {friction}'
+    def best(self, goals: Mapping[str, float], friction: bool, proven: bool = False) -> Code:
+        """Outputs of :attr:`evaluate`, with the best efforts for a goal.
+
+        ``proven``: only where few operations prove that they are, see ``proven_pattern.py``.
+        """
+        kind = f'row, {sorted(goals.items())}, friction {friction}, proven {proven}'
         return Code(
-            self, kind, lambda run: _outputs().best_efforts(goals, friction, run), self.outputs
-        )
+            self, kind, lambda run: _outputs().best_efforts(goals, friction, run, proven),
+            self.outputs,
+        )  # fmt: skip
 
     @functools.cached_property
     def gap(self) -> Code:

@@ -26,7 +26,9 @@ from masticator_dynamics.engine.traced.numbers import (
 )
 from masticator_dynamics.engine.traced.vectors import Vector
 
-CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
+# Least square of the free part of a unit effort chosen at home, where one pass of Gram-Schmidt
+# must do, and with two.
+SURE, CERTAIN = 0.01, 1e-4
 
 
 @dataclasses.dataclass
@@ -106,13 +108,14 @@ class LoadCases:
                 per_lane(float(i == actuator) for i in motors.joint.actuator)
                 for motors in self._forces.motors
             ]
-            for _ in range(2):
+            for _ in range(1 + self._forces.thorough):
                 efforts = self._without_load(efforts)
                 for other in basis:
                     part = self._forces.inner(efforts, other)
                     efforts = [e - part * x for e, x in zip(efforts, other, strict=True)]
             square = self._forces.inner(efforts, efforts)
-            self._forces.conditions.append(square - CERTAIN)
+            least = CERTAIN if self._forces.thorough else SURE
+            self._forces.conditions.append(square - least)
             scale = reciprocal(square_root(square))
             basis.append([e * scale for e in efforts])
         return basis

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.engine.status import OUTSIDE_RANGES
+from masticator_dynamics.engine.traced.best_pattern import best_of
 from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
 from masticator_dynamics.engine.traced.limited_efforts import LimitedChoice, LoadBounds
 from masticator_dynamics.engine.traced.numbers import Scalar, greatest, select
+from masticator_dynamics.engine.traced.proven_pattern import proven
 from masticator_dynamics.engine.traced.sign_pattern import direction
 
 
@@ -31,7 +33,9 @@ def _valid(run: Any) -> Scalar:
     return select(run.within_ranges(), valid, OUTSIDE_RANGES * valid)
 
 
-def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamics) -> list[Scalar]:
+def best_efforts(
+    goals: Mapping[str, float], friction: bool, run: InverseDynamics, is_proven: bool = False
+) -> list[Scalar]:
     """The same with the best efforts for a goal.
 
     Parameters
@@ -40,8 +44,11 @@ def best_efforts(goals: Mapping[str, float], friction: bool, run: InverseDynamic
         Weights of what is minimised.
     friction : bool
         Whether joints and contacts have friction.
+    is_proven : bool
+        Valid only where few operations prove that there are none better.
     """
-    return efforts(run, Distribution(run, goals, friction))
+    best = proven if is_proven else best_of
+    return efforts(run, Distribution(run, goals, friction, best=best))
 
 
 def solved(run: InverseDynamics) -> list[Scalar]:

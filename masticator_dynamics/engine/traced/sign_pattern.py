@@ -189,11 +189,24 @@ class SignPattern:
     signs : sequence of number
         1, -1, or 0 where a multiplier is held at zero. With lanes, each lane is a pattern, and
         nothing else may have lanes.
+    faces : bool
+        Whether recorded signs may be 0.
+
+    Attributes
+    ----------
+    answers : matrix
+        What all multipliers become per unit that the free efforts and the load give to each.
+    multipliers : list of row
+        Of the contacts, friction included, as functions of the free efforts.
     """
 
-    def __init__(self, terms: Terms, signs: Sequence[Any]):
+    def __init__(self, terms: Terms, signs: Sequence[Any], faces: bool = True):
         self._terms, self._goal, self._signs = terms, terms.goal, signs
-        self.multipliers = self._solved_contacts()
+        # 1 where a multiplier is held at zero.
+        self._holds = [
+            1.0 - s * s if faces or not isinstance(s, Number) else 0.0 for s in signs
+        ]  # fmt: skip
+        self.answers, self.multipliers = self._solved_contacts()
         self._efforts = [self.combined(row) for row in terms.efforts]
         self._across = [[self.combined(row) for row in rows] for rows in terms.across]
         self._observed = [self.combined(row) for row in terms.observed]
@@ -204,16 +217,17 @@ class SignPattern:
         held = sum(is_known(sign, 0.0) for sign in self._signs)
         return not self._goal.curved or held == self._terms.free
 
-    def _solved_contacts(self) -> list[Row]:
-        """Multipliers of the contacts, friction included, as functions of the free efforts."""
+    def _solved_contacts(self) -> tuple[list[Row], list[Row]]:
+        """`answers` and `multipliers`."""
         signs, free, rows = self._signs, self._terms.free, self._terms.contacts
         count = range(len(rows))
         plain, coulomb = [r[: 1 + free] for r in rows], [r[1 + free :] for r in rows]
         if all(is_known(x, 0.0) for row in coulomb for x in row):
-            return plain
+            return np.eye(len(rows)).tolist(), plain
         matrix = [[float(i == j) - coulomb[i][j] * signs[j] for j in count] for i in count]
         solution, _ = inverse(matrix, np.eye(len(rows)))
-        return [[vec.dot(row, column) for column in zip(*plain, strict=True)] for row in solution]
+        columns = [*zip(*plain, strict=True)]
+        return solution, [[vec.dot(row, column) for column in columns] for row in solution]
 
     def combined(self, row: Row) -> Row:
         """A quantity as a function of the free efforts; friction depends on contact loads."""
@@ -288,7 +302,7 @@ class SignPattern:
         step = self._step(x, gradient, hessian)
         fall = 0.5 * vec.dot(gradient, step)
         # Along a line the sign of the fall says enough; else the Hessian must be positive definite.
-        held = total(1.0 - s * s for s in self._signs if not isinstance(s, Number))
+        held = total(h for h in self._holds if not isinstance(h, Number))
         line = held - (len(x) - 1.5)
         if not self._goal.curved or (isinstance(line, float) and line > 0.0):
             return step, fall
@@ -357,8 +371,8 @@ class SignPattern:
         """The step for a gradient and a Hessian."""
         # Multipliers that may be held at zero.
         held = [(row, holds)
-                for row, sign in zip(self.multipliers, self._signs, strict=True)
-                if not is_known(holds := 1.0 - sign * sign, 0.0)]  # fmt: skip
+                for row, holds in zip(self.multipliers, self._holds, strict=True)
+                if not is_known(holds, 0.0)]  # fmt: skip
         if not x:
             return []
         if len(held) == len(x) and all(is_known(holds, 1.0) for _, holds in held):

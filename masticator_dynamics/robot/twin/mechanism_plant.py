@@ -108,6 +108,7 @@ class MechanismPlant:
         self._sockets = Sockets(mechanism, friction, packed, food is not None)
         self._state = _start(mechanism, start)
         self._none = np.zeros(6)
+        self._begun = False  # whether the state is where `driven` looks for it
         self._run(np.zeros((1, len(self.joints))), 0)
         if chosen:
             check_start(packed, chosen, mechanism, self.tree_positions)
@@ -162,12 +163,15 @@ class MechanismPlant:
         """Put the state where that code looks for it; returns how many steps it may make now."""
         if self._in_fixture:
             return 0
-        self._dynamics.begin(self._state, self._food, self.step / self.substeps)
-        return 1 if self._bolus is not None and self._bolus.relaxing_share else _MANY
+        relaxes = self._bolus is not None and bool(self._bolus.relaxing_share)
+        if relaxes or not self._begun:
+            self._dynamics.begin(self._state, self._food, self.step / self.substeps)
+        return 1 if relaxes else _MANY
 
     def end(self, steps: int, failed: bool) -> None:
         """Take the state after so many steps; ``failed`` if the code could not make the next."""
         self._dynamics.end(self._state, self._food, failed)
+        self._begun = not failed
         if steps and self._bolus is not None:
             relax(self._food, self._bolus, self.step)
         self._steps_done += steps
@@ -224,6 +228,7 @@ class MechanismPlant:
             self._state = sockets.change(sockets.left - {contact})
 
     def _run(self, efforts: FloatArray, steps: int, length: float | None = None) -> None:
+        self._begun = False
         try:
             self._dynamics.run(
                 self._state, efforts, self._none, self._food,

@@ -219,13 +219,13 @@ class Twin(Runtime):
         # Late steps follow one another closely; their times do not.
         now, steady = both_clocks(self._now)
         stamp = now - round(self._simulator.age(steady) * 1e9)
-        q = self._plant.tree_positions
+        plant = self._plant
         if self._states.wanted:
-            self._states.publish(stamp, q, self._plant.tree_velocities)
+            self._states.publish(stamp, plant.tree_positions, plant.tree_velocities)
         if self._bites is not None and self._bites.wanted:
-            force = self._plant.food_force
-            if force.any():
-                force = self._tooth.poses(q)[1].T @ force
+            force = plant.food_force
+            if force[2]:
+                force = self._tooth.poses(plant.tree_positions)[1].T @ force
             self._bites.publish(stamp, force)
 
 

@@ -385,10 +385,11 @@ class FeedforwardCycle:
             effort = self._whole_effort(state)
         except MasticatorError:
             return Ahead(basis, state)
-        inside, bite = self._clamp.inside(effort.actuated), self._bite.fresh(time)
+        wanted, bite = effort.actuated, self._bite.fresh(time)
+        inside = self._clamp.inside(wanted)
         answer = CycleAnswer(effort, inside, effort.position, effort.velocity)
         return Ahead(
-            basis, state, answer, self._clamp.cuts(effort.actuated, inside),
+            basis, state, answer, self._clamp.cuts(wanted, inside),
             None if bite is None else self._bite.transport(bite.frame, effort),
         )  # fmt: skip
 

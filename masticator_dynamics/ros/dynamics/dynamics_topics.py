@@ -143,7 +143,8 @@ class Publishers:
         joint_states = self._joint_states
         if joint_states is not None:
             with contextlib.suppress(InvalidHandle):  # it may have been switched off just now
-                joint_states.publish(time, effort.q, effort.v)
+                if joint_states.wanted:
+                    joint_states.publish(time, effort.q, effort.v)
 
 
 _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame

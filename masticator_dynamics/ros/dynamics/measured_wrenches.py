@@ -12,7 +12,9 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import turned
+from masticator_dynamics.engine.evaluation.kinematics import PLACED
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
+from masticator_dynamics.engine.traced.row_code import RowInPlace
 from masticator_dynamics.errors import InputError
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
@@ -58,7 +60,7 @@ class MeasuredWrenches:
     """The newest measured wrench on the link of each frame."""
 
     def __init__(self, mechanism: Mechanism):
-        self._mechanism = mechanism
+        self._mechanism, self._frames = mechanism, frozenset(mechanism.frames)
         self.timeout = 0.1  # s
         self._newest: dict[str, MeasuredWrench] = {}
 
@@ -70,7 +72,7 @@ class MeasuredWrenches:
         InputError
             Naming it.
         """
-        if frame not in self._mechanism.frames:
+        if frame not in self._frames:
             frames = ', '.join(self._mechanism.frames)
             raise InputError(f'unknown frame {frame!r}; there are: {frames}')
 
@@ -92,11 +94,10 @@ class MeasuredWrenches:
             For an unknown frame, or a component that is not finite or absurdly large.
         """
         self.check_frame(frame)
-        if not np.abs(wrench).max() <= LARGEST:
-            for name, value in zip(COMPONENTS, wrench.tolist(), strict=True):
-                if not abs(value) <= LARGEST:
-                    unit = 'N' if name[0] == 'f' else 'N m'
-                    raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
+        for name, value in zip(COMPONENTS, wrench.tolist(), strict=True):
+            if not -LARGEST <= value <= LARGEST:
+                unit = 'N' if name[0] == 'f' else 'N m'
+                raise InputError(f'{name} is {value} {unit}, not a number up to {LARGEST:g}')
         # A stamp from the future (unsynchronised clocks) must not keep a force alive.
         time = min(stamp, received) if stamp else received
         self._newest[self._place(frame)] = MeasuredWrench(frame, time, wrench)
@@ -147,6 +148,7 @@ class BiteForce(MeasuredWrenches):
         super().__init__(mechanism)
         self.point_frame = ''
         self._arms: dict[tuple[str, str], Vector | None] = {}
+        self._places: dict[str, RowInPlace | None] = {}
 
     def _place(self, frame: str) -> str:
         return ''
@@ -157,17 +159,33 @@ class BiteForce(MeasuredWrenches):
 
     def transport(self, frame: str, motion: Motion | Effort) -> Transport:
         """How wrenches in a frame are transferred to the platform in a motion."""
-        point, pose_of = self.point_frame or frame, self._mechanism.frame_pose
-        pose = pose_of(motion, frame)
-        rotation = pose.rotation.tolist()
+        point = self.point_frame or frame
+        position, rotation = self._pose(motion, frame)
         if (frame, point) not in self._arms:
             self._arms[frame, point] = self._fixed_arm(frame, point)
         fixed = self._arms[frame, point]
         if fixed is not None:
             return Transport(frame, point, rotation, _turned(rotation, fixed))
-        origin = pose.position if point == frame else pose_of(motion, point).position
-        arm = origin - pose_of(motion, self._mechanism.description.platform).position
-        return Transport(frame, point, rotation, arm.tolist())
+        origin = position if point == frame else self._pose(motion, point)[0]
+        start, _ = self._pose(motion, self._mechanism.description.platform)
+        return Transport(
+            frame, point, rotation, [a - b for a, b in zip(origin, start, strict=True)]
+        )
+
+    def _pose(self, motion: Motion | Effort, frame: str) -> tuple[Vector, list[Vector]]:
+        """Position and rotation of a frame, by its machine code in place, if there is any."""
+        if frame not in self._places:
+            code = self._mechanism.frame_chain(frame).code
+            usable = code is not None and code.available
+            self._places[frame] = RowInPlace(code, code.inputs) if usable else None
+        place = self._places[frame]
+        if place is not None:
+            place.inputs[:] = motion.rows[: len(place.inputs)]
+            counts, *numbers = place()[: PLACED.stop].tolist()
+            if counts == 1.0:
+                return numbers[:3], [numbers[3:6], numbers[6:9], numbers[9:]]
+        pose = self._mechanism.frame_pose(motion, frame)
+        return pose.position.tolist(), pose.rotation.tolist()
 
     def _fixed_arm(self, frame: str, point: str) -> Vector | None:
         """From the platform's origin to a point, axes of a frame, if all are on one body; m."""
