@@ -71,16 +71,18 @@ demo: setup ## the main job, end to end, with no robot
 
 # Tests that mostly wait, as many at a time as the computer is fast (test/conftest.py); beside them,
 # on what they leave of the processors, tests that only compute, whose output follows; then those by
-# the clock, one after another. 5: no test of that kind was chosen.
+# the clock, one after another. 5: no test of that kind was chosen. Bytecode is kept: hundreds of
+# processes would each compile the modules again, and six workers all tests.
 test: CASES := and not sweep
 test: setup ## what each change must pass; PYTEST='-k closure' adds flags
 test-all: setup ## the same, and sweeps over more cases
 test test-all:
-	@phase() {
+	@unset PYTHONDONTWRITEBYTECODE
+	phase() {
 	    $${priority:-} $(BIN)/python -m pytest --timeout=600 --durations=10 -m "$$1 $(CASES)" "$${@:2}" $(PYTEST)
 	}
 	PARALLEL='--numprocesses auto --dist loadfile --no-loadscope-reorder'
-	AGAIN='--reruns 2 --rerun-show-tracebacks'
+	AGAIN='--reruns 1 --rerun-show-tracebacks'
 	computed=$$(mktemp)
 	trap 'rm "$$computed"' EXIT
 	priority='nice -n 19' phase computing $$PARALLEL </dev/null &>"$$computed" &

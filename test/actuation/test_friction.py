@@ -54,7 +54,13 @@ def motions() -> dict[str, samples.State]:
 MOTIONS = motions()
 
 
-@pytest.mark.parametrize('name', MOTIONS)
+# `make test` has each kind of motion, and four at random.
+OFTEN = [name for name in MOTIONS if not name.startswith('random_')] + [
+    f'random_{k}' for k in range(4)
+]
+
+
+@pytest.mark.parametrize('name', samples.swept(MOTIONS, OFTEN))
 def test_forces_balance_with_friction_and_no_choice_is_better(name: str) -> None:
     state = MOTIONS[name]
     hand = JawForces('masticator', tuple(state), friction=True)

@@ -70,14 +70,14 @@ def test_two_outputs_do_not_go_to_one_file(run, own, tmp_path, command) -> None:
     assert not both.exists()
 
 
-@pytest.mark.parametrize(
-    ('words', 'most', 'file'),
-    [
-        ('new {folder} --like stewart', 2500, 'mine.urdf.xacro'),
-        ('export-c five_bar --output {folder}', 3000, 'five_bar.c'),
-        ('experiment {protocol} --processes 1 --output {folder}', 20000, 'mouthful_0001.mcap'),
-    ],
-)
+DISKS = [
+    ('new {folder} --like stewart', 2500, 'mine.urdf.xacro'),
+    ('export-c five_bar --output {folder}', 3000, 'five_bar.c'),
+    ('experiment {protocol} --processes 1 --output {folder}', 20000, 'mouthful_0001.mcap'),
+]
+
+
+@pytest.mark.parametrize(('words', 'most', 'file'), samples.swept_rows(DISKS, DISKS[1:2]))
 def test_a_full_disk_leaves_nothing_half_written(tmp_path, words, most, file) -> None:
     """Files may have so many bytes; the first is smaller."""
     protocol = tmp_path / 'protocol.yaml'

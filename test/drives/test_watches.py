@@ -11,6 +11,7 @@ import types
 import can
 import numpy as np
 import pytest
+import samples
 from processes import wait_for
 
 from drives.ideal_drives import PERIOD
@@ -248,7 +249,8 @@ def alter(network, node, entry, kind, value):
     write(network._connected.bus, node, entry, kind, value)
 
 
-@pytest.mark.parametrize('change', ['mode', 'torque', 'window', 'watch', 'lost', 'sync'])
+# Each is looked at in turn, a second apart.
+@pytest.mark.parametrize('change', samples.swept(CHANGES, ['mode', 'lost']))
 def test_a_change_of_what_was_set_up_is_found_while_enabled(mechanism, robot, change):
     entry, kind, value, words = CHANGES[change]
     with chewing_robot(mechanism, robot.file) as (network, supervisor):

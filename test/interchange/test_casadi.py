@@ -16,7 +16,7 @@ def column(matrix) -> samples.Array:
     return np.asarray(matrix).reshape(-1)
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', samples.swept(NAMES))
 def test_functions_give_what_the_engine_gives(name: str) -> None:
     mechanism = samples.mechanism(name)
     platform = mechanism.description.platform

@@ -3,6 +3,7 @@
 """Experiments from protocol to report, on the twin."""
 
 import csv
+import dataclasses
 import importlib.metadata
 import importlib.util
 import math
@@ -10,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 import zipfile
 from xml.etree import ElementTree
 
@@ -192,6 +194,18 @@ def test_the_report_says_what_is_put_in_and_what_is_tested(chewed) -> None:
     assert 'soft − nut' in tests
     (row,) = [r for r in rows_of(chewed.folder / 'effects.csv') if r['figure'] == 'hardness']
     assert (row['term'], row['df'], row['df_error'], row['note']) == ('food', '1.0', '2.0', '')
+
+
+def test_a_report_without_a_mouthful_that_was_chewed(chewed, tmp_path) -> None:
+    """As of a robot whose drives stop each time; nobody divides by the height of no pictures."""
+    text = PROTOCOL.replace('repetitions: 2', 'repetitions: 1')
+    asked = Experiment(written(tmp_path, text), tmp_path / 'out', robot=True)
+    series = mouthful_bag.read_recording(chewed.recording(chewed.mouthfuls[0]))
+    asked.run(robot=lambda mouthful, pause: dataclasses.replace(series, end='refused: too slow'))
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        write_report(asked)
+    assert 'ended in a fault' in (asked.folder / 'report.html').read_text()
 
 
 def test_what_is_not_random_has_no_p(tmp_path) -> None:

@@ -28,8 +28,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from masticator_dynamics.robot.recording.processes import NODE_MODULE
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription
 
-# Of a node beside other tests, ns: clients that are written in Python keep up with 200 Hz of it.
-CYCLE = 5_000_000
+# Of a node beside other tests, ns: clients that are written in Python keep up with 125 Hz of it.
+CYCLE = 8_000_000
 AGAIN = 5.0  # s; then a message that best effort may have lost is sent again
 LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR', b'\x03': 'STALE'}
 

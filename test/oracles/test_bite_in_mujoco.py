@@ -101,7 +101,7 @@ def folder(tmp_path_factory):
 
 BITES = [*itertools.product((KNOWN, MORE), (0.0, BITE))]
 EMPTY = [*itertools.product((KNOWN, MORE, LESS, UNTOLD), (robots.CONSTANT, robots.LOADED))]
-OFTEN = [(KNOWN, robots.LOADED), (LESS, robots.CONSTANT), (UNTOLD, robots.LOADED)]
+OFTEN = [(LESS, robots.CONSTANT), (UNTOLD, robots.LOADED)]
 
 
 @pytest.mark.parametrize(('case', 'bite'), samples.swept_rows(BITES, [(KNOWN, BITE), (MORE, BITE)]))

@@ -182,6 +182,7 @@ def canvas_of(page):
     return max(filter(None, boxes), key=lambda box: box['width'] * box['height'])
 
 
+@pytest.mark.sweep  # the live view is the same page
 def test_html_file_shows_links_arrows_and_curves_in_time(page, server, run, tmp_path) -> None:
     from masticator_dynamics.robot.view.scene_player import ScenePlayer
 

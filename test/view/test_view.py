@@ -10,6 +10,7 @@ import socket
 
 import numpy as np
 import pytest
+import samples
 from mcap.writer import Writer
 
 from masticator_dynamics import Mechanism
@@ -189,7 +190,7 @@ def test_a_recording_that_is_cut_off_is_shown_as_far_as_it_goes_and_said(jaw, tm
     assert 'cut.mcap: it ends in the middle' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('seed', samples.swept(range(4), [0]))
 def test_a_damaged_recording_is_refused_in_one_line_or_shown(jaw, tmp_path, seed) -> None:
     whole, damaged = tmp_path / 'whole.mcap', tmp_path / 'damaged.mcap'
     zero = np.zeros(20)

@@ -245,11 +245,23 @@ class Robot(Recorder):
         self._go_to(self._mechanism.home.y)
 
     def _go_to(self, y: FloatArray) -> None:
-        """Make the node dynamics go to independent positions (n_y,), and wait for it."""
-        row = y[None]
-        self._send(np.array([_TO_HOME]), (row, 0.0 * row, 0.0 * row), 0)
-        self._pause(_TO_HOME)
-        self.spin(_LATE_START, functools.partial(self._rests_at, self._mechanism.solve(y).position))
+        """Make the node dynamics go to independent positions (n_y,), and wait for it.
+
+        Not from everywhere within a stroke is there a way: what is refused is asked for again.
+        """
+        row, place = y[None], self._mechanism.solve(y).position
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            refused = functools.partial(self._refuses_more_than, self._health.refused[0])
+            self._send(np.array([_TO_HOME]), (row, 0.0 * row, 0.0 * row), 0)
+            if self.spin(_TO_HOME, refused):
+                continue
+            if self.spin(_LATE_START, functools.partial(self._rests_at, place)) or not refused():
+                return
+
+    def _refuses_more_than(self, count: int) -> bool:
+        """Whether node dynamics has refused more motions than so many."""
+        return self._health.refused[0] > count
 
     def _rests_at(self, position: FloatArray) -> bool:
         """Whether the node dynamics commands rest at positions (n_u,), in its newest message."""

@@ -100,10 +100,17 @@ def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, Floa
     return along, forces.mean(axis=0), spread
 
 
-def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Any:
-    """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
+def _panels(count: int) -> tuple[Any, Any]:
+    """A figure with room for some panels, three abreast, and all of its panels."""
     from matplotlib.figure import Figure
 
+    rows = max(1, math.ceil(count / 3))
+    figure = Figure(figsize=(9.0, 2.6 * rows), layout='constrained')
+    return figure, figure.subplots(rows, 3, squeeze=False)
+
+
+def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses = ()) -> Any:
+    """A dot per mouthful, mean and confidence interval of each condition; a panel per figure."""
     columns, rows = result_tables.conditions_table(results, random, analyses)
     count = columns.index('figure')
     names = list(dict.fromkeys(tuple(row[:count]) for row in rows))
@@ -114,8 +121,7 @@ def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses =
             values.setdefault(tuple(result.mouthful.levels.values()), []).append(result.figures())
     finite = {name for (_, name), row in numbers_of.items() if math.isfinite(row[1])}
     chosen = [name for name in SHOWN if name in finite][:_PANELS]
-    figure = Figure(figsize=(9.0, 2.6 * math.ceil(len(chosen) / 3)), layout='constrained')
-    panels = figure.subplots(max(1, math.ceil(len(chosen) / 3)), 3, squeeze=False)
+    figure, panels = _panels(len(chosen))
     labels = [condition(list(zip(columns[:count], key, strict=True))) for key in names]
     for axes, name in zip(panels.flat, chosen, strict=False):
         unit, scale = SHOWN[name]
@@ -143,13 +149,9 @@ def figures_figure(results: Sequence[Result], random: bool, analyses: Analyses =
 
 def residuals_figure(analyses: Analyses) -> Any:
     """Q-Q plots: residuals in standard deviations over those of a normal distribution."""
-    from matplotlib.figure import Figure
-
     by_name = {part.figure: part for part in analyses if len(part.residuals) > 2}
     chosen = [by_name[name] for name in SHOWN if name in by_name][:_PANELS]
-    rows = max(1, math.ceil(len(chosen) / 3))
-    figure = Figure(figsize=(9.0, 2.6 * rows), layout='constrained')
-    panels = figure.subplots(rows, 3, squeeze=False)
+    figure, panels = _panels(len(chosen))
     for axes, part in zip(panels.flat, chosen, strict=False):
         count = len(part.residuals)
         normal = stats.norm.ppf((np.arange(1, count + 1) - 0.375) / (count + 0.25))
