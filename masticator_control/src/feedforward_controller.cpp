@@ -1,8 +1,11 @@
 // Copyright 2026 The masticator_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include "control_msgs/msg/joint_trajectory_controller_state.hpp"
 #include "controller_interface/chainable_controller_interface.hpp"
@@ -12,7 +15,6 @@
 #include "masticator_control/feedforward_controller_parameters.hpp"
 #include "pluginlib/class_list_macros.hpp"
 #include "realtime_tools/realtime_buffer.hpp"
-#include "realtime_tools/realtime_publisher.hpp"
 #include "trajectory_msgs/msg/joint_trajectory_point.hpp"
 
 namespace masticator_control {
@@ -79,7 +81,7 @@ public:
     for (const auto & interface : references_) {(void)interface->set_value(kUnknown);}
     std::fill(reference_.begin(), reference_.end(), kUnknown);
     reference_number_ = received_.readFromRT()->number;  // older ones do not count
-    reference_age_ = since_state_ = 0.0;
+    reference_age_ = 0.0;
     refused_ = clamped_ = 0;
     refusal_ = "";
     read_inputs();
@@ -105,6 +107,7 @@ public:
   }
 
   CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) override {
+    state_timer_.reset();
     reference_subscription_.reset();
     wrench_subscriptions_.clear();
     return CallbackReturn::SUCCESS;
@@ -131,7 +134,7 @@ public:
     stale_ = feedforward_->stale_wrenches();
     if (!holds) {return return_type::ERROR;}
     write_commands();
-    publish_state(time, period.seconds());
+    keep_state(time);
     return return_type::OK;
   }
 
@@ -204,15 +207,19 @@ private:
   }
 
   void prepare_state() {
-    state_publisher_ = std::make_unique<realtime_tools::RealtimePublisher<State>>(
-      get_node()->create_publisher<State>("~/state", rclcpp::SystemDefaultsQoS()));
+    state_ = State();
     state_.joint_names = joints_;
     for (Point * point : {&state_.reference, &state_.feedback, &state_.output}) {
       for (auto * part : {&point->positions, &point->velocities, &point->accelerations, &point->effort}) {
         part->assign(count_, kUnknown);
       }
     }
-    state_publisher_->msg_ = state_;  // memory for all that update() will copy there
+    state_is_new_ = false;
+    state_publisher_ = get_node()->create_publisher<State>("~/state", rclcpp::SystemDefaultsQoS());
+    if (parameters_.state_rate > 0.0) {
+      state_timer_ = get_node()->create_wall_timer(
+        std::chrono::duration<double>(1.0 / parameters_.state_rate), [this] {publish_state();});
+    }
   }
 
   void take_reference(const Point & point) {
@@ -291,16 +298,26 @@ private:
     }
   }
 
-  void publish_state(const rclcpp::Time & time, double period) {
-    since_state_ += period;
-    if (!(parameters_.state_rate > 0.0 && since_state_ * parameters_.state_rate >= 1.0 - 1e-6)) {return;}
+  // In the cycle: the state is left for a timer of the executor's, since to wake a thread that
+  // publishes is a system call. While the timer copies, the last one serves.
+  void keep_state(const rclcpp::Time & time) {
+    const std::unique_lock lock(state_mutex_, std::try_to_lock);
+    if (!lock) {return;}
     state_.header.stamp = time;
     state_.reference.positions = feedforward_->position();
     state_.reference.velocities = feedforward_->velocity();
     state_.reference.accelerations = feedforward_->acceleration();
     state_.feedback.positions = measured_;
     state_.output.effort = feedforward_->effort();
-    if (state_publisher_->try_publish(state_)) {since_state_ = 0.0;}
+    state_is_new_ = true;
+  }
+
+  void publish_state() {
+    std::unique_lock lock(state_mutex_);
+    if (!std::exchange(state_is_new_, false)) {return;}
+    const State state = state_;
+    lock.unlock();
+    state_publisher_->publish(state);
   }
 
   void diagnose(diagnostic_updater::DiagnosticStatusWrapper & status) {
@@ -334,9 +351,11 @@ private:
   std::vector<realtime_tools::RealtimeBuffer<Wrench>> received_wrenches_;
   std::uint64_t wrench_number_ = 0;
 
-  std::unique_ptr<realtime_tools::RealtimePublisher<State>> state_publisher_;
+  rclcpp::Publisher<State>::SharedPtr state_publisher_;
+  rclcpp::TimerBase::SharedPtr state_timer_;
+  std::mutex state_mutex_;  // of the next two
   State state_;
-  double since_state_ = 0.0;
+  bool state_is_new_ = false;
   std::unique_ptr<diagnostic_updater::Updater> diagnostics_;
   std::atomic<std::uint64_t> refused_{0}, clamped_{0}, stale_{0};
   std::atomic<const char *> refusal_{""};

@@ -41,6 +41,8 @@ _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
 _NEAR_HARD = 3e-4  # m, within which what is felt may be something hard
 _HARD = 4.0  # times the stiffness of the drives, of what is hard
 _NEAR_FORCE, _REACHED = 0.3, 0.2  # of the wanted force: from which on it may be controlled; left
+# 1/s: of an error, by the force that is fed forward; of that, by travel.
+_TRIMMED, _FOLLOWED = 20.0, 2.0
 _SOON = 0.05  # s
 _SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
@@ -129,6 +131,7 @@ class ForceControl:
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
         self.wanted = self._wanted_rate = 0.0  # N, N/s
+        self._trim = 0.0  # N, of the force that is fed forward, where it presses on something hard
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
@@ -230,6 +233,8 @@ class ForceControl:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
+        if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
+            return Reason.TOO_LONG, f'no more than {now.force:.3g} N are reached in {elapsed:.3g} s'
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
                 return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s'
@@ -314,14 +319,28 @@ class ForceControl:
         self.wanted, self._wanted_rate = min(self._history[-1], self.goal.most), rate
 
     def _controlled(self, time: float, reference: Reference) -> float:
-        near_hard = self._near_hard
-        upper = _HARD * self._way.stiffest if near_hard else self.stiffness.upper
-        likely = upper if near_hard else self.stiffness.likely
+        if self._near_hard:
+            self._shape(time, reference, _HARD * self._way.stiffest)
+            return self._creep + self._trimmed()
+        likely = self.stiffness.likely
         self._shape(time, reference, likely)
-        correction = self._correction(upper)
-        # What is hard does not give way: the force that is fed forward rises alone.
-        planned = 0.0 if near_hard else self._wanted_rate / likely
-        return correction + self._creep + planned
+        return self._correction(self.stiffness.upper) + self._creep + self._wanted_rate / likely
+
+    def _trimmed(self) -> float:
+        """Correct the force that is fed forward; velocity, m/s, that slowly takes its place.
+
+        What is hard does not give way: no velocity is planned for a rising force, and one against
+        the error would change its sign all the time, and friction's compensation with it. Where
+        something soft is left after all, or the position loops press too much, travel follows.
+        """
+        period, leash = self._timing.period, self._bounds.leash
+        stiffness = self._way.stiffness(self.commanded.travel)
+        error = self._expected(self._felt_delay) - self.watch.force
+        taken = _FOLLOWED * self._trim  # N/s
+        trim = self._trim + (_TRIMMED * error - taken) * period
+        pressing = max(self.commanded.travel - self._travel, 0.0) * stiffness  # position loops, N
+        self._trim = min(max(trim, -leash), max(leash - pressing, 0.0))
+        return taken / stiffness
 
     def _correction(self, upper: float) -> float:
         """Velocity against the error, m/s.
@@ -347,7 +366,7 @@ class ForceControl:
         small = max(_CLEAR * self._sensor.noise, _SMALL * self.wanted)
         if not self.watch.fresh or abs(error) > small:
             return
-        if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0) and not self._near_hard:
+        if abs(self._wanted_rate) < _STANDS_STILL * max(self.wanted, 1.0):
             self._creep += _CREEP * bandwidth * correction * self._timing.period
 
     def _shape(self, time: float, reference: Reference, likely: float) -> None:
@@ -432,7 +451,7 @@ class ForceControl:
     def _fed(self) -> float:
         """Force to feed forward, N: as late as smoothing makes the velocity."""
         if self.state is State.FORCE:
-            return min(self._expected(self._timing.smoothing), self.goal.most)
+            return min(self._expected(self._timing.smoothing) + self._trim, self.goal.most)
         if self.state is State.CONTACT:
             return min(max(self.watch.force, 0.0), self.goal.most)
         if self.state is State.HOLD:

@@ -119,7 +119,8 @@ class ForceBounds:
     # N and N m, across the pressing direction and about the point: release.
     lateral_force: float = 60.0
     torque: float = 3.0
-    # s, until something must be met, and until everything must have ended.
+    # s, until something must be met (twice that: until force control must have begun), and until
+    # everything must have ended.
     approach_time: float = 5.0
     time: float = math.inf
     # m/s, where hard things may meet (``PressingPath.hard``). Rule: a blow is this times the root

@@ -38,6 +38,11 @@ class RecordedJoints(Columns):
         Name of the recording in messages.
     cut : str
         A sentence on a recording that is truncated or damaged; empty for a whole one.
+
+    Attributes
+    ----------
+    series : JointSeries
+        Its messages, without those that came twice; row by row those of the columns.
     """
 
     def __init__(self, source: str, topic: str, series: JointSeries, cut: str = ''):
@@ -57,7 +62,7 @@ class RecordedJoints(Columns):
                 f'within {np.ptp(time):.2g} s'
             )
         rows = np.flatnonzero(np.diff(time, prepend=-np.inf) != 0.0)  # a message may come twice
-        self._series, self._time = series.rows(rows), time[rows] - time[0]
+        self.series, self._time = series.rows(rows), time[rows] - time[0]
 
     def __len__(self) -> int:
         """Count the messages."""
@@ -71,7 +76,7 @@ class RecordedJoints(Columns):
         if name == TIME:
             return self._time
         field, _, joint = name.partition('_')
-        values = np.asarray(getattr(self._series, field)[:, self._series.names.index(joint)])
+        values = np.asarray(getattr(self.series, field)[:, self.series.names.index(joint)])
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise InputError(

@@ -14,7 +14,8 @@ standard errors come from leaving out parts of the motion with all their repetit
 these vary and come out too small as often as not: they are never taken as less than what the rows
 themselves say (Angrist and Pischke 2009, Mostly Harmless Econometrics, 8.2), and where few of the
 parts tell a direction, it has fewer degrees of freedom (Bell and McCaffrey 2002, Survey Methodology
-28, 169).
+28, 169): as many fewer as the parts' share of its variance asks for, since what belief adds is not
+estimated from them (Satterthwaite 1946, Biometrics Bulletin 2, 110).
 """
 
 from __future__ import annotations
@@ -215,11 +216,13 @@ def _spread(
     """
     count = len(by_block)
     moved = np.linalg.solve(precision - by_block, -scores[..., None])[..., 0]
-    spread = axes.T @ ((count - 1.0) / count * moved.T @ moved + pulled) @ axes
+    by_blocks = axes.T @ ((count - 1.0) / count * moved.T @ moved) @ axes
+    spread = by_blocks + axes.T @ pulled @ axes
     remaining = 1.0 / np.einsum('ik,ij,jk->k', axes, precision, axes)
     shares = np.einsum('ik,bij,jk->bk', axes, by_block, axes)
     equal = shares.sum(axis=0) ** 2 / (shares**2).sum(axis=0)  # as many blocks with equal shares
-    wider = np.where(remaining < _LEARNT**2, _wider(equal - 1.0, count - 1), 1.0)
+    freedoms = (equal - 1.0) * (np.diag(spread) / np.diag(by_blocks)) ** 2
+    wider = np.where(remaining < _LEARNT**2, _wider(freedoms, count - 1), 1.0)
     grown = wider * np.sqrt(np.maximum(1.0, remaining / np.diag(spread)))
     return np.asarray(spread * np.outer(grown, grown))
 

@@ -107,7 +107,11 @@ class MistakeSearch:
         self._least = np.where(single & bounded, -unknowns.values[rows] / size, -np.inf)
         kinds = np.array([name.rpartition('.')[2] for name in names[rows]])
         measured_by = (kinds == 'effort_scale') | np.char.startswith(names[rows], 'sensor.')
-        self._precision = np.where(single & ~measured_by, _WIDE, 1.0) ** -2.0
+        # Of motors' friction and offsets the size comes from efforts, which may be in any unit.
+        larger = np.maximum(1.0, self._needed_of_shown())
+        by_motor = dict(zip(mechanism.actuated, larger, strict=True))
+        wide = [_WIDE * by_motor.get(name.rpartition('.')[0], 1.0) for name in names[rows]]
+        self._precision = np.where(single & ~measured_by, wide, 1.0) ** -2.0
         self._brakes = single & np.isin(kinds, BRAKES)
         length = equations.time[-1] - equations.time[0]
         self._worth = max(_INDEPENDENT * length / len(equations.time), 1e-9)

@@ -312,6 +312,41 @@ def test_a_soft_food_is_settled_in_spite_of_the_noise() -> None:
     assert max(map(abs, velocities[200:])) < 0.004  # noise does not shake it
 
 
+def test_a_contact_that_leads_to_no_force_is_let_go() -> None:
+    """A sensor that reads half: drives press by their leash, and nothing grows any more."""
+    way = Straight(length=0.0015, hard=0.001)
+    bounds = ForceBounds(leash=20.0, approach_time=1.0)
+    law = ForceControl(way, ForceGoal(most=60.0), bounds)
+
+    def half(now: Measured) -> Measured:
+        return now._replace(force=0.5 * now.force, travel=min(now.travel, 0.00105))
+
+    rows = pressed(law, spring(2e5, 0.0008), constant(40.0), seconds=4.0, change=half)
+    assert law.release.reason is Reason.TOO_LONG and rows[-1].state is State.DONE
+    assert 'no more than 30' in law.release.text and law.release.time == pytest.approx(2.0)
+
+
+def test_a_wrong_sensor_adds_no_more_than_the_leash_on_something_hard() -> None:
+    """A force that is never felt: what is fed forward, and the drives against what they meet."""
+    way = Straight(length=0.0015, hard=0.0011)
+    law = ForceControl(way, ForceGoal(most=60.0, duration=2.0), ForceBounds(leash=20.0))
+
+    def spoilt(now: Measured) -> Measured:
+        """All of it at first, and no more than 30 N; the joints stay where that is."""
+        felt = min(now.force, 30.0 + 0.2 * math.sin(1e3 * now.time))
+        return now._replace(force=felt, travel=min(now.travel, 0.00095))
+
+    rows = pressed(law, spring(2e5, 0.0008), constant(40.0), seconds=3.0, change=spoilt)
+    added = [
+        row.commanded.force
+        - 40.0
+        + max(row.commanded.travel - row.now.travel, 0.0) * way.stiffness(0.0)
+        for row in rows
+        if row.state is State.FORCE
+    ]
+    assert len(added) > 500 and 15.0 < max(added) < 22.0
+
+
 def test_a_cycle_that_is_left_out_is_no_jolt() -> None:
     """At the velocity of the approach: the travel goes on in time, not in cycles."""
     law = ForceControl(Straight(), ForceGoal(most=80.0))

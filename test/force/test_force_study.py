@@ -54,6 +54,26 @@ def test_teeth_that_meet_are_not_pushed_into() -> None:
     assert record.controlled[1][-200:].mean() == pytest.approx(30.0, abs=0.3)
 
 
+def test_hard_teeth_are_held_without_chatter() -> None:
+    """With the shipped encoders, of which a count is 2.5 um where 10 N/um meet."""
+    setting = dataclasses.replace(
+        force_study.shipped(1e3, 0.002, renewal_gap=0.05), clearance=0.003
+    )
+    record = press(setting, ForceGoal(most=120.0, duration=0.8), lambda time: 60.0)
+    time, force = record.controlled
+    assert force.max() < 63.5 and force[time > 0.2].std() < 1.3
+    assert force[time > 0.2].mean() == pytest.approx(60.0, abs=0.3)
+
+
+def test_food_that_gives_way_between_hard_teeth_is_pressed_until_they_bear() -> None:
+    yields = force_study.shipped(20e3, 0.004, yield_force=30.0)
+    goal = ForceGoal(most=90.0, duration=2.5, on_crack=False)
+    record = press(yields, goal, lambda time: 45.0, longest=4.0)
+    time, force = record.controlled
+    assert force[time > 2.2].mean() == pytest.approx(45.0, abs=0.5)
+    assert force.max() < 50.0 and record.gap.min() < 1e-5
+
+
 def test_other_noise_is_another_run_and_the_median_is_told() -> None:
     (case,) = force_study.cases('teeth')
     runs = [dataclasses.replace(case, run=functools.cache(case.run))]

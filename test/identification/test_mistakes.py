@@ -35,7 +35,7 @@ def cases(name, values, arm, redundant):
 
 @pytest.fixture(scope='module')
 def recording(tmp_path_factory):
-    """By name, recorded once, an arm, and a closed loop with a motor more than freedoms."""
+    """By name, recorded once, an arm, and closed loops with more motors than freedoms."""
 
     @functools.cache
     def recorded(name):
@@ -43,7 +43,8 @@ def recording(tmp_path_factory):
             file = arm(tmp_path_factory.mktemp('arm'))
             centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
         else:
-            file, box = samples.file_of('rrr4'), samples.BOXES['rrr4']
+            shipped = {'redundant': 'rrr4', 'jaw': 'masticator'}[name]
+            file, box = samples.file_of(shipped), samples.BOXES[shipped]
             centre, reach = 0.5 * (box.lower + box.upper), 0.3 * (box.upper - box.lower)
         return measured(file, sines(Mechanism.load(file), centre, reach, SECONDS, 1), SEED)
 
@@ -90,6 +91,15 @@ def test_the_sign_of_each_motor(robot, motor) -> None:
     assert found.mistakes == (f'{name}: efforts of {name} have the other sign',)
 
 
+@pytest.mark.parametrize('motor', samples.swept(range(6), [2]))
+def test_the_sign_of_each_crank(recording, motor) -> None:
+    robot, mixing = recording('jaw'), np.eye(6)
+    mixing[motor, motor] = -1.0
+    name = robot.description.actuated[motor]
+    found = _identified(robot, _mixed(robot.log, mixing))
+    assert found.mistakes == (f'{name}: efforts of {name} have the other sign',)
+
+
 @cases('pair', [(0, 1), (1, 2), (2, 3), (0, 3)], arm=(0, 1), redundant=(0, 3))
 def test_two_swapped_motors(robot, pair) -> None:
     a, b = pair
@@ -100,7 +110,7 @@ def test_two_swapped_motors(robot, pair) -> None:
     assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
 
 
-@cases('gain', [1e-4, 0.001, 0.1, 0.5, 2.0, 10.0], arm=0.001, redundant=2.0)
+@cases('gain', [1e-9, 1e-5, 0.001, 0.1, 0.5, 2.0, 10.0], arm=1e-5, redundant=2.0)
 def test_a_gain_of_all_motors(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
     start = 'all motors: efforts are '
@@ -200,6 +210,35 @@ def test_one_reading_beyond_all_others(robot) -> None:
     effort[700, 2] = 1e300
     with pytest.raises(Exception, match=rf'{mechanism.actuated[2]}: its effort is 1e\+300 after 7'):
         checked(mechanism, dataclasses.replace(robot.log, effort=effort))
+
+
+def test_efforts_that_no_robot_gives_are_said_to_be_left(recording) -> None:
+    """A spring wound many times over, which no number of a description can be."""
+    robot = recording('arm')
+    effort = robot.log.effort.copy()
+    effort[:, 2] += 1.5 * np.sqrt((effort**2).mean()) * np.sin(25.0 * robot.log.position[:, 2])
+    found = _identified(robot, dataclasses.replace(robot.log, effort=effort))
+    assert found.mistakes == () and found.errors[1] > 0.2
+    (sentence,) = doubts(found)
+    part, whole = (100.0 * x for x in (found.held_out.error_by_motor(found.x)[2], found.errors[1]))
+    begin = f'joint_2: {part:.0f} % of its efforts are left unexplained, and {whole:.0f} % of all'
+    assert sentence.startswith(begin) and 'friction of another kind' in sentence
+
+
+def test_worse_than_least_squares_is_said(recording) -> None:
+    """Efforts that ask for less than no inertia: least squares takes it, a robot cannot have it."""
+    robot = recording('arm')
+    accelerations = np.gradient(np.gradient(robot.log.position[:, 3])) * RATE**2
+    effort = robot.log.effort.copy()
+    size = np.sqrt((effort[:, 3] ** 2).mean() / (accelerations**2).mean())
+    effort[:, 3] -= 1.5 * size * accelerations
+    found = _identified(robot, dataclasses.replace(robot.log, effort=effort))
+    assert found.mistakes == ()
+    ours, plain = (found.held_out.error(x) for x in (found.x, found.plain))
+    assert ours > 1.2 * plain
+    (sentence,) = (said for said in doubts(found) if 'where least squares leaves' in said)
+    assert sentence.startswith('joint_3: ')
+    assert f'({100.0 * ours:.1f} and {100.0 * plain:.1f} % of all), with bodies that' in sentence
 
 
 def test_a_script_can_see_it(tmp_path, capsys) -> None:

@@ -13,6 +13,7 @@ from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.bag_writer import write_mcap
 from masticator_dynamics.files.message_types import message_type
+from masticator_dynamics.identification.robot_log import read_log
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.view.played_run import load_run
 
@@ -30,19 +31,20 @@ def chewed(jaw):
     return jaw.feedforward_batch(*path.sample(np.arange(51) / RATE))
 
 
-def record(file, topics):
-    """Joint states (names, positions, efforts) by topic, one message every 10 ms."""
+def record(file, topics, stamp_of=lambda k: round(1e9 * k / RATE), often=1):
+    """Joint states (names, positions, efforts) by topic, one message every 10 ms, so often."""
     state, header, stamp = map(
         message_type, (STATE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time')
     )
     nothing = np.zeros(0)
+    headers = [header(stamp(*divmod(stamp_of(k), 10**9)), '') for k in range(51)]
     events = [
         Event(topic, round(1e9 * k / RATE), 0, k, state(
-            header(stamp(0, 0), ''), list(names), np.array(position[k]), nothing,
+            headers[k], list(names), np.array(position[k]), nothing,
             np.array(effort[k]) if len(effort) else nothing,
         ))
         for topic, (names, position, effort) in topics.items()
-        for k in range(len(position))
+        for k in np.repeat(np.arange(len(position)), often).tolist()
     ]  # fmt: skip
     write_mcap(file, dict.fromkeys(topics, STATE), events)
 
@@ -74,6 +76,22 @@ def test_actuated_joints_alone_are_completed(jaw, chewed, tmp_path) -> None:
     moved = other.feedforward_batch(other.home.y + away)
     record(file, {'/servo_drives/state': (other.actuated, moved.position, [])})
     assert load_run(file, None).mechanism.name == 'rss6'
+
+
+def test_times_are_those_that_every_reader_takes(jaw, chewed, tmp_path) -> None:
+    """Messages that came twice, and without times of their own."""
+    file, drives = tmp_path / 'times.mcap', (jaw.actuated, chewed.position, chewed.actuated)
+    for stamps in ({'often': 2}, {'stamp_of': lambda k: 0}):
+        record(file, {'/servo_drives/state': drives}, **stamps)
+        run, log = load_run(file, 'masticator'), read_log(str(file), jaw)
+        np.testing.assert_array_equal(run.time, log.time)
+        np.testing.assert_allclose(run.time, np.arange(51) / RATE, atol=1e-9)
+        np.testing.assert_allclose(run.efforts, log.effort)
+        assert run.doubts == log.doubts
+    assert 'no time in their headers' in ' '.join(run.doubts)
+    record(file, {'/servo_drives/state': drives}, stamp_of=lambda k: 10**9 * (60 - k))
+    with pytest.raises(InputError, match='does not increase'):
+        load_run(file, 'masticator')
 
 
 def test_tables_of_other_commands_open(jaw, chewed, tmp_path) -> None:

@@ -22,7 +22,7 @@ from masticator_dynamics.files.joint_series import (
     joint_names,
     joint_series,
 )
-from masticator_dynamics.files.recorded_joints import times_in_doubt
+from masticator_dynamics.files.recorded_joints import RecordedJoints, times_in_doubt
 from masticator_dynamics.files.tables import Table, read_cut_table
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import (
@@ -190,8 +190,8 @@ def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
             raise InputError(f'{file}: {error}') from error
 
     model, topic, joints = _moved(file, mechanism, topics, recorded, joints_of)
-    doubts = [recording.cut] if recording.cut else []
-    moved = joints_of(topic, joints)
+    table = RecordedJoints(str(file), topic, joints_of(topic, joints), recording.cut)
+    time, moved, doubts = table.times(), table.series, [*table.doubts]
     q = _numbers(moved.position, f'{file}: {topic}: positions', doubts)
     q = q if joints == model.tree_joints else _completed(model, q)
 
@@ -219,7 +219,6 @@ def _read_bag(file: pathlib.Path, mechanism: str | None, recorded: Mapping[str, 
             if motors.effort.shape[1]:
                 efforts = forces_of(name, motors.time, motors.effort)
                 break
-    time = moved.time - moved.time[0]
     return PlayedRun(file.stem, model, time, q, forces, efforts, tuple(doubts))
 
 
