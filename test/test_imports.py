@@ -105,6 +105,18 @@ def test_every_part_of_the_engine_imports_lower_parts_only() -> None:
     assert upward == set()
 
 
+def test_recordings_and_tables_are_opened_in_one_room() -> None:
+    """One reader for all: who opened them beside it disagreed on times and names."""
+    libraries = {'csv', 'mcap', 'rosbags', 'sqlite3'}
+    users = {
+        name
+        for name, file in modules().items()
+        if libraries & {other.partition('.')[0] for other in imported(file)}
+    }
+    assert f'{PACKAGE}.files.bag' in users
+    assert {room(name) for name in users} == {'files'}
+
+
 def test_modules_that_are_imported_exist() -> None:
     """Also those of commands, which are imported when they run."""
     files = modules()

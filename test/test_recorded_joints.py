@@ -178,6 +178,11 @@ def test_names_are_mapped(tmp_path, names) -> None:
             '; if these are the same joints: --joints shoulder=my_shoulder,elbow=my_elbow '
             '(--names where --joints is a file)',
         ),
+        (
+            'time,position_shoulder,effort_shoulder,position_my_elbow',
+            'no joints elbow; it has positions of my_elbow; if these are the same joints: '
+            '--joints elbow=my_elbow',
+        ),
     ],
 )
 def test_joints_of_a_csv_file_with_other_names_are_named(tmp_path, columns, sentence) -> None:

@@ -253,3 +253,9 @@ def test_columns_that_resemble_what_is_read_are_refused(header: str, read: str, 
     joint = table('F_x\n1\n')
     assert joint.numbers(['F_x'])[0] == 1.0  # what a mechanism calls so is no other column
     assert joint.all_or_none(['fx', 'fy']) is None
+
+
+def test_times_that_fall_throughout_are_sorted_and_no_row_is_left_out() -> None:
+    table = tables.Table('run.csv', 'time,x\n0.3,1\n0.2,2\n0.1,3\n')
+    with pytest.raises(InputError, match=r"'time' falls .* 0\.3 to 0\.1: .* sort them by it"):
+        table.times()

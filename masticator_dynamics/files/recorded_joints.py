@@ -137,13 +137,19 @@ def read_joints(
 
 
 def _refuse_other_joints(table: Columns, joints: Sequence[Sequence[str]]) -> None:
-    """Say which joints a table has, where it has positions of others alone."""
+    """Say which joints a table has, where it has positions of others instead."""
     prefix = f'{FIELDS[0]}_'
     present = [name.removeprefix(prefix) for name in table.columns if name.startswith(prefix)]
-    if present and not any({*needed} & {*present, *table.columns} for needed in joints):
+    lacking = [
+        [joint for joint in needed if joint not in {*present, *table.columns}]
+        for needed in reversed(joints)
+    ]
+    missing = min(lacking, key=len)
+    others = [name for name in present if not any(name in needed for needed in joints)]
+    if missing and others:
         raise InputError(
-            f'{table.source}: no joints {listed_names(joints[-1])}; it has positions of '
-            f'{listed_names(present)}{_mapping(joints[-1], present)}'
+            f'{table.source}: no joints {listed_names(missing)}; it has positions of '
+            f'{listed_names(others)}{_mapping(missing, others)}'
         )
 
 

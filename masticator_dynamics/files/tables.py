@@ -114,6 +114,11 @@ class Columns(abc.ABC):
         """Return a column (N,) that must increase from row to row."""
         values = self.numbers([name])[:, 0]
         late = np.flatnonzero(np.diff(values) <= 0.0)
+        if len(late) > 1 and len(late) == len(values) - 1:
+            raise InputError(
+                f'{self.source}: column {name!r} falls from row to row, from {values[0]!s} to '
+                f'{values[-1]!s}: the rows are in reverse order; sort them by it'
+            )
         if len(late):
             row = int(late[0]) + 1
             raise InputError(

@@ -75,6 +75,12 @@ class Mistake(NamedTuple):
     gain: FloatArray | None
 
 
+def _gain_sentence(name: str, factor: float, most: str) -> str:
+    """Of efforts that must be multiplied by a factor to be what bodies need."""
+    times = f'{most}{1.0 / factor:.3g} times as large as bodies like those of the file need'
+    return f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
+
+
 def gain_of(mistakes: Sequence[Mistake]) -> FloatArray | None:
     """What efforts (n_u,) are to be multiplied by, if gains are all that is wrong with them."""
     gains = [mistake.gain for mistake in mistakes if mistake.matters]
@@ -178,16 +184,51 @@ class MistakeSearch:
     def found(self) -> Iterator[Mistake]:
         """Mistakes, the one that explains most first."""
         present = _Reading(np.eye(len(self._mechanism.actuated)))
-        before = self.judged(present)
+        before, mistakes = self.judged(present), list[Mistake]()
         for _ in range(_AT_ONCE):
             others = [(self.judged(reading), reading) for reading in self._others(present)]
             after, likeliest = min(others, key=lambda pair: pair[0].unlikely)
             if after.unlikely > before.unlikely - _SURE:
-                return
+                break
             late = likeliest.lag != present.lag
             matters = not late or after.left < _LESS * before.left
-            yield Mistake(likeliest.told, matters, likeliest.gain)
+            mistakes.append(Mistake(likeliest.told, matters, likeliest.gain))
             present, before = likeliest, after
+        gains = [mistake for mistake in mistakes if mistake.gain is not None]
+        if len(gains) > 1 and any(np.all(gain.gain != 1.0) for gain in gains):
+            others = [mistake for mistake in mistakes if mistake.gain is None]
+            mistakes = [*others, *([*self._by_motor(gains, present)] or gains)]
+        yield from mistakes
+
+    def _by_motor(self, gains: Sequence[Mistake], present: _Reading) -> Iterator[Mistake]:
+        """Gains of single motors, where one of all motors is not all: the likeliest together.
+
+        Motors whose efforts show friction alone have none, unless one was found for them alone.
+        """
+        names, each = self._mechanism.actuated, np.eye(len(self._mechanism.actuated))
+
+        def unlikely(decades: FloatArray) -> float:
+            mixing = 10.0 ** decades[:, None] * present.mixing
+            return self.judged(dataclasses.replace(present, mixing=mixing)).unlikely
+
+        finer = np.zeros(len(names))
+        sure = unlikely(finer) + _SURE
+        telling = [k for k in range(len(names)) if unlikely(_BEYOND * each[k]) > sure]
+        for _ in range(_ROUNDS):
+            for direction in (np.ones(len(names)), *each[telling]):
+                step = 0.5
+                while step > _FINER:
+                    step *= 0.5
+                    change = step * direction
+                    finer = min((finer - change, finer, finer + change), key=unlikely)
+        before = np.array([gain.gain for gain in gains])
+        total = before.prod(axis=0) * 10.0**finer
+        alone = before[(before != 1.0).sum(axis=1) == 1]
+        for k in np.flatnonzero(np.abs(np.log10(total)) > _NO_GAIN).tolist():
+            if k in telling or (alone[:, k] != 1.0).any():
+                most = '' if k in telling else 'at most '
+                sentence = _gain_sentence(names[k], float(total[k]), most)
+                yield Mistake(sentence, True, np.where(each[k] > 0.0, total, 1.0))
 
     def _others(self, present: _Reading) -> Iterator[_Reading]:
         """Readings with one mistake more."""
@@ -219,10 +260,7 @@ class MistakeSearch:
 
         def reading(factor: float, most: str = '') -> _Reading:
             gain = np.diag(fixed + factor * changed)
-            times = f'{most}{1.0 / factor:.3g} times as large as bodies like those of the file need'
-            sentence = (
-                f'{name}: efforts are {times}; a gain, or a unit other than N m or N (a current?)'
-            )
+            sentence = _gain_sentence(name, factor, most)
             return dataclasses.replace(other(np.diag(gain), sentence), gain=gain)
 
         def unlikely(decades: float) -> float:

@@ -141,6 +141,20 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
     assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
 
 
+@cases(
+    'gains', [(0.1, 0.05, 0.2, 0.1), (0.1, 0.1, 0.1, 0.02)],
+    arm=(0.1, 0.1, 0.1, 0.02), redundant=(0.1, 0.05, 0.2, 0.1),
+)  # fmt: skip
+def test_gains_that_differ_by_motor(robot, gains) -> None:
+    """As of currents of motors of several sizes: each has its own."""
+    found = _identified(robot, _mixed(robot.log, np.diag(gains)))
+    assert found.errors[1] < 1.5 * _identified(robot, robot.log).errors[1]
+    for name, gain, told in zip(robot.description.actuated, gains, found.mistakes, strict=True):
+        start = f'{name}: efforts are '
+        assert told.startswith(start)
+        assert float(told.removeprefix(start).split()[0]) == pytest.approx(gain, rel=0.3)
+
+
 @pytest.mark.parametrize('seed', [0, 1])
 def test_a_motor_that_shows_friction_alone_has_no_gain_of_its_own(tmp_path, seed) -> None:
     """As behind a worm: any gain of this motor fits as well. All motors' is another matter."""

@@ -90,7 +90,7 @@ def test_times_are_those_that_every_reader_takes(jaw, chewed, tmp_path) -> None:
         assert run.doubts == log.doubts
     assert 'no time in their headers' in ' '.join(run.doubts)
     record(file, {'/servo_drives/state': drives}, stamp_of=lambda k: 10**9 * (60 - k))
-    with pytest.raises(InputError, match='does not increase'):
+    with pytest.raises(InputError, match='in reverse order'):
         load_run(file, 'masticator')
 
 
