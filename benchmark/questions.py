@@ -61,7 +61,7 @@ def asked(
     read : str
         Attribute of the result that is read, too.
     last : int
-        Which of the answers is reached, by the end of the list.
+        Which of the answers is reached: 0, or -1 for the last.
     public : str
         Method that is called, where another name has the machine code.
     """
@@ -125,7 +125,7 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
             limits, effort_low=None, effort=np.full(len(mechanism.actuated), BINDS * effort)
         )
         for name, nearest in (('one binds', False), ('nearest motion', True)):
-            efforts(f'limits, {name}{rubs}', last=1 + nearest, limits=tight, nearest=nearest,
+            efforts(f'limits, {name}{rubs}', last=-1, limits=tight, nearest=nearest,
                     **with_friction)  # fmt: skip
         for goal in ('torque', 'power'):
             efforts(f'derivatives, {goal}{rubs}', 'feedforward_derivatives', goal=goal,

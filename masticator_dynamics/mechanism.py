@@ -343,7 +343,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
             As for a single call, naming the first row that fails.
         """
         options = EffortOptions(goal, friction, limits, nearest)
-        answer, *others = self.effort_answers(options)
+        answer, *others = self.batch_answers(options)
         of_code = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W, numbers=answer.numbers)
         inputs = of_code[:, : 3 * self._freedoms + 6]
         if link_wrenches:
@@ -354,10 +354,10 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         if not (self.kernels.available and answer.code.covers(of_code)):
             return self._effort(inputs, options, self.solver.rows)
         outputs = answer.code(of_code)
-        for other in others if options.unlimited else ():
+        for other in others:
             uncertain = np.flatnonzero(outputs[:, kernels.VALID] == 0.0)
             if len(uncertain):
-                outputs[uncertain] = other.code(inputs[uncertain])
+                outputs[uncertain] = other.code(of_code[uncertain])
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
         handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
         effort = result(self, inputs, outputs, handed_over)

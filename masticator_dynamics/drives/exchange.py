@@ -166,7 +166,7 @@ class CyclicExchange(real_time.Worker):
         others = self.network.others.found()
         restarted = tuple(self.network.booted)
         feedback = self._frames.feedback(age, emergencies, self._error, lateness, others, restarted)
-        if feedback.fresh.any():  # reported at least once, and the bus works again
+        if self._error and feedback.fresh.any():  # reported at least once, and the bus works again
             self._error = ''
         return feedback
 

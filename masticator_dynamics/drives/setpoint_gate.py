@@ -256,7 +256,10 @@ class SetpointGate:
         self._limits, self._positions = limits, drives.sends.positions
         self._closure = CommandedClosure(mechanism)
         self._tolerance = drives.command_closure
-        self._acceleration = limits.acceleration
+        self._most_effort, self._most_rate, self._most_velocity, self._most_acceleration = (
+            limit * _ROUNDING
+            for limit in (limits.effort, limits.effort_rate, limits.velocity, limits.acceleration)
+        )
         self.begin(np.zeros(len(limits.names)))
 
     def begin(self, position: FloatArray) -> None:
@@ -313,7 +316,7 @@ class SetpointGate:
         if beyond:
             lower, upper = np.minimum(limits.lower, before), np.maximum(limits.upper, before)
             beyond = outside(position, lower, upper)
-        largest = limits.velocity * _ROUNDING
+        largest = self._most_velocity
         if elapsed > _GAP * limits.period:
             largest = largest * (_AFTER_GAP * limits.period / elapsed)
         if self._joining == BEGINS:
@@ -321,7 +324,7 @@ class SetpointGate:
         fast, sharp = larger(rate, largest), list[int]()
         change = (rate - self._rate) / (0.5 * (elapsed + (self._elapsed or elapsed)))
         if not self._joining:
-            sharp = larger(change, self._acceleration * _ROUNDING)
+            sharp = larger(change, self._most_acceleration)
         if not (beyond or fast or sharp):
             return []
         each, fast = self._each, sorted({*fast} - {*beyond})
@@ -329,15 +332,15 @@ class SetpointGate:
         return [
             *each('setpoint position', beyond, position, '', limits.upper),
             *each('setpoint step', fast, rate, '/s', largest),
-            *each('setpoint change of step', sharp, change, '/s^2', self._acceleration),
+            *each('setpoint change of step', sharp, change, '/s^2', limits.acceleration),
         ]
 
     def _check_efforts(self, setpoint: Setpoint, elapsed: float) -> list[Finding]:
         limits, effort, velocity = self._limits, setpoint.effort, setpoint.velocity
         rate = (effort - self._effort) / elapsed
-        large = larger(effort, limits.effort * _ROUNDING)
-        steep = larger(rate, limits.effort_rate * _ROUNDING)
-        fast = [] if velocity is None else larger(velocity, limits.velocity * _ROUNDING)
+        large = larger(effort, self._most_effort)
+        steep = larger(rate, self._most_rate)
+        fast = [] if velocity is None else larger(velocity, self._most_velocity)
         if not (large or steep or fast):
             return []
         steep = sorted({*steep} - {*large})

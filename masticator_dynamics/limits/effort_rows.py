@@ -89,9 +89,9 @@ class EffortRows(Evaluator):
             return self._answers[key]
         codes = [(self.kernels.evaluate, NONE)]
         if within:
-            codes = within.codes[: 3 if options.nearest else 2]
+            codes = within.codes if options.nearest else within.codes[:-1]
         elif isinstance(kind, GoalKind):
-            codes = [(code, NONE) for code in kind.efforts]
+            codes = [(self.kernels.best(*kind.choice, proven), NONE) for proven in kind.ways]
         if isinstance(kind, GoalKind):
             parts = {'__slots__': (), 'kind': kind, 'within': within, 'nearest': options.nearest}
             result = type('QuickEffort', (QuickEffort,), parts)
@@ -103,6 +103,11 @@ class EffortRows(Evaluator):
             for code, numbers in codes
         ]  # fmt: skip
         return self._answers[key]
+
+    def batch_answers(self, options: EffortOptions) -> list[Answer]:
+        """Those of them that serve a batch: a search within limits goes row by row."""
+        answers = self.effort_answers(options)
+        return answers if options.unlimited else answers[: -1 - options.nearest]
 
     def _within(self, options: EffortOptions) -> WithinLimits:
         """The best efforts for a goal within limits; the last few are kept."""

@@ -38,17 +38,18 @@ class WithinLimits:
     ----------
     codes : list of (Code, array)
         Machine code for efforts, and numbers that follow its inputs, in the order in which they
-        are tried: those that keep the limits by themselves, the best within them, those of the
-        nearest motion.
+        are tried: those that keep the limits by themselves; the best within them, those of the
+        nearest motion, last.
     """
 
     def __init__(self, mechanism: Evaluator, kind: GoalKind, limits: LoadLimits):
         self._mechanism, self.kind, self.limits = mechanism, kind, limits
         self._finite, self._packed = limits.packed
-        of = *kind.choice, self._finite
+        choice, finite, of = kind.choice, self._finite, mechanism.kernels
+        kept = np.append(self._packed, TOLERANCE)
         self.codes = [
-            (mechanism.kernels.within(*of), np.append(self._packed, TOLERANCE)),
-            *((mechanism.kernels.limited(*of, how, whole=False), self._numbers(how))
+            *((of.within(*choice, proven, finite), kept) for proven in kind.ways),
+            *((of.limited(*choice, finite, how, whole=False), self._numbers(how))
               for how in ('', 'nearest')),
         ]  # fmt: skip
 

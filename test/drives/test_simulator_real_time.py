@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from drives.simulated import drives, simulation
+from masticator_dynamics.drives.objects import NmtState
 from masticator_dynamics.drives.simulator.servo import FreeMotors
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
+from masticator_dynamics.drives.simulator.slave import Slave
 from masticator_dynamics.errors import DriveError
 
 pytestmark = pytest.mark.waiting
@@ -209,6 +211,26 @@ def test_sync_is_answered_at_once_and_setpoints_wake_nobody(scripted, period, mo
     assert len(late) == count and max(late[20:]) < 1e-5
     half = count // 2  # steps have come to lie around SYNC by then
     assert sum(at >= half for at in waits) < most * half
+
+
+def test_drives_look_once_a_cycle_and_not_for_setpoints_that_wait(scripted, monkeypatch):
+    begin, period, count, looks = scripted.clock, 0.004, 50, []
+    for k in range(1, count + 1):
+        for identifier, after in ((0x080, 0.0), (0x201, 0.3), (0x202, 0.31)):
+            scripted.frames.append(
+                can.Message(
+                    timestamp=begin + (k + after) * period, arbitration_id=identifier,
+                    is_extended_id=False, data=bytes(8),
+                )
+            )  # fmt: skip
+    step = Slave.step
+    monkeypatch.setattr(Slave, 'step', lambda s, now: (looks.append(now), step(s, now))[1])
+    simulator = DriveSimulator(drives(), simulation(), scripted)
+    for slave in simulator.slaves.values():
+        slave._enter(NmtState.OPERATIONAL)
+    assert {0x201, 0x202} <= simulator._find_routes().keys()
+    simulator.run(lambda: len(scripted.frames) > 0)
+    assert count - 5 <= len(looks) / len(simulator.slaves) <= count + 5
 
 
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')

@@ -370,7 +370,7 @@ class Axes:
     @property
     def asks(self) -> bool:
         """Whether a drive has to look at what its servo did in the last step."""
-        return bool(self._asks.max() > 0.0)
+        return any([x > 0.0 for x in self._asks.tolist()])
 
     def advance(self, most: int = 1) -> int:
         """Advance by up to so many steps, as far as no drive has to look; returns how many."""

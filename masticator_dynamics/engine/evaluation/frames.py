@@ -17,7 +17,7 @@ from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand
 from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.engine.traced.python_entry import Answer
-from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.row_code import RowCode, RowInPlace
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
 from masticator_dynamics.engine.tree import Placement
 from masticator_dynamics.errors import InputError
@@ -77,6 +77,22 @@ class FrameChain:
             return None
         slices = self._mechanism.slices
         return frame_of_row(self._mechanism.structure.tree, self._end, self.joints, slices)
+
+    def in_numbers(self, row: FloatArray) -> tuple[list[float], list[list[float]]]:
+        """The pose for a whole row of a motion, in plain numbers, which few need faster."""
+        place = self._place
+        if place is not None:
+            place.inputs[:] = row[: len(place.inputs)]
+            counts, *numbers = place()[:13].tolist()
+            if counts == 1.0:
+                return numbers[:3], [numbers[3:6], numbers[6:9], numbers[9:]]
+        position, rotation = self.poses(row[self._mechanism.slices['q']])
+        return position.tolist(), rotation.tolist()
+
+    @functools.cached_property
+    def _place(self) -> RowInPlace | None:
+        code = self.code
+        return RowInPlace(code, code.inputs) if code is not None and code.available else None
 
     def bodies(self, q: FloatArray) -> FloatArray:
         """Axes of all bodies, as rows, and below them their origins (..., n_q, 4, 3), base axes.

@@ -55,8 +55,8 @@ class GoalKind(RowKind):
     ----------
     choice : (mapping, bool)
         These goals, and friction.
-    efforts : list of Code
-        For efforts alone, in the order in which they are tried.
+    ways : tuple of bool
+        Whether to ask for a proof, see :meth:`Kernels.best`, in the order in which it is tried.
 
     Raises
     ------
@@ -70,11 +70,10 @@ class GoalKind(RowKind):
         fallback = kernels.distribution(goals, friction, exhaustive=True)
         super().__init__(code, model.slices, fallback)
         self._kernels, self.choice = kernels, (goals, friction)
-        self.efforts = [kernels.best(goals, friction)]
         rubs = friction and any(c.friction.coulomb for c in model.description.contacts)
         motors = any(weight and GOALS[name].of_motor for name, weight in goals.items())
-        if rubs and motors and len(model.driving) > len(model.independent):
-            self.efforts.insert(0, kernels.best(goals, friction, True))
+        free = len(model.driving) > len(model.independent)
+        self.ways = (True, False) if rubs and motors and free else (False,)
         self._contact_rows = model.contact_rows.tolist()
         actuated, contacts = len(model.actuated), len(model.contacts)
         lengths = {

@@ -50,14 +50,6 @@ class Shown:
         return f'<table><caption>{html.escape(self.title)}</caption>{head}{body}</table>'
 
 
-class ShownArrays:
-    """Shows the names and shapes of the arrays that an object has."""
-
-    def __repr__(self) -> str:
-        """Class, names and shapes."""
-        return arrays_text(self, [k for k, x in vars(self).items() if isinstance(x, np.ndarray)])
-
-
 def arrays_text(of: object, names: Sequence[str]) -> str:
     """Class, and names and shapes of arrays that are attributes."""
     return f'{type(of).__name__}: ' + ', '.join(f'{k} {getattr(of, k).shape}' for k in names)

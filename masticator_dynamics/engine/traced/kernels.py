@@ -172,12 +172,13 @@ class Kernels:
     # Within limits: inputs are followed by these, as `LoadBounds.of` takes them
 
     @_once
-    def within(self, goals: Mapping[str, float], friction: bool, finite: str) -> Code:
+    def within(self, goals: Mapping[str, float], friction: bool, proven: bool, finite: str) -> Code:
         """As :meth:`best`, valid where the efforts keep limits that do not enter their choice."""
         return Code(
-            self, f'row within, {sorted(goals.items())}, friction {friction}, {finite}',
+            self,
+            f'row within, {sorted(goals.items())}, friction {friction}, proven {proven}, {finite}',
             lambda run, rest, *_: _outputs().efforts_within(
-                goals, friction, self._bounds(finite, rest), run
+                goals, friction, proven, self._bounds(finite, rest), run
             ),
             self.outputs, more=finite.count('1') + 1,
         )  # fmt: skip

@@ -26,9 +26,7 @@ from masticator_dynamics.engine.traced.numbers import (
 )
 from masticator_dynamics.engine.traced.vectors import Vector
 
-# Least square of the free part of a unit effort chosen at home, where one pass of Gram-Schmidt
-# must do, and with two.
-SURE, CERTAIN = 0.01, 1e-4
+CERTAIN = 1e-4  # least square of the free part of a unit effort chosen at home
 
 
 @dataclasses.dataclass
@@ -114,8 +112,7 @@ class LoadCases:
                     part = self._forces.inner(efforts, other)
                     efforts = [e - part * x for e, x in zip(efforts, other, strict=True)]
             square = self._forces.inner(efforts, efforts)
-            least = CERTAIN if self._forces.thorough else SURE
-            self._forces.conditions.append(square - least)
+            self._forces.conditions.append(square - CERTAIN)
             scale = reciprocal(square_root(square))
             basis.append([e * scale for e in efforts])
         return basis

@@ -144,17 +144,19 @@ def limited(
 
 
 def efforts_within(
-    goals: Mapping[str, float], friction: bool, bounds: LoadBounds, run: InverseDynamics
-) -> list[Scalar]:
+    goals: Mapping[str, float], friction: bool, is_proven: bool, bounds: LoadBounds,
+    run: InverseDynamics,
+) -> list[Scalar]:  # fmt: skip
     """Outputs of :attr:`Kernels.evaluate` for the best efforts, valid where they keep limits.
 
     Parameters
     ----------
-    goals, friction, run
+    goals, friction, is_proven, run
         As for :func:`best_efforts`.
     """
     plain = goals == {'torque': 1.0} and not friction and not bounds.on_bearings
-    forces: Any = LeastNorm(run) if plain else Distribution(run, goals, friction)
+    best = proven if is_proven else best_of
+    forces: Any = LeastNorm(run) if plain else Distribution(run, goals, friction, best=best)
     multipliers, structure = forces.multipliers(), run.plan.structure
     contacts = [
         multipliers[row] for c in run.plan.description.contacts for row in structure.rows(c.name)

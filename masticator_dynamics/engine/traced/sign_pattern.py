@@ -217,7 +217,7 @@ class SignPattern:
         held = sum(is_known(sign, 0.0) for sign in self._signs)
         return not self._goal.curved or held == self._terms.free
 
-    def _solved_contacts(self) -> tuple[list[Row], list[Row]]:
+    def _solved_contacts(self) -> tuple[vec.Matrix, list[Row]]:
         """`answers` and `multipliers`."""
         signs, free, rows = self._signs, self._terms.free, self._terms.contacts
         count = range(len(rows))

@@ -270,6 +270,11 @@ class MechanismPlant:
         return self._dynamics.field('y_ddot')[: len(self.mechanism.independent)].copy()
 
     @property
+    def row(self) -> FloatArray:
+        """The whole row of the motion, see ``mechanism.slices``; the next step overwrites it."""
+        return self._dynamics.row
+
+    @property
     def tree_positions(self) -> FloatArray:
         """Positions (n_q,) of all joints, in the order of ``mechanism.tree_joints``."""
         return self._dynamics.tree('q').copy()

@@ -84,7 +84,7 @@ class TwinDynamics:
         first = 1 + self._state + mechanism.slices['tangent'].stop
         self._fields = {k: slice(first + s.start, first + s.stop) for k, s in slices.items()}
         self._report = np.zeros(self._fields['mass'].stop)
-        self._row = self._report[1 + self._state : first]
+        self.row = self._report[1 + self._state : first]
         actuators = len(mechanism.actuated)
         rest = Bolus.WIDTH - self._state if food else 0
         self._stepping, self._reporting = (
@@ -104,7 +104,7 @@ class TwinDynamics:
 
     def tree(self, name: str) -> FloatArray:
         """A view of the whole row of the last run; the next run overwrites them."""
-        return self._row[self.mechanism.slices[name]]
+        return self.row[self.mechanism.slices[name]]
 
     def run(
         self,

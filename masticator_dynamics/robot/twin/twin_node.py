@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import time
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import String
 
@@ -119,7 +120,7 @@ class Twin(Runtime):
         self._bites: Outgoing | None = None
         if food:
             self._tooth = FrameChain(mechanism, food.frame)
-            self._tooth.poses(mechanism.home.q)  # loads compiled code
+            self._tooth.in_numbers(mechanism.home.rows)  # loads compiled code
             bite = WrenchStamped()
             bite.header.frame_id = settings.frame_prefix + food.frame
             self._bites = Outgoing(node, 'bite_force', bite, 'wrench.force')
@@ -225,7 +226,7 @@ class Twin(Runtime):
         if self._bites is not None and self._bites.wanted:
             force = plant.food_force
             if force[2]:
-                force = self._tooth.poses(plant.tree_positions)[1].T @ force
+                force = np.array(self._tooth.in_numbers(plant.row)[1]).T @ force
             self._bites.publish(stamp, force)
 
 

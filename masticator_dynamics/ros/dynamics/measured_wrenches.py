@@ -12,9 +12,7 @@ import numpy as np
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import turned
-from masticator_dynamics.engine.evaluation.kinematics import PLACED
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
-from masticator_dynamics.engine.traced.row_code import RowInPlace
 from masticator_dynamics.errors import InputError
 
 COMPONENTS = ('fx', 'fy', 'fz', 'tx', 'ty', 'tz')
@@ -148,7 +146,6 @@ class BiteForce(MeasuredWrenches):
         super().__init__(mechanism)
         self.point_frame = ''
         self._arms: dict[tuple[str, str], Vector | None] = {}
-        self._places: dict[str, RowInPlace | None] = {}
 
     def _place(self, frame: str) -> str:
         return ''
@@ -173,19 +170,8 @@ class BiteForce(MeasuredWrenches):
         )
 
     def _pose(self, motion: Motion | Effort, frame: str) -> tuple[Vector, list[Vector]]:
-        """Position and rotation of a frame, by its machine code in place, if there is any."""
-        if frame not in self._places:
-            code = self._mechanism.frame_chain(frame).code
-            usable = code is not None and code.available
-            self._places[frame] = RowInPlace(code, code.inputs) if usable else None
-        place = self._places[frame]
-        if place is not None:
-            place.inputs[:] = motion.rows[: len(place.inputs)]
-            counts, *numbers = place()[: PLACED.stop].tolist()
-            if counts == 1.0:
-                return numbers[:3], [numbers[3:6], numbers[6:9], numbers[9:]]
-        pose = self._mechanism.frame_pose(motion, frame)
-        return pose.position.tolist(), pose.rotation.tolist()
+        """Position and rotation of a frame."""
+        return self._mechanism.frame_chain(frame).in_numbers(motion.rows)
 
     def _fixed_arm(self, frame: str, point: str) -> Vector | None:
         """From the platform's origin to a point, axes of a frame, if all are on one body; m."""
