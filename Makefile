@@ -82,7 +82,7 @@ test test-all:
 	    $${priority:-} $(BIN)/python -m pytest --timeout=600 --durations=10 -m "$$1 $(CASES)" "$${@:2}" $(PYTEST)
 	}
 	PARALLEL='--numprocesses auto --dist loadfile --no-loadscope-reorder'
-	AGAIN='--reruns 1 --rerun-show-tracebacks'
+	AGAIN='--reruns 2 --rerun-show-tracebacks'
 	computed=$$(mktemp)
 	trap 'rm "$$computed"' EXIT
 	priority='nice -n 19' phase computing $$PARALLEL </dev/null &>"$$computed" &
