@@ -30,6 +30,7 @@ from masticator_dynamics.ros.common.direct_subscription import DirectSubscriptio
 
 # Of a node beside other tests, ns: clients that are written in Python keep up with 125 Hz of it.
 CYCLE = 8_000_000
+SHOWN_EVERY = round(20_000_000 / CYCLE) * CYCLE  # what people look at, near 50 Hz
 AGAIN = 5.0  # s; then a message that best effort may have lost is sent again
 LEVELS = {b'\x00': 'OK', b'\x01': 'WARN', b'\x02': 'ERROR', b'\x03': 'STALE'}
 

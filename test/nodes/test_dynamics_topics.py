@@ -20,7 +20,7 @@ from std_msgs.msg import Header
 
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
-from nodes.harness import NodeProcess, Peer, nanoseconds, rows
+from nodes.harness import SHOWN_EVERY, NodeProcess, Peer, nanoseconds, rows
 from nodes.urdf_loops import gaps
 
 pytestmark = [pytest.mark.waiting, pytest.mark.early]
@@ -259,7 +259,7 @@ def test_contact_forces_are_those_of_the_sockets_in_condyle_axes(at_home, mechan
         torque = message.wrench.torque
         assert (torque.x, torque.y, torque.z) == (0.0, 0.0, 0.0)
         stamps = [nanoseconds(m.header.stamp) for m in at_home.contacts[contact.name]]
-        assert np.median(np.diff(stamps)) == 20_000_000
+        assert np.median(np.diff(stamps)) == SHOWN_EVERY
 
 
 def test_contact_multipliers_come_with_every_state(at_home, mechanism):
@@ -286,7 +286,7 @@ def test_joint_states_show_all_joints_of_the_closed_mechanism(at_home, mechanism
     motion = mechanism.solve(y, y_dot)
     assert joints.position == pytest.approx(motion.q, abs=1e-9)
     assert joints.velocity == pytest.approx(motion.v, abs=1e-9)
-    assert np.median(np.diff([nanoseconds(j.header.stamp) for j in at_home.joints])) == 20_000_000
+    assert np.median(np.diff([nanoseconds(j.header.stamp) for j in at_home.joints])) == SHOWN_EVERY
     length, rate = gaps(mechanism.description, joints)
     assert length < 1e-6 and rate < 1e-6
 
