@@ -207,6 +207,7 @@ private:
   }
 
   void prepare_state() {
+    const std::lock_guard lock(state_mutex_);  // a timer of before may still publish
     state_ = State();
     state_.joint_names = joints_;
     for (Point * point : {&state_.reference, &state_.feedback, &state_.output}) {
@@ -299,7 +300,7 @@ private:
   }
 
   // In the cycle: the state is left for a timer of the executor's, since to wake a thread that
-  // publishes is a system call. While the timer copies, the last one serves.
+  // publishes is a system call. While the timer publishes, the next cycle's serves.
   void keep_state(const rclcpp::Time & time) {
     const std::unique_lock lock(state_mutex_, std::try_to_lock);
     if (!lock) {return;}
@@ -313,11 +314,8 @@ private:
   }
 
   void publish_state() {
-    std::unique_lock lock(state_mutex_);
-    if (!std::exchange(state_is_new_, false)) {return;}
-    const State state = state_;
-    lock.unlock();
-    state_publisher_->publish(state);
+    const std::lock_guard lock(state_mutex_);
+    if (std::exchange(state_is_new_, false)) {state_publisher_->publish(state_);}
   }
 
   void diagnose(diagnostic_updater::DiagnosticStatusWrapper & status) {
@@ -353,7 +351,7 @@ private:
 
   rclcpp::Publisher<State>::SharedPtr state_publisher_;
   rclcpp::TimerBase::SharedPtr state_timer_;
-  std::mutex state_mutex_;  // of the next two
+  std::mutex state_mutex_;  // of the publisher and the next two
   State state_;
   bool state_is_new_ = false;
   std::unique_ptr<diagnostic_updater::Updater> diagnostics_;
