@@ -23,9 +23,9 @@ from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.reference import Reference
 
-# Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. So many
-# at first, then twice as many each time, up to so many.
-_FIRST, _TOGETHER = 8, 32
+# Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. One at
+# first, then twice as many each time.
+_TOGETHER = 32
 
 
 class RowSolver:
@@ -134,7 +134,7 @@ class RowSolver:
             return self._checked(self.unchecked(kind, inputs[None], q)[0], inputs, numbers)
         numbers = np.arange(len(inputs)) if numbers is None else numbers
         rows = np.empty((len(inputs), kind.width))
-        first, count = 0, _FIRST
+        first, count = 0, 1
         while first < len(inputs):
             part = slice(first, first + count)
             unchecked = self.unchecked(kind, inputs[part])
