@@ -52,6 +52,7 @@ from masticator_dynamics.identification.written import (
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import actuated_positions, motion_columns
 
+_MORE = 1.1  # times what is left with offsets
 _HELD_OUT = 0.25  # of the recording, its end
 _WIDTH = 96  # of a comment
 
@@ -164,9 +165,6 @@ def _findings(result: Identified, log: RobotLog) -> Iterator[str]:
         yield f'not determined, as in the file: {", ".join(result.kept)}'
     if len(result.mechanism.actuated) == len(result.mechanism.independent):
         yield 'no redundant motors: encoders and torque constants cannot be checked'
-
-
-_MORE = 1.1  # times what is left with offsets
 
 
 def _no_weights(result: Identified) -> str:

@@ -61,8 +61,8 @@ _BACK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # towards the file, until all is so
 # farther than the root of twice this, 0.014 standard deviations.
 _NEARLY = 1e-4
 _NO_EXTENT = 1e-6  # of a body's largest extent, in units of the body
-# What stays unexplained without a gain: where little is explained, much looks like one.
 UNEXPLAINED = 0.2  # part of the efforts, beyond which something is wrong
+# What stays unexplained without a gain: where little is explained, much looks like one.
 _CLEARLY = 0.5
 _NOTHING = 1e-6  # of what a parameter may err by: zero but for the solver
 
