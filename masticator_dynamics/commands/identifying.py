@@ -41,7 +41,7 @@ from masticator_dynamics.identification.measured_motion import DEFAULT_CUTOFF, u
 from masticator_dynamics.identification.report import report
 from masticator_dynamics.identification.robot_log import RobotLog, checked, parted, read_log
 from masticator_dynamics.identification.unknowns import Beliefs
-from masticator_dynamics.identification.verdict import doubts
+from masticator_dynamics.identification.verdict import NEGLIGIBLE, doubts
 from masticator_dynamics.identification.written import (
     check_loads,
     description_files,
@@ -184,7 +184,7 @@ def _figures(result: Identified) -> Iterator[str]:
     for name, before, plain, now in zip(names, *columns, strict=True):
         yield f'{name:{width}}  {before:13.2f}  {plain:13.2f}  {now:5.2f}'
     now, written = (held.error_by_motor(x) for x in (result.x, result.written))
-    if more := np.flatnonzero(written > _MORE * now).tolist():
+    if more := np.flatnonzero(written > np.maximum(_MORE * now, NEGLIGIBLE)).tolist():
         listed = ', '.join(f'{names[k]} {100.0 * written[k]:.4g} %' for k in more)
         yield (
             'without the offsets of efforts, which belong to sensors and are not written: '

@@ -12,7 +12,7 @@ from masticator_dynamics.identification.conditioning import change_of_branch
 from masticator_dynamics.identification.identify import UNEXPLAINED, Identified
 
 _WORSE = 1.2  # times what least squares leaves
-_ANY = 1e-3  # likewise: below, nothing is worth a word
+NEGLIGIBLE = 1e-3  # likewise: below, nothing is worth a word
 _CAUSES = (
     'a gain or unit of its efforts, friction of another kind than constant and viscous, the sign '
     'of a motor, efforts that lag, or links that are not those of the file'
@@ -46,7 +46,7 @@ def _of_motors(identified: Identified) -> Iterator[str]:
             f'{names[k]}: {of_motor[k]:.0f} % of its efforts are left unexplained, and '
             f'{after:.0f} % of all; likely causes: {_CAUSES}'
         )
-    if after > _WORSE * plain and after > 100.0 * _ANY:
+    if after > _WORSE * plain and after > 100.0 * NEGLIGIBLE:
         k = int(np.argmax(more.mean(axis=0)))
         yield (
             f'{names[k]}: {of_motor[k]:.1f} % of its efforts are left where least squares leaves '

@@ -12,6 +12,7 @@ import samples
 from identification.hard_truths import RATE, arm, measured, sines
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
+from masticator_dynamics.commands.identifying import _figures
 from masticator_dynamics.identification.identify import Identified, identify
 from masticator_dynamics.identification.robot_log import RobotLog, checked
 from masticator_dynamics.identification.verdict import doubts
@@ -111,6 +112,24 @@ def test_a_joint_that_counts_the_other_way_as_a_whole(recording, motor) -> None:
     name = robot.description.actuated[motor]
     (told,) = _identified(robot, log).mistakes
     assert told == f'{name}: positions and efforts of {name} count the other way'
+
+
+def test_what_is_left_without_the_offsets_of_efforts_is_said(recording) -> None:
+    """They are constant, whatever moves; by motor and together, where it is a tenth more."""
+    result = _identified(recording('arm'), recording('arm').log)
+    held, offsets = result.held_out, np.array([*result.offsets.values()])
+    errors = held.errors(result.x) + offsets
+    np.testing.assert_allclose(held.errors(result.written), errors, atol=1e-6 * held.usual.max())
+    shares = np.sqrt((errors**2).sum(axis=0) / (held.effort**2).sum(axis=0))
+    said = [line for line in _figures(result) if line.startswith('without the offsets')]
+    for share, now, joint in zip(
+        shares, held.error_by_motor(result.x), result.mechanism.actuated, strict=True
+    ):
+        if share > 1.2 * now:
+            assert f'{joint} {100.0 * share:.4g} %' in said[0]
+        elif share < 1.05 * now:
+            assert joint not in ''.join(said)
+    assert said and 'together' in said[0]
 
 
 @cases('pair', [(0, 1), (1, 2), (2, 3), (0, 3)], arm=(0, 1), redundant=(0, 3))
