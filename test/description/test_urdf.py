@@ -411,6 +411,12 @@ def test_names_twice(old: str, new: str, key: str) -> None:
     assert (error.key, error.reason) == (key, 'appears twice')
 
 
+@pytest.mark.parametrize('name', ['', ' '])
+def test_names_must_be_said(name: str) -> None:
+    assert refused('<joint name="top"', f'<joint name="{name}"').reason == 'has no name'
+    assert refused('<link name="head"/>', f'<link name="{name}"/>').reason == 'has no name'
+
+
 MASS = '<mass value="9"/>'
 
 
