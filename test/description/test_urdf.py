@@ -13,6 +13,7 @@ import samples
 
 from masticator_dynamics.description import urdf
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.imported_description import import_description
 
 LADDER = (samples.OWN / 'ladder.urdf').read_text(encoding='utf-8')
 FIVE_BAR = (samples.OWN / 'five_bar.urdf.xacro').read_text(encoding='utf-8')
@@ -380,6 +381,13 @@ def test_an_inertia_that_is_no_number(old: str, new: str) -> None:
 def test_two_roots() -> None:
     error = refused(GROUND, f'{GROUND}<link name="alone"/>')
     assert error.reason == "a URDF has one root link, this one has ['ground', 'alone']"
+
+
+def test_no_links_at_all(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'macro.urdf'
+    file.write_text('<robot name="macro"/>', encoding='utf-8')
+    with pytest.raises(DescriptionError, match='it has no link: is it a part that others include'):
+        import_description(file)
 
 
 def test_a_link_that_is_not_there() -> None:
