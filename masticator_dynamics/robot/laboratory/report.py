@@ -96,7 +96,7 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     pictures = {}
     if results:
         drawn = {
-            'force': force_figure(experiment),
+            'force': force_figure(results),
             'texture': figures_figure(results, experiment.random, analyses),
         }
         if any(part.spread for part in analyses):
