@@ -236,14 +236,14 @@ def crack(
     record = press(noisy(setting, seed), goal, reference)
     breaks = setting.food.thickness - setting.food.break_compression
     at = int(np.argmax(record.gap < breaks))
-    when, after = float(record.fine_time[at]), slice(at + 4, None)
+    when, later = float(record.fine_time[at]), slice(at + 4, None)
     deepest = int(np.argmin(record.gap[at:])) + at
     told = math.nan if record.release is None else record.release.time
     return record, {
         'told': round(1e3 * (told - when), 6),  # steps of 0.5 ms
         'turns': round(1e3 * float(record.fine_time[deepest] - when), 6),
         'travel': 1e3 * float(record.gap[at] - record.gap[deepest]),
-        'peak after': float(record.force[after].max()),
+        'peak after': float(record.force[later].max()),
     }
 
 
