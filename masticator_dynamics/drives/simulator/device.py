@@ -96,8 +96,8 @@ class Heartbeats:
         Sends a heartbeat.
     lost, found : callable
         Called when that heartbeat is lost, and when it is back.
-    rerouted : callable
-        Called when the node listened to has changed.
+    changed : callable
+        Called when the node listened to has changed, or when a heartbeat is due.
     clock : callable
         The simulated time, s.
 
@@ -115,10 +115,10 @@ class Heartbeats:
         send: Callable[[], None],
         lost: Callable[[], None],
         found_again: Callable[[], None],
-        rerouted: Callable[[], None],
+        changed: Callable[[], None],
         clock: Callable[[], float],
     ):
-        self._objects, self._send, self._rerouted = objects, send, rerouted
+        self._objects, self._send, self._changed = objects, send, changed
         self._lost, self._found = lost, found_again
         self.silent = False
         self._clock, self._next, self._is_lost = clock, 0.0, False
@@ -151,6 +151,7 @@ class Heartbeats:
     def _set_period(self, value: Value) -> None:
         self._period = float(value) * 1e-3
         self._next = self._clock()
+        self._changed()
 
     def _listen(self, value: int) -> None:
         """Listen to a node from its next heartbeat on: node id << 16 | ms."""
@@ -160,7 +161,7 @@ class Heartbeats:
 
     def _set_consumer(self, value: Value) -> None:
         self._listen(int(value))
-        self._rerouted()
+        self._changed()
 
 
 # The command in a control word is that of the first bit that is missing.

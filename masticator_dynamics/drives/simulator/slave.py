@@ -50,36 +50,33 @@ class Link:
         Time by which frames are held back, s.
     drop : float
         Share of frames lost, 0 to 1.
+    held : deque
+        Frames held back, to be released by `step`.
     """
 
     def __init__(self, send: Send, seed: int, clock: Callable[[], float]):
         self._send, self.clock = send, clock
         self._random = random.Random(seed)
-        self._held: collections.deque[tuple[float, int, bytes]] = collections.deque()
+        self.held: collections.deque[tuple[float, int, bytes]] = collections.deque()
         self.clear()
 
     def clear(self) -> None:
         """Clear all faults; frames held back go out when due."""
         self.off, self.delay, self.drop = False, 0.0, 0.0
 
-    @property
-    def holds(self) -> bool:
-        """Whether frames are held back, to be released by `step`."""
-        return bool(self._held)
-
     def send(self, cob_id: int, data: bytes) -> None:
         """Send a frame, hold it back or drop it."""
         if self.off or (self.drop and self._random.random() < self.drop):
             return
-        if self.delay or self._held:
-            self._held.append((self.clock() + self.delay, cob_id, data))
+        if self.delay or self.held:
+            self.held.append((self.clock() + self.delay, cob_id, data))
         else:
             self._send(cob_id, data)
 
     def step(self, time: float) -> None:
         """Release frames that were held back long enough."""
-        while self._held and self._held[0][0] <= time:
-            _, cob_id, data = self._held.popleft()
+        while self.held and self.held[0][0] <= time:
+            _, cob_id, data = self.held.popleft()
             if not self.off:
                 self._send(cob_id, data)
 
@@ -104,8 +101,9 @@ class Slave:
         From the EDS.
     link : Link
         Takes the frames that the drive sends.
-    rerouted : callable
-        Called when :meth:`routes` have changed.
+    changed : callable
+        Called when :meth:`routes` have changed, or when something is due sooner than :meth:`step`
+        said.
 
     Attributes
     ----------
@@ -122,7 +120,7 @@ class Slave:
         entries: dict[Key, ODVariable],
         servo: Servo,
         link: Link,
-        rerouted: Callable[[], None],
+        changed: Callable[[], None],
     ):
         self.node_id, self.servo, self.link = drive.node_id, servo, link
         self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
@@ -136,17 +134,17 @@ class Slave:
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._sdo = SdoServer(objects)
         self.process_data = ProcessData(
-            objects, self.device, self.errors, link.send, rerouted, link.clock
+            objects, self.device, self.errors, link.send, changed, link.clock
         )
         self.heartbeats = Heartbeats(
             objects,
             self._send_heartbeat,
             lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
             found_again=lambda: self.device.regain_connection(HEARTBEAT_LOST),
-            rerouted=rerouted,
+            changed=changed,
             clock=link.clock,
         )
-        self._rerouted = rerouted
+        self._changed = changed
         self._apply()
 
     @property
@@ -154,11 +152,16 @@ class Slave:
         """Motor temperature, degrees Celsius."""
         return self.servo.temperature + self.added_heat
 
+    @property
+    def sync_cob(self) -> int:
+        """COB-ID of SYNC."""
+        return self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF
+
     def routes(self) -> dict[int, Handler]:
         """Handlers of frames, by COB-ID."""
         routes: dict[int, Handler] = {
             names.NMT_COB: self._take_nmt,
-            self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
+            self.sync_cob: self._take_sync,
             _SDO_REQUEST + self.node_id: self._take_sdo,
         }
         if self.heartbeats.node:
@@ -182,7 +185,7 @@ class Slave:
         self.link.step(time)
         self.device.step()
         due = min(self.heartbeats.step(time), self.process_data.step(time))
-        return time if self.link.holds or self.added_heat else due
+        return time if self.link.held or self.link.delay or self.added_heat else due
 
     def overheat(self, beyond: float) -> None:
         """Have a motor that is hotter than the limit (an injected fault), by some K."""
@@ -242,7 +245,7 @@ class Slave:
         self.heartbeats.restart()
         if last > _COMMUNICATION:
             self._apply()
-        self._rerouted()
+        self._changed()
         self.boot()
 
     def _take_sync(self, data: bytes) -> None:
@@ -269,7 +272,7 @@ class Slave:
         if value & 0xFFFFF800 or not value & 0x7FF:  # only a consumer, with 11 bits
             raise AbortError(BAD_VALUE)
         self.objects.values[_SYNC_COB_ID] = value
-        self._rerouted()
+        self._changed()
 
 
 _NONE = 0xFFFFFFFF  # a limit that means none
