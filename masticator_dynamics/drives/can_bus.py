@@ -97,7 +97,7 @@ class GroupBus(can.BusABC):
             message = self._frame(data, _received(ancillary))
             if message is None:
                 self.ignored += 1
-            elif self._matches_filters(message):
+            elif self._filters is None or self._matches_filters(message):
                 return message
             useless += 1
         return None

@@ -206,6 +206,13 @@ _WARNING = 10.0  # K below the limit
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
 
+# Bits of the status word, as integers.
+_ALWAYS = int(StatusBit.VOLTAGE_ENABLED | StatusBit.REMOTE)
+_HOT, _INTERNAL_LIMIT = int(StatusBit.WARNING), int(StatusBit.INTERNAL_LIMIT)
+_TARGET_REACHED, _FOLLOWS = int(StatusBit.TARGET_REACHED), int(StatusBit.FOLLOWS_COMMAND)
+_HOMING_ATTAINED, _HOMING_ERROR = int(StatusBit.HOMING_ATTAINED), int(StatusBit.HOMING_ERROR)
+_FOLLOWING_FAILS = int(StatusBit.FOLLOWING_ERROR)
+_FOLLOWING = (ServoTask.POSITION, ServoTask.TORQUE)
 _CONTROLS = {
     Mode.CYCLIC_SYNCHRONOUS_POSITION: ServoTask.POSITION,
     Mode.CYCLIC_SYNCHRONOUS_TORQUE: ServoTask.TORQUE,
@@ -322,24 +329,22 @@ class Device:
     @property
     def status(self) -> int:
         """Status word, 0x6041."""
-        servo, state = self._servo, self.state
-        word = state.value[1] | StatusBit.VOLTAGE_ENABLED.value | StatusBit.REMOTE.value
+        servo, word = self._servo, self.state.bits | _ALWAYS
         if self._temperature() > self._limit - _WARNING:
-            word |= StatusBit.WARNING.value
+            word |= _HOT
         if servo.control is not ServoTask.OFF and servo.limited:
-            word |= StatusBit.INTERNAL_LIMIT.value
+            word |= _INTERNAL_LIMIT
         if self.mode == Mode.HOMING:
-            word |= StatusBit.TARGET_REACHED.value
+            word |= _TARGET_REACHED
             if self.homed is not None:
-                bit = StatusBit.HOMING_ATTAINED if self.homed else StatusBit.HOMING_ERROR
-                word |= bit.value
+                word |= _HOMING_ATTAINED if self.homed else _HOMING_ERROR
         elif servo.stopped:
-            word |= StatusBit.TARGET_REACHED.value
-        elif servo.control in (ServoTask.POSITION, ServoTask.TORQUE):
-            word |= StatusBit.FOLLOWS_COMMAND.value
+            word |= _TARGET_REACHED
+        elif servo.control in _FOLLOWING:
+            word |= _FOLLOWS
             if servo.following_failing:
-                word |= StatusBit.FOLLOWING_ERROR.value
-        return int(word)
+                word |= _FOLLOWING_FAILS
+        return word
 
     def _code(self, option: Object, otherwise: int) -> int:
         return self._objects.get(option.index, option.subindex, otherwise)

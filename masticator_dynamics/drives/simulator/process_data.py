@@ -87,10 +87,12 @@ class Pdo:
 
     def deliver(self, data: bytes) -> None:
         """Write the data of an RPDO to the mapped objects, except for values they refuse."""
-        put = self._objects.put
+        values, writers = self._objects.values, self._objects.writers
         for key, value in zip(self.keys, self.packing.unpack_from(data), strict=True):
             try:
-                put(key, value)
+                if key in writers:
+                    writers[key](value)
+                values[key] = value
             except AbortError:
                 continue
 

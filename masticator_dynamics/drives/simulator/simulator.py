@@ -40,6 +40,7 @@ _TOGETHER = 4
 # Steps by which they are made later than they could be: SYNC, in the middle of one, is first, and
 # one waking does for both.
 _LATER = 0.75
+_ROUNDING = 1e-6  # of a step
 _EARLY = 2.0  # steps before SYNC is expected, from which on frames are waited for
 _PUNCTUAL = 0.004  # s; if further behind, frames do not wait for their step
 _SILENT = 0.5  # s without a frame, after which the master counts as gone
@@ -215,8 +216,8 @@ class DriveSimulator:
         steps = min(max(self._due - now, 0.0) / length, float(_TOGETHER))
         if self._next is not None:
             before = (self._next.timestamp - self._start - now) / length - 1.0
-            steps = min(steps, math.ceil(before))
-        return int(steps)
+            steps = min(steps, before)
+        return math.ceil(steps - _ROUNDING)
 
     def advance(self, duration: float) -> None:
         """Step for a duration of plant time, s."""

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import collections
+import functools
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 from canopen.objectdictionary import ODVariable
 
@@ -128,9 +130,9 @@ class Slave:
         self.objects = objects = ObjectDictionary(entries, defaults(drive, simulated))
         self.errors = ErrorLog(objects, self._send_emergency)
         self.device = Device(
-            objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
+            objects, servo, self.errors, self.temperature, simulated.temperature_limit
         )
-        self._apply = connect(objects, self.device, servo, lambda: self.temperature)
+        self._apply = connect(objects, self.device, servo, self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._sdo = SdoServer(objects)
         self.process_data = ProcessData(
@@ -147,7 +149,6 @@ class Slave:
         self._changed = changed
         self._apply()
 
-    @property
     def temperature(self) -> float:
         """Motor temperature, degrees Celsius."""
         return self.servo.temperature + self.added_heat
@@ -168,7 +169,7 @@ class Slave:
             node = self.heartbeats.node
             routes[names.HEARTBEAT_COB + node] = lambda data: self.heartbeats.hear()
         for pdo in self.process_data.receiving:
-            routes[pdo.cob_id] = lambda data, pdo=pdo: self._take_pdo(pdo, data)  # type: ignore[misc]
+            routes[pdo.cob_id] = functools.partial(self._take_pdo, pdo)
         return routes
 
     def boot(self) -> None:
@@ -354,7 +355,7 @@ def connect(
 
 def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
     """Objects that stand for a number of the servo: key, attribute, conversion."""
-    table: list[tuple[names.Object, str, Callable[[float], float]]] = [
+    table: list[tuple[names.Object, str, Callable[[Any], float]]] = [
         (names.POSITION_GAIN, 'position_gain', float),
         (names.VELOCITY_GAIN, 'velocity_gain', float),
         (names.TARGET_TORQUE, 'target_torque', float),
@@ -364,8 +365,8 @@ def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
         (names.FOLLOWING_ERROR_TIME, 'following_time', lambda value: value * 1e-3),
     ]
 
-    def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
-        return lambda value: setattr(servo, name, convert(float(value)))
+    def setter(name: str, convert: Callable[[Any], float]) -> Callable[[Value], None]:
+        return lambda value: setattr(servo, name, convert(value))
 
     return {entry.key: setter(name, convert) for entry, name, convert in table}
 
@@ -401,5 +402,5 @@ def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Valu
 
 def _integer(value: float, bits: int = 32) -> int:
     """The nearest integer that this many bits can hold."""
-    largest = (1 << bits - 1) - 1
-    return int(min(max(math.floor(value + 0.5), -largest - 1), largest))
+    number, largest = math.floor(value + 0.5), (1 << bits - 1) - 1
+    return number if -largest <= number <= largest else max(min(number, largest), -largest - 1)
