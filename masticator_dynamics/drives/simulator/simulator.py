@@ -239,6 +239,8 @@ class DriveSimulator:
                 self._run(go_on)
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error
+        finally:
+            self.real_time.held_back.end()
 
     def _run(self, go_on: Callable[[], bool]) -> None:
         length = self.axes.plant.step
