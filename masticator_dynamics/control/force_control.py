@@ -34,7 +34,7 @@ from masticator_dynamics.control.force_goal import (
     State,
 )
 from masticator_dynamics.control.laid_over import LaidOver
-from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
+from masticator_dynamics.control.sensor_watch import FILTER, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
@@ -52,6 +52,8 @@ _SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
+# At the end of the way, with so much of the force missing, for so long, s: it cannot go on.
+_SHORT, _AT_END_FOR = 0.1, 0.1
 _OLD_JOINTS = 0.05  # s
 _MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
@@ -143,6 +145,7 @@ class ForceControl:
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
+        self._at_end = 0.0  # s that it has been there, with less force than is wanted
         self._beyond, self._elapsed = 0, self._timing.period
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
@@ -156,6 +159,7 @@ class ForceControl:
         self.watch.take(now)
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
+        self._look_at_end()
         if self.release is None and (reason := self._reason(now, reference)) is not None:
             self.end(*reason, now.time)
         wish = self._wish(now, reference)
@@ -186,10 +190,9 @@ class ForceControl:
         newer, older = self._history[-1 - whole], self._history[-2 - whole]
         return newer + (cycles - whole) * (older - newer)
 
-    @property
-    def _lowered(self) -> float:
-        """By how much less is wanted than within the time that the newest readings may be of, N."""
-        cycles = int(self._felt_delay / self._timing.period) + 1 + WINDOW
+    def _lowered(self, span: float) -> float:
+        """By how much less is wanted, N, than in the time that readings over a span, s, are of."""
+        cycles = int((self._felt_delay + span) / self._timing.period) + 2
         return max(list(self._history)[-cycles:]) - self._history[-1]
 
     @property
@@ -197,6 +200,13 @@ class ForceControl:
         """From what is planned to what is felt of it, s."""
         drives = self._way.stiffness(self.commanded.travel)
         return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
+
+    def _look_at_end(self) -> None:
+        missing = self._expected(self._felt_delay) - self.watch.force
+        there = self._way.length - self.commanded.travel < 5.0 * _AT_END
+        short = missing > max(_SHORT * self.wanted, self._sensor.contact)
+        going = self.state is State.FORCE and there and short
+        self._at_end = self._at_end + self._elapsed if going else 0.0
 
     # Why to let go
 
@@ -235,21 +245,32 @@ class ForceControl:
         if self.state in _PRESSING:
             since = now.time - self._began
             if since >= goal.duration + goal.relaxation:
-                return Reason.DONE, f'it was pressed for {since:.3g} s'
+                return Reason.DONE, f'it was pressed for {since:.3g} s{self._offset}'
             if self.state is State.FORCE and math.isnan(reference(since)):
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
+        if self._at_end >= _AT_END_FOR:
+            return Reason.NO_WAY, (
+                f'{now.force:.3g} of {self.wanted:.3g} N are reached at the end of the way, '
+                f'after {1e3 * self._way.length:.3g} mm'
+            )
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
         if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
             return Reason.TOO_LONG, f'no more than {now.force:.3g} N are reached in {elapsed:.3g} s'
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
-                return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s'
+                return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s{self._offset}'
             if self._way.length - self.commanded.travel < 5.0 * _AT_END:
-                return Reason.NOTHING_MET, f'nothing was met on {1e3 * self._way.length:.3g} mm'
+                way = f'{1e3 * self._way.length:.3g} mm'
+                return Reason.NOTHING_MET, f'nothing was met on {way}{self._offset}'
         return None
+
+    @property
+    def _offset(self) -> str:
+        offset = self.watch.offset
+        return f' (the sensor said {offset:.3g} N before it moved)' if offset else ''
 
     def _broken(self) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end it."""
@@ -257,14 +278,14 @@ class ForceControl:
             return None
         if self._near_hard:
             return None  # hard things that meet bounce
-        recent, bounds = list(self.watch.recent), self._bounds
-        if len(recent) == WINDOW:
-            before = max(recent[:3])
-            lost = max(bounds.crack, bounds.crack_share * before) + self._lowered
+        recent, bounds = [force for _, force in self.watch.recent], self._bounds
+        if len(recent) > 1:
+            before, span = max(recent[: max(len(recent) - 2, 1)]), self.watch.span
+            lost = max(bounds.crack, bounds.crack_share * before) + self._lowered(span)
             if before - recent[-1] > lost and self.goal.on_crack:
                 return Reason.CRACKED, (
                     f'the force fell from {before:.3g} to {recent[-1]:.3g} N within '
-                    f'{1e3 * self._timing.period * (WINDOW - 1):.3g} ms'
+                    f'{1e3 * span:.3g} ms'
                 )
         if self.goal.on_yield and len(self._loading) > 1:
             (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
@@ -306,15 +327,16 @@ class ForceControl:
     def _near(self, wanted: float) -> bool:
         """Whether a force, N, will soon be reached; before, it pays to learn the stiffness."""
         missing = wanted - self.watch.force
-        rise = self._slope - _SURE_RISE * self._sensor.noise / (WINDOW * self._timing.period)
+        span = self.watch.span + self._timing.period
+        rise = self._slope - _SURE_RISE * self._sensor.noise / span
         soon = missing < max(_SOON * rise, _REACHED * wanted)
         return self.watch.force > _NEAR_FORCE * wanted and soon
 
     @property
     def _slope(self) -> float:
         """At which the measured force rises, N/s."""
-        recent = list(self.watch.recent)
-        return (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * self._timing.period)
+        recent = self.watch.recent
+        return (recent[-1][1] - recent[0][1]) / self.watch.span
 
     def _begin_force(self, now: Measured) -> None:
         """Without a bump: wanted is at first what is felt, and will be until it can change."""

@@ -252,7 +252,9 @@ class ForceAction:
         path = PressingPath(
             self._mechanism, asked.frame, direction, y, length, self._servos, towards=home
         )
-        path.refuse_beyond_motors(most, settings.effort_limit_scale)
+        scale = settings.effort_limit_scale
+        limits = self._mechanism.load_limits.scaled(scale) if settings.limits else None
+        path.refuse_beyond_motors(most, scale, limits)
         goal = ForceGoal(
             most=most, duration=asked.duration or math.inf, relaxation=asked.relaxation,
             travel=asked.largest_travel or math.inf,
