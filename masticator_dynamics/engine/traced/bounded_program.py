@@ -25,6 +25,7 @@ from masticator_dynamics.engine.traced.numbers import (
     greater,
     greatest,
     is_known,
+    lane_count,
     reciprocal,
     select,
     total,
@@ -154,7 +155,7 @@ def minimum(
 
     first = [0.0, 0.0, 0.0, *start, *((size + 1) * empty)]
     numbers = [*first, *vec.flat(tables), floor]
-    state = repeat(graph_of(numbers), STEPS, first, step)
+    state = repeat(graph_of(numbers), STEPS, first, step, lane_count(numbers))
     return Minimum(state[1], state[3 : 3 + size], state[2])
 
 
