@@ -46,6 +46,9 @@ _TRIMMED, _FOLLOWED = 20.0, 2.0
 _SOON = 0.05  # s
 _SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
+# Share of the force over the drives' stiffness by which the point swings on if nothing is left of
+# what has cracked; share of the velocity of approach at which it always loads.
+_SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
@@ -184,6 +187,12 @@ class ForceControl:
         return newer + (cycles - whole) * (older - newer)
 
     @property
+    def _lowered(self) -> float:
+        """By how much less is wanted than within the time that the newest readings may be of, N."""
+        cycles = int(self._felt_delay / self._timing.period) + 1 + WINDOW
+        return max(list(self._history)[-cycles:]) - self._history[-1]
+
+    @property
     def _felt_delay(self) -> float:
         """From what is planned to what is felt of it, s."""
         drives = self._way.stiffness(self.commanded.travel)
@@ -244,13 +253,14 @@ class ForceControl:
 
     def _broken(self) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end it."""
-        if self.state not in _PRESSING or not self.watch.fresh or self._near_hard:
+        if self.state not in (State.CONTACT, *_PRESSING) or not self.watch.fresh:
+            return None
+        if self._near_hard:
             return None  # hard things that meet bounce
         recent, bounds = list(self.watch.recent), self._bounds
         if len(recent) == WINDOW:
             before = max(recent[:3])
-            asked = abs(self._wanted_rate) * (WINDOW - 1) * self._timing.period
-            lost = max(bounds.crack, bounds.crack_share * before) + asked
+            lost = max(bounds.crack, bounds.crack_share * before) + self._lowered
             if before - recent[-1] > lost and self.goal.on_crack:
                 return Reason.CRACKED, (
                     f'the force fell from {before:.3g} to {recent[-1]:.3g} N within '
@@ -381,7 +391,7 @@ class ForceControl:
         most = min(
             0.5 * abs(left) / timing.rise,
             math.sqrt(2.0 * fastest * abs(left)),
-            _PLANNED * self._velocity_bound * likely,
+            _PLANNED * (self._velocity_bound if left < 0.0 else self._loading_bound) * likely,
             min(self._bounds.loading_rate, self._bounds.force_rate),
         )
         change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
@@ -399,6 +409,21 @@ class ForceControl:
     def _acceleration_bound(self) -> float:
         """m/s^2, where it is."""
         return min(self._bounds.acceleration, self._way.acceleration(self.commanded.travel))
+
+    @property
+    def _loading_bound(self) -> float:
+        """Velocity, m/s, at which a crack now would let the point go on no farther than it may.
+
+        It goes on at this velocity until another command can arrive, and swings to where the force
+        that is fed forward is borne by the drives' position loops.
+        """
+        goal = self.goal
+        if not goal.on_crack or math.isinf(goal.after_crack):
+            return self._velocity_bound
+        swing = _SWING * self.wanted / self._way.stiffness(self.commanded.travel)
+        late = self.watch.delay + self._timing.period + self._timing.path_delay
+        slow = max((goal.after_crack - swing) / late, _LEAST_LOADING * goal.approach)
+        return min(slow, self._velocity_bound)
 
     @property
     def _near_hard(self) -> bool:

@@ -284,6 +284,11 @@ def test_zeros_that_are_right_are_not_made_worse() -> None:
     found = calibrate(model, exact, tolerance=1e-5)
     with pytest.raises(InputError, match='no better than those before'):
         refuse_worse(model, exact, found)
+
+
+@pytest.mark.sweep
+def test_what_counts_the_other_way_makes_no_zeros() -> None:
+    model = mechanism('masticator')
     counted = -moved()[:, 1]  # another sign
     odd = np.column_stack([moved()[:, 0], counted, moved()[:, 2:]])
     try:
