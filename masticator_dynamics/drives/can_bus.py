@@ -81,13 +81,13 @@ class GroupBus(can.BusABC):
 
     def recv(self, timeout: float | None = None) -> can.Message | None:
         """The next frame; None if there is none within the timeout, s."""
-        end = None if timeout is None else time.monotonic() + timeout
+        end = time.monotonic() + timeout if timeout else None
         useless = 0
         while useless < _IN_A_ROW:
             try:
                 data, ancillary, _, _ = self._receiver.recvmsg(_LARGEST, _ROOM, _NOW)
             except BlockingIOError:
-                remaining = None if end is None else end - time.monotonic()
+                remaining = timeout if end is None else end - time.monotonic()
                 if remaining is not None and remaining <= 0.0:
                     return None
                 self._wait(remaining)
@@ -97,7 +97,7 @@ class GroupBus(can.BusABC):
             message = self._frame(data, _received(ancillary))
             if message is None:
                 self.ignored += 1
-            elif self._matches_filters(message):
+            elif self._filters is None or self._matches_filters(message):
                 return message
             useless += 1
         return None
@@ -178,10 +178,10 @@ def _is_plain(message: can.Message) -> bool:
 
 def _received(ancillary: list[tuple[int, int, bytes]]) -> float:
     """When the kernel received a packet, s since 1970."""
-    for _, _, stamp in ancillary:
-        seconds, nanoseconds = _STAMP.unpack(stamp)
-        return float(seconds + 1e-9 * nanoseconds)
-    return time.time()
+    if not ancillary:
+        return time.time()
+    seconds, nanoseconds = _STAMP.unpack(ancillary[0][2])
+    return float(seconds + 1e-9 * nanoseconds)
 
 
 def _read(packet: bytes, received: float) -> can.Message | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import io
 import os
 import pathlib
 import struct
@@ -25,6 +26,7 @@ EXCHANGE, DYNAMICS, SIMULATOR, SERVICE = 40, 35, 30, 10
 _LONGEST_WAKE = pathlib.Path('/dev/cpu_dma_latency')  # us, of any processor
 _NO_SLEEP = 0.001  # s; longest period for which processors do not sleep at all
 _LIGHT_SLEEP = 2  # us to wake from it
+_COUNTS = 100  # bytes of the kernel's three numbers of a thread, at most
 _CURRENT, _FUTURE, _WHEN_TOUCHED = 1, 2, 4  # of mlockall(2)
 
 
@@ -58,28 +60,34 @@ class HeldBack:
     """
 
     def __init__(self) -> None:
-        self._file: pathlib.Path | None = None
+        self._count: io.FileIO | None = None  # stays open: opening it takes most of a look's time
         self._before = 0
 
     def begin(self) -> None:
-        """Watch the calling thread."""
-        file = pathlib.Path(f'/proc/self/task/{threading.get_native_id()}/schedstat')
-        self._before, self._file = _waited(file), file
+        """Watch the calling thread, which calls :meth:`end` before it ends."""
+        with contextlib.suppress(OSError):  # not Linux
+            self._count = io.FileIO(f'/proc/self/task/{threading.get_native_id()}/schedstat')
+            self._before = self._waited()
+
+    def end(self) -> None:
+        """Watch no more."""
+        if self._count is not None:
+            self._count.close()
 
     def take(self) -> float:
         """Time held back since the last call, s; 0 if the kernel does not count it."""
-        if self._file is None:
-            return 0.0
-        before, self._before = self._before, _waited(self._file)
+        before, self._before = self._before, self._waited()
         return max(self._before - before, 0) * 1e-9
 
-
-def _waited(file: pathlib.Path) -> int:
-    """Total time that a thread has waited for a processor, ns."""
-    try:
-        return int(file.read_text(encoding='ascii').split()[1])
-    except (OSError, ValueError, IndexError):  # not Linux, or the thread has ended
-        return 0
+    def _waited(self) -> int:
+        """Total time that the thread has waited for a processor, ns."""
+        if self._count is None:
+            return 0
+        try:
+            self._count.seek(0)
+            return int(self._count.read(_COUNTS).split()[1])
+        except (OSError, ValueError, IndexError):  # no longer watched
+            return 0
 
 
 def lock_memory() -> bool:
@@ -182,7 +190,10 @@ class Worker:
             self.awake = stay_awake(self._every)
             if self.real_time:
                 self.held_back.begin()
-        self._work()
+        try:
+            self._work()
+        finally:
+            self.held_back.end()
 
 
 @contextlib.contextmanager

@@ -36,6 +36,9 @@ class State(enum.Enum):
     FAULT = (0x4F, 0x08)
     UNKNOWN = (0x00, 0xFF)  # a status word that fits none of them
 
+    def __init__(self, mask: int, bits: int):
+        self.mask, self.bits = mask, bits
+
     @property
     def words(self) -> str:
         """Name for messages: ``switch on disabled``."""
@@ -49,7 +52,7 @@ _SWITCH_ON = _SHUTDOWN | int(Control.SWITCH_ON)
 _ENABLE_OPERATION = _SWITCH_ON | int(Control.ENABLE_OPERATION)
 
 _STATES = tuple(
-    next((state for state in State if low & state.value[0] == state.value[1]), State.UNKNOWN)
+    next((state for state in State if low & state.mask == state.bits), State.UNKNOWN)
     for low in range(0x80)
 )
 # A quick stop under way is left to finish by itself (option code 2), not cut short.

@@ -96,8 +96,8 @@ class Heartbeats:
         Sends a heartbeat.
     lost, found : callable
         Called when that heartbeat is lost, and when it is back.
-    rerouted : callable
-        Called when the node listened to has changed.
+    changed : callable
+        Called when the node listened to has changed, or when a heartbeat is due.
     clock : callable
         The simulated time, s.
 
@@ -115,10 +115,10 @@ class Heartbeats:
         send: Callable[[], None],
         lost: Callable[[], None],
         found_again: Callable[[], None],
-        rerouted: Callable[[], None],
+        changed: Callable[[], None],
         clock: Callable[[], float],
     ):
-        self._objects, self._send, self._rerouted = objects, send, rerouted
+        self._objects, self._send, self._changed = objects, send, changed
         self._lost, self._found = lost, found_again
         self.silent = False
         self._clock, self._next, self._is_lost = clock, 0.0, False
@@ -151,6 +151,7 @@ class Heartbeats:
     def _set_period(self, value: Value) -> None:
         self._period = float(value) * 1e-3
         self._next = self._clock()
+        self._changed()
 
     def _listen(self, value: int) -> None:
         """Listen to a node from its next heartbeat on: node id << 16 | ms."""
@@ -160,7 +161,7 @@ class Heartbeats:
 
     def _set_consumer(self, value: Value) -> None:
         self._listen(int(value))
-        self._rerouted()
+        self._changed()
 
 
 # The command in a control word is that of the first bit that is missing.
@@ -205,6 +206,13 @@ _WARNING = 10.0  # K below the limit
 _SEVERE = (0x2, 0x3, 0x5, 0x7)
 
 
+# Bits of the status word, as integers.
+_ALWAYS = int(StatusBit.VOLTAGE_ENABLED | StatusBit.REMOTE)
+_HOT, _INTERNAL_LIMIT = int(StatusBit.WARNING), int(StatusBit.INTERNAL_LIMIT)
+_TARGET_REACHED, _FOLLOWS = int(StatusBit.TARGET_REACHED), int(StatusBit.FOLLOWS_COMMAND)
+_HOMING_ATTAINED, _HOMING_ERROR = int(StatusBit.HOMING_ATTAINED), int(StatusBit.HOMING_ERROR)
+_FOLLOWING_FAILS = int(StatusBit.FOLLOWING_ERROR)
+_FOLLOWING = (ServoTask.POSITION, ServoTask.TORQUE)
 _CONTROLS = {
     Mode.CYCLIC_SYNCHRONOUS_POSITION: ServoTask.POSITION,
     Mode.CYCLIC_SYNCHRONOUS_TORQUE: ServoTask.TORQUE,
@@ -321,24 +329,22 @@ class Device:
     @property
     def status(self) -> int:
         """Status word, 0x6041."""
-        servo, state = self._servo, self.state
-        word = state.value[1] | StatusBit.VOLTAGE_ENABLED.value | StatusBit.REMOTE.value
+        servo, word = self._servo, self.state.bits | _ALWAYS
         if self._temperature() > self._limit - _WARNING:
-            word |= StatusBit.WARNING.value
+            word |= _HOT
         if servo.control is not ServoTask.OFF and servo.limited:
-            word |= StatusBit.INTERNAL_LIMIT.value
+            word |= _INTERNAL_LIMIT
         if self.mode == Mode.HOMING:
-            word |= StatusBit.TARGET_REACHED.value
+            word |= _TARGET_REACHED
             if self.homed is not None:
-                bit = StatusBit.HOMING_ATTAINED if self.homed else StatusBit.HOMING_ERROR
-                word |= bit.value
+                word |= _HOMING_ATTAINED if self.homed else _HOMING_ERROR
         elif servo.stopped:
-            word |= StatusBit.TARGET_REACHED.value
-        elif servo.control in (ServoTask.POSITION, ServoTask.TORQUE):
-            word |= StatusBit.FOLLOWS_COMMAND.value
+            word |= _TARGET_REACHED
+        elif servo.control in _FOLLOWING:
+            word |= _FOLLOWS
             if servo.following_failing:
-                word |= StatusBit.FOLLOWING_ERROR.value
-        return int(word)
+                word |= _FOLLOWING_FAILS
+        return word
 
     def _code(self, option: Object, otherwise: int) -> int:
         return self._objects.get(option.index, option.subindex, otherwise)

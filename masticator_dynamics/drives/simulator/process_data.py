@@ -87,10 +87,12 @@ class Pdo:
 
     def deliver(self, data: bytes) -> None:
         """Write the data of an RPDO to the mapped objects, except for values they refuse."""
-        put = self._objects.put
+        values, writers = self._objects.values, self._objects.writers
         for key, value in zip(self.keys, self.packing.unpack_from(data), strict=True):
             try:
-                put(key, value)
+                if key in writers:
+                    writers[key](value)
+                values[key] = value
             except AbortError:
                 continue
 
@@ -161,8 +163,8 @@ class ProcessData:
     ----------
     send : callable
         Sends a frame: COB-ID and data.
-    rerouted : callable
-        Called when COB-IDs changed.
+    changed : callable
+        Called when COB-IDs changed, or SYNC begins to be monitored.
     clock : callable
         The simulated time, s.
 
@@ -178,11 +180,11 @@ class ProcessData:
         device: Device,
         errors: ErrorLog,
         send: Callable[[int, bytes], None],
-        rerouted: Callable[[], None],
+        changed: Callable[[], None],
         clock: Callable[[], float],
     ):
         self._objects, self._device, self._errors, self._send = objects, device, errors, send
-        self._rerouted = rerouted
+        self._changed = changed
         self._clock, self._running, self._sync_time = clock, False, math.inf
         objects.writers[names.SYNC_PERIOD.key] = self._set_sync_period
         self._pdos: list[Pdo] = []
@@ -217,6 +219,8 @@ class ProcessData:
         """Take a SYNC."""
         if not self._running:
             return
+        if self._sync_time == math.inf:
+            self._changed()
         self._sync_time = self._clock()
         if SYNC_LOST in self._errors:
             self._device.regain_connection(SYNC_LOST)
@@ -253,4 +257,4 @@ class ProcessData:
         """Find the valid PDOs again."""
         self._sending = [pdo for pdo in self._pdos if pdo.valid and pdo.transmit]
         self.receiving = [pdo for pdo in self._pdos if pdo.valid and not pdo.transmit]
-        self._rerouted()
+        self._changed()

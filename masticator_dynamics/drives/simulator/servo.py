@@ -9,10 +9,12 @@ servos of all joints and the plant that they drive, without a bus, for the simul
 
 from __future__ import annotations
 
+import ctypes
 import enum
 import math
+import operator
 import types
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,17 +38,18 @@ class ServoTask(enum.Enum):
     STOP = servo_step.STOP  # velocity down to zero with the deceleration, then position held
 
 
-class _Number:
+class _Numbers(ctypes.Structure):
+    """The numbers of a servo's row by name: several are looked at in each cycle."""
+
+    _fields_ = tuple((name, ctypes.c_double) for name in servo_step.INPUTS)
+
+
+def _number(name: str) -> Any:
     """An attribute of a servo that is a number of its row."""
-
-    def __init__(self, name: str):
-        self._at = servo_step.INPUTS.index(name)
-
-    def __get__(self, servo: Servo, owner: type) -> float:
-        return servo.row[self._at]
-
-    def __set__(self, servo: Servo, value: float) -> None:
-        servo.row[self._at] = value
+    return property(
+        operator.attrgetter(f'_numbers.{name}'),
+        lambda servo, value: setattr(servo._numbers, name, value),
+    )
 
 
 class Servo:
@@ -93,18 +96,13 @@ class Servo:
         Of the motor, A and degrees Celsius.
     """
 
-    position, velocity, demand = _Number('position'), _Number('rate'), _Number('demand')
-    position_gain, velocity_gain = _Number('position_gain'), _Number('velocity_gain')
-    period, deceleration = _Number('period'), _Number('deceleration')
-    max_torque, following_window = _Number('max_torque'), _Number('following_window')
-    following_time = _Number('following_time')
-    torque_offset, target_torque = _Number('torque_offset'), _Number('target_torque')
-    step = _Number('step')
-    stuck, current, temperature = _Number('stuck'), _Number('current'), _Number('temperature')
-    _code, _shift, _target = _Number('control'), _Number('shift'), _Number('target')
-    _demand_rate, _covered = _Number('demand_rate'), _Number('covered')
-    _left, _following_since = _Number('left'), _Number('following_since')
-    _current_sum, _summed = _Number('current_sum'), _Number('summed')
+    position, velocity, demand = _number('position'), _number('rate'), _number('demand')
+    position_gain, velocity_gain = _number('position_gain'), _number('velocity_gain')
+    period, deceleration = _number('period'), _number('deceleration')
+    max_torque, following_window = _number('max_torque'), _number('following_window')
+    following_time, step = _number('following_time'), _number('step')
+    torque_offset, target_torque = _number('torque_offset'), _number('target_torque')
+    stuck, current, temperature = _number('stuck'), _number('current'), _number('temperature')
 
     def __init__(
         self,
@@ -124,8 +122,9 @@ class Servo:
             'smoothing': -math.expm1(-math.tau * simulated.velocity_filter * step),
         }
         self.row, self._outputs = row, outputs
+        self._numbers: Any = _Numbers.from_buffer(row)
         for name, value in made_of.items():
-            row[servo_step.INPUTS.index(name)] = value
+            setattr(self._numbers, name, value)
         self._rated, self._torque_constant = drive.motor.rated_torque, simulated.torque_constant
         self._averages, self._mean = drive.measured_torque == 'mean', 0.0
         self.position_gain = simulated.gains.position
@@ -138,31 +137,30 @@ class Servo:
         self._control = ServoTask.OFF
         self._rest()
 
-    @property
-    def control(self) -> ServoTask:
-        """What the power stage is used for."""
-        return self._control
-
-    @control.setter
-    def control(self, control: ServoTask) -> None:
+    def _set_control(self, control: ServoTask) -> None:
         if control is self._control:
             return
-        self._control, self._code = control, control.value
+        numbers = self._numbers
+        self._control, numbers.control = control, control.value
         self._rest()
         if control is ServoTask.STOP:
-            self._demand_rate = self._covered = self.velocity
+            numbers.demand_rate = numbers.covered = numbers.rate
+
+    # What the power stage is used for.
+    control = property(operator.attrgetter('_control'), _set_control)
 
     @property
     def torque(self) -> float:
         """Torque according to the current, per mille: now, or the mean that was sampled last."""
-        current = self._mean if self._averages else self.current
+        current = self._mean if self._averages else self._numbers.current
         return 1000.0 * self._torque_constant * current / self._rated
 
     def sample(self) -> None:
         """Take the mean of the current since the last call, with SYNC."""
-        if self._summed:
-            self._mean = self._current_sum / self._summed
-        self._current_sum = self._summed = 0.0
+        numbers = self._numbers
+        if numbers.summed:
+            self._mean = numbers.current_sum / numbers.summed
+        numbers.current_sum = numbers.summed = 0.0
 
     @property
     def following_error(self) -> float:
@@ -172,12 +170,12 @@ class Servo:
     @property
     def following_failed(self) -> bool:
         """Whether the following error was outside its window for too long."""
-        return self._following_since > self.following_time
+        return bool(self._numbers.following_since > self._numbers.following_time)
 
     @property
     def following_failing(self) -> bool:
         """Whether the following error is outside its window."""
-        return self._following_since > 0.0
+        return bool(self._numbers.following_since > 0.0)
 
     @property
     def saturated(self) -> bool:
@@ -192,15 +190,16 @@ class Servo:
     @property
     def stopped(self) -> bool:
         """Whether the velocity demanded by STOP has come down to zero."""
-        return self._control is ServoTask.STOP and self._demand_rate == 0.0
+        return self._control is ServoTask.STOP and self._numbers.demand_rate == 0.0
 
     def command(self, target: float) -> None:
         """Go to a position in counts within one period; a drive that stops follows no target."""
         if self._control is ServoTask.STOP:
             return
-        self._target = float(target)
-        self._demand_rate = (self._target - self.demand) / self.period
-        self._left = 2.0 * self.period
+        numbers = self._numbers
+        numbers.target = target
+        numbers.demand_rate = (target - numbers.demand) / numbers.period
+        numbers.left = 2.0 * numbers.period
 
     def reference(self, position: float) -> None:
         """Define the present position as this many counts (homing)."""
@@ -208,19 +207,21 @@ class Servo:
 
     def forget_reference(self) -> None:
         """Count from the zero of the encoder again."""
-        self._move_origin(-self._shift)
+        self._move_origin(-self._numbers.shift)
 
     def _move_origin(self, shift: float) -> None:
-        self._shift += shift
-        self.position += shift
-        self.demand += shift
-        self._target += shift
+        numbers = self._numbers
+        numbers.shift += shift
+        numbers.position += shift
+        numbers.demand += shift
+        numbers.target += shift
 
     def _rest(self) -> None:
         """Set the demand to the measured position."""
-        self.demand = self._target = self.position
-        self._demand_rate = self._covered = self._left = 0.0
-        self._following_since = 0.0
+        numbers = self._numbers
+        numbers.demand = numbers.target = numbers.position
+        numbers.demand_rate = numbers.covered = numbers.left = 0.0
+        numbers.following_since = 0.0
 
 
 _CLIPPED, _SATURATED = servo_step.OUTPUTS.index('clipped'), servo_step.OUTPUTS.index('saturated')
@@ -337,7 +338,6 @@ class Axes:
         self._position, self._velocity = (inputs[used, states + k] for k in (0, 1))
         effort, asks = (_OUTPUTS.index(name) for name in ('effort', 'asks'))
         self._output_efforts, self._asks = outputs[used, effort], outputs[used, asks]
-        self._efforts = np.zeros(len(joints))
         fast = self.plant.driven() if hasattr(self.plant, 'driven') else None
         self._driven = fast and DrivenSteps(
             code.address('rows'), inputs, outputs, states, effort, asks, rows, fast
@@ -355,17 +355,14 @@ class Axes:
             )
             for k, joint in enumerate(joints)
         }
-        self._steps = 0
-
-    @property
-    def time(self) -> float:
-        """Simulated time so far, s."""
-        return self._steps * self.plant.step
+        self._steps, self.time = 0, 0.0
 
     @property
     def efforts(self) -> FloatArray:
         """Joint efforts during the last step, N m, in the plant's order."""
-        return self._efforts.copy()
+        efforts = np.empty(len(self._output_efforts))
+        efforts[self._rows] = self._output_efforts
+        return efforts
 
     @property
     def asks(self) -> bool:
@@ -382,13 +379,16 @@ class Axes:
             self._velocity[:] = self.plant.velocity[self._rows]
             self._step(*self._tables)
             self._state[:] = self._new_state
-        self._efforts[self._rows] = self._output_efforts
-        self._steps += made
+        self._count(made)
         if failed or not made:
-            self.plant.advance(self._efforts)
-            self._steps += 1
+            self.plant.advance(self.efforts)
+            self._count(1)
             made += 1
         return made
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        self.time = self._steps * self.plant.step
 
     def _together(self, most: int) -> int:
         """Make steps in machine code, see `DrivenSteps`; 0 if it makes none."""

@@ -40,6 +40,7 @@ _TOGETHER = 4
 # Steps by which they are made later than they could be: SYNC, in the middle of one, is first, and
 # one waking does for both.
 _LATER = 0.75
+_ROUNDING = 1e-6  # of a step
 _EARLY = 2.0  # steps before SYNC is expected, from which on frames are waited for
 _PUNCTUAL = 0.004  # s; if further behind, frames do not wait for their step
 _SILENT = 0.5  # s without a frame, after which the master counts as gone
@@ -105,14 +106,18 @@ class DriveSimulator:
         self.real_time = RealTime()
         self._reported = self._heard = -math.inf
         self._start = math.nan  # clock time of the plant's time 0; NaN when stepped
-        self._next: can.Message | None = None  # for a later step
+        # For a later step; stamped on the monotonic clock.
+        self._next: can.Message | None = None
         self._due = -math.inf  # when slaves have something to do, s
         # Steps and clock at the latest SYNC, and the clock until which frames wait, s.
         self._anchor, self._synced, self._awake = 0, math.nan, -math.inf
         self.slaves: dict[str, Slave] = {}
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._frames: dict[int, can.Message] = {}  # sent before, by COB-ID: making one takes long
         self._routes: dict[int, list[tuple[Link, Handler]]] | None = None
-        self._waiting: set[int] = set()  # COB-IDs of PDOs, which do nothing before SYNC
+        # COB-IDs of PDOs, which do nothing before SYNC; with SYNC, after which slaves need no look.
+        self._waiting: set[int] = set()
+        self._unseen: set[int] = set()
         for joint, drive in drives.drives.items():
             self.slaves[joint] = Slave(
                 drive,
@@ -120,8 +125,9 @@ class DriveSimulator:
                 entries_of(*read_eds(joint, drive, file)),
                 self.axes.servos[joint],
                 Link(self._send, drive.node_id, lambda: self.axes.time),
-                self._reroute,
+                self._change,
             )
+        self._links = [slave.link for slave in self.slaves.values()]
         for slave in self.slaves.values():
             slave.boot()
 
@@ -209,9 +215,9 @@ class DriveSimulator:
         now, length = self.axes.time, self.axes.plant.step
         steps = min(max(self._due - now, 0.0) / length, float(_TOGETHER))
         if self._next is not None:
-            before = (_arrival(self._next) - self._start - now) / length - 1.0
-            steps = min(steps, math.ceil(before))
-        return int(steps)
+            before = (self._next.timestamp - self._start - now) / length - 1.0
+            steps = min(steps, before)
+        return math.ceil(steps - _ROUNDING)
 
     def advance(self, duration: float) -> None:
         """Step for a duration of plant time, s."""
@@ -233,6 +239,8 @@ class DriveSimulator:
                 self._run(go_on)
         except can.CanError as error:
             raise DriveError(self._title, ' '.join(str(error).split())) from error
+        finally:
+            self.real_time.held_back.end()
 
     def _run(self, go_on: Callable[[], bool]) -> None:
         length = self.axes.plant.step
@@ -251,13 +259,13 @@ class DriveSimulator:
                     self._rest(length)
             elif (waiting := self._awake - time.monotonic()) > 0.0:
                 time.sleep(min(-overdue, waiting))
-            else:
-                self._next = self._bus.recv(-overdue)
+            elif self._look(-overdue) and self._next is None:
+                self._rest(length)
 
     @property
     def _remaining(self) -> int:
         """Number of steps to make at a time; frames held back go out with their step."""
-        if any(slave.link.holds for slave in self.slaves.values()):
+        if any([link.held for link in self._links]):
             return 1
         return _TOGETHER - (self.real_time.steps - self._anchor) % _TOGETHER
 
@@ -309,23 +317,38 @@ class DriveSimulator:
         nevertheless answered at once.
         """
         for _ in range(_BURST):
-            message = self._next or self._bus.recv(0.0)
-            self._next = None
+            if self._next is None and not self._look(0.0):
+                return
+            message = self._next
             if message is None:
-                return
+                continue
             end = self._start + self.axes.time + self.axes.plant.step
-            if end < _arrival(message) and self.behind < _PUNCTUAL:
-                self._next = message
+            if end < message.timestamp and self.behind < _PUNCTUAL:
                 return
+            self._next = None
             self._receive(message)
+
+    def _look(self, seconds: float) -> bool:
+        """Wait for a frame; return whether one came. One that does nothing yet is taken at once."""
+        message = self._bus.recv(seconds)
+        if message is None:
+            return False
+        if message.arbitration_id in self._waiting:
+            self._receive(message)
+        else:
+            # Its stamp is on the wall clock.
+            now = time.monotonic()
+            message.timestamp = min(now, now - time.time() + message.timestamp)
+            self._next = message
+        return True
 
     def _receive(self, message: can.Message) -> None:
         if not is_data_frame(message):
             return
         if message.arbitration_id == SYNC_COB:
-            self._follow_sync(_arrival(message))
+            now, before = message.timestamp, self._synced
+            self._follow_sync(now)
             # Until the next steps only setpoints come, which are for the next SYNC.
-            now, before = _arrival(message), self._synced
             self._awake = now + (now - before) - _EARLY * self.axes.plant.step
             self._anchor, self._synced = self.real_time.steps, now
         self._take(message)
@@ -336,34 +359,35 @@ class DriveSimulator:
         routes = self._routes.get(message.arbitration_id, ())
         if routes:
             self._heard = time.monotonic()
-            if message.arbitration_id not in self._waiting:
+            if message.arbitration_id not in self._unseen:
                 self._due = -math.inf
         for link, handler in routes:
             if not link.off:
                 handler(bytes(message.data))
 
-    def _reroute(self) -> None:
-        self._routes = None
+    def _change(self) -> None:
+        """Find the routes of frames again, and when slaves have something to do."""
+        self._routes, self._due = None, -math.inf
 
     def _find_routes(self) -> dict[int, list[tuple[Link, Handler]]]:
         routes: dict[int, list[tuple[Link, Handler]]] = {}
-        at_once: set[int] = set()
+        at_once, seen = set[int](), set[int]()
         for slave in self.slaves.values():
             of_slave = slave.routes()
-            at_once |= of_slave.keys() - {pdo.cob_id for pdo in slave.process_data.receiving}
+            other = of_slave.keys() - {pdo.cob_id for pdo in slave.process_data.receiving}
+            at_once |= other
+            seen |= other - {slave.sync_cob}
             for cob_id, handler in of_slave.items():
                 routes.setdefault(cob_id, []).append((slave.link, handler))
-        self._waiting = routes.keys() - at_once
+        self._waiting, self._unseen = routes.keys() - at_once, routes.keys() - seen
         return routes
 
     def _send(self, cob_id: int, data: bytes) -> None:
-        self._bus.send(data_frame(cob_id, data))
-
-
-def _arrival(message: can.Message) -> float:
-    """Arrival of a frame on the monotonic clock; stamps of frames are on the wall clock."""
-    now = time.monotonic()
-    return min(now, now - time.time() + message.timestamp)
+        frame = self._frames.get(cob_id)
+        if frame is None or frame.dlc != len(data):
+            frame = self._frames[cob_id] = data_frame(cob_id, data)
+        frame.data[:] = data
+        self._bus.send(frame)
 
 
 ALL = 'all'

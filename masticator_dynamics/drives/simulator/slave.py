@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import collections
+import functools
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 from canopen.objectdictionary import ODVariable
 
@@ -50,36 +52,33 @@ class Link:
         Time by which frames are held back, s.
     drop : float
         Share of frames lost, 0 to 1.
+    held : deque
+        Frames held back, to be released by `step`.
     """
 
     def __init__(self, send: Send, seed: int, clock: Callable[[], float]):
         self._send, self.clock = send, clock
         self._random = random.Random(seed)
-        self._held: collections.deque[tuple[float, int, bytes]] = collections.deque()
+        self.held: collections.deque[tuple[float, int, bytes]] = collections.deque()
         self.clear()
 
     def clear(self) -> None:
         """Clear all faults; frames held back go out when due."""
         self.off, self.delay, self.drop = False, 0.0, 0.0
 
-    @property
-    def holds(self) -> bool:
-        """Whether frames are held back, to be released by `step`."""
-        return bool(self._held)
-
     def send(self, cob_id: int, data: bytes) -> None:
         """Send a frame, hold it back or drop it."""
         if self.off or (self.drop and self._random.random() < self.drop):
             return
-        if self.delay or self._held:
-            self._held.append((self.clock() + self.delay, cob_id, data))
+        if self.delay or self.held:
+            self.held.append((self.clock() + self.delay, cob_id, data))
         else:
             self._send(cob_id, data)
 
     def step(self, time: float) -> None:
         """Release frames that were held back long enough."""
-        while self._held and self._held[0][0] <= time:
-            _, cob_id, data = self._held.popleft()
+        while self.held and self.held[0][0] <= time:
+            _, cob_id, data = self.held.popleft()
             if not self.off:
                 self._send(cob_id, data)
 
@@ -104,8 +103,9 @@ class Slave:
         From the EDS.
     link : Link
         Takes the frames that the drive sends.
-    rerouted : callable
-        Called when :meth:`routes` have changed.
+    changed : callable
+        Called when :meth:`routes` have changed, or when something is due sooner than :meth:`step`
+        said.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Slave:
         entries: dict[Key, ODVariable],
         servo: Servo,
         link: Link,
-        rerouted: Callable[[], None],
+        changed: Callable[[], None],
     ):
         self.node_id, self.servo, self.link = drive.node_id, servo, link
         self.temperature_limit, self.added_heat = simulated.temperature_limit, 0.0
@@ -130,42 +130,46 @@ class Slave:
         self.objects = objects = ObjectDictionary(entries, defaults(drive, simulated))
         self.errors = ErrorLog(objects, self._send_emergency)
         self.device = Device(
-            objects, servo, self.errors, lambda: self.temperature, simulated.temperature_limit
+            objects, servo, self.errors, self.temperature, simulated.temperature_limit
         )
-        self._apply = connect(objects, self.device, servo, lambda: self.temperature)
+        self._apply = connect(objects, self.device, servo, self.temperature)
         objects.writers[_SYNC_COB_ID] = self._set_sync
         self._sdo = SdoServer(objects)
         self.process_data = ProcessData(
-            objects, self.device, self.errors, link.send, rerouted, link.clock
+            objects, self.device, self.errors, link.send, changed, link.clock
         )
         self.heartbeats = Heartbeats(
             objects,
             self._send_heartbeat,
             lost=lambda: self.device.lose_connection(HEARTBEAT_LOST),
             found_again=lambda: self.device.regain_connection(HEARTBEAT_LOST),
-            rerouted=rerouted,
+            changed=changed,
             clock=link.clock,
         )
-        self._rerouted = rerouted
+        self._changed = changed
         self._apply()
 
-    @property
     def temperature(self) -> float:
         """Motor temperature, degrees Celsius."""
         return self.servo.temperature + self.added_heat
+
+    @property
+    def sync_cob(self) -> int:
+        """COB-ID of SYNC."""
+        return self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF
 
     def routes(self) -> dict[int, Handler]:
         """Handlers of frames, by COB-ID."""
         routes: dict[int, Handler] = {
             names.NMT_COB: self._take_nmt,
-            self.objects.get(*_SYNC_COB_ID, names.SYNC_COB) & 0x7FF: self._take_sync,
+            self.sync_cob: self._take_sync,
             _SDO_REQUEST + self.node_id: self._take_sdo,
         }
         if self.heartbeats.node:
             node = self.heartbeats.node
             routes[names.HEARTBEAT_COB + node] = lambda data: self.heartbeats.hear()
         for pdo in self.process_data.receiving:
-            routes[pdo.cob_id] = lambda data, pdo=pdo: self._take_pdo(pdo, data)  # type: ignore[misc]
+            routes[pdo.cob_id] = functools.partial(self._take_pdo, pdo)
         return routes
 
     def boot(self) -> None:
@@ -182,7 +186,7 @@ class Slave:
         self.link.step(time)
         self.device.step()
         due = min(self.heartbeats.step(time), self.process_data.step(time))
-        return time if self.link.holds or self.added_heat else due
+        return time if self.link.held or self.link.delay or self.added_heat else due
 
     def overheat(self, beyond: float) -> None:
         """Have a motor that is hotter than the limit (an injected fault), by some K."""
@@ -242,7 +246,7 @@ class Slave:
         self.heartbeats.restart()
         if last > _COMMUNICATION:
             self._apply()
-        self._rerouted()
+        self._changed()
         self.boot()
 
     def _take_sync(self, data: bytes) -> None:
@@ -269,7 +273,7 @@ class Slave:
         if value & 0xFFFFF800 or not value & 0x7FF:  # only a consumer, with 11 bits
             raise AbortError(BAD_VALUE)
         self.objects.values[_SYNC_COB_ID] = value
-        self._rerouted()
+        self._changed()
 
 
 _NONE = 0xFFFFFFFF  # a limit that means none
@@ -351,7 +355,7 @@ def connect(
 
 def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
     """Objects that stand for a number of the servo: key, attribute, conversion."""
-    table: list[tuple[names.Object, str, Callable[[float], float]]] = [
+    table: list[tuple[names.Object, str, Callable[[Any], float]]] = [
         (names.POSITION_GAIN, 'position_gain', float),
         (names.VELOCITY_GAIN, 'velocity_gain', float),
         (names.TARGET_TORQUE, 'target_torque', float),
@@ -361,8 +365,8 @@ def _numbers(servo: Servo) -> dict[Key, Callable[[Value], None]]:
         (names.FOLLOWING_ERROR_TIME, 'following_time', lambda value: value * 1e-3),
     ]
 
-    def setter(name: str, convert: Callable[[float], float]) -> Callable[[Value], None]:
-        return lambda value: setattr(servo, name, convert(float(value)))
+    def setter(name: str, convert: Callable[[Any], float]) -> Callable[[Value], None]:
+        return lambda value: setattr(servo, name, convert(value))
 
     return {entry.key: setter(name, convert) for entry, name, convert in table}
 
@@ -398,5 +402,5 @@ def _period(objects: ObjectDictionary, servo: Servo, key: Key) -> Callable[[Valu
 
 def _integer(value: float, bits: int = 32) -> int:
     """The nearest integer that this many bits can hold."""
-    largest = (1 << bits - 1) - 1
-    return int(min(max(math.floor(value + 0.5), -largest - 1), largest))
+    number, largest = math.floor(value + 0.5), (1 << bits - 1) - 1
+    return number if -largest <= number <= largest else max(min(number, largest), -largest - 1)

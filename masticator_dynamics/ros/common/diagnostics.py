@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ def shortened(text: str) -> str:
     return ''.join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Status:
     """A status before it becomes a message; most are never sent."""
 
@@ -36,7 +37,7 @@ class Status:
     message: str  # one line
     values: dict[str, object]  # shown with it
 
-    @property
+    @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """Values that are not numbers."""
         return tuple(str(value) for value in self.values.values() if not _is_number(value))
@@ -159,13 +160,16 @@ def microseconds(name: str, spread: Mapping[str, float]) -> dict[str, object]:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, _NUMBERS):
         return not isinstance(value, bool)
     try:
         float(str(value))
     except ValueError:
         return False
     return True
+
+
+_NUMBERS = (int, float)
 
 
 _REMEDY = (

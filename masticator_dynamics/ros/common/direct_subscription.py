@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -143,6 +144,9 @@ RELIABLE = QoSProfile(depth=50, reliability=ReliabilityPolicy.RELIABLE)
 NO_PUBLISHER_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
 
+_ASKED = 0.05  # s between two questions who subscribes: one takes as long as filling a message
+
+
 def doubles(values: FloatArray) -> array.array[float]:
     """Array in the type that messages store: any other is checked item by item when assigned."""
     return array.array('d', values.tobytes())
@@ -177,11 +181,16 @@ class Outgoing:
         self.publisher = publisher(node, type(message), topic)
         self._lengths: list[int] = []
         self._layout: FixedLayout | None = None
+        self._asks, self._wanted = -math.inf, False
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody subscribes."""
-        return bool(self.publisher.get_subscription_count())
+        """Whether anybody subscribes, or did when that was last asked, up to 50 ms ago."""
+        now = time.monotonic()
+        if now >= self._asks:
+            self._asks = now + _ASKED
+            self._wanted = bool(self.publisher.get_subscription_count())
+        return self._wanted
 
     def set_frame(self, frame: str) -> None:
         """Of the messages' headers, from now on."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -75,9 +74,8 @@ class Publishers:
             for joint, frame in zip(names, cycle.joint_frames, strict=True)
         ]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
-        self._turn = itertools.cycle(self._of_cycles)
-        self._wanted = dict.fromkeys(self._of_cycles, True)
-        self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any]] = None, {}
+        self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any] | None] = None, None
+        self._stayed = True  # whether the latest answer was the one known before
 
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
@@ -100,34 +98,29 @@ class Publishers:
             topic.destroy()
 
     def prepare(self, time: int, answer: CycleAnswer | None) -> None:
-        """Make messages for a time (ns), in case the answer stays the same.
-
-        Also note who is subscribed, of one topic at a time: new subscribers get messages some
-        cycles later.
-        """
-        topic = next(self._turn)
-        self._wanted[topic] = topic.wanted
-        self._ready = answer, self._messages(time, answer) if answer else {}
+        """Make messages for a time (ns), in case the answer stays the same, as the last one did."""
+        self._ready = answer, self._messages(time, answer) if answer and self._stayed else None
 
     def publish(self, time: int, answer: CycleAnswer) -> None:
         """What belongs to every cycle, where wanted, at a time (ns): what others wait for first."""
         prepared, messages = self._ready
-        if prepared is not answer:
+        self._stayed = prepared is answer
+        if messages is None or not self._stayed:
             messages = self._messages(time, answer)
         for topic, message in messages.items():
             topic.publisher.publish(message)
-        if self._wanted[self._external]:
+        if self._external.wanted:
             self._external.publish(time, self._cycle.external_effort(answer))
 
     def _messages(self, time: int, answer: CycleAnswer) -> dict[Outgoing, Any]:
         """Messages by topic, where there are subscribers."""
-        wanted, messages = self._wanted, {}
-        if wanted[self._effort]:
+        messages = {}
+        if self._effort.wanted:
             messages[self._effort] = self._effort.filled(time, answer.actuated)
-        if wanted[self._state]:
+        if self._state.wanted:
             rows = answer.position, answer.velocity, answer.actuated
             messages[self._state] = self._state.filled(time, *rows)
-        if wanted[self._multipliers]:
+        if self._multipliers.wanted:
             messages[self._multipliers] = self._multipliers.filled(time, answer.effort.contact)
         return messages
 
