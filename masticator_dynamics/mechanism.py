@@ -354,14 +354,17 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         if not (self.kernels.available and answer.code.covers(of_code)):
             return self._effort(inputs, options, self.solver.rows)
         outputs = answer.code(of_code)
+        valid = outputs[:, kernels.VALID].copy()  # side by side: they are looked at several times
+        uncertain = np.flatnonzero(valid == 0.0)
         for other in others:
-            uncertain = np.flatnonzero(outputs[:, kernels.VALID] == 0.0)
             if len(uncertain):
-                outputs[uncertain] = other.code(of_code[uncertain])
+                outputs[uncertain] = answers = other.code(of_code[uncertain])
+                valid[uncertain] = answers[:, kernels.VALID]
+                uncertain = uncertain[answers[:, kernels.VALID] == 0.0]
         whole = functools.partial(self._whole_rows, options, self.solver.fallback)
-        handed_over = self.solver.filled_in(outputs, kind, inputs, whole)
+        handed_over = self.solver.filled_in(outputs, uncertain, kind, inputs, whole)
         effort = result(self, inputs, outputs, handed_over)
-        if (outputs[:, kernels.VALID] == OUTSIDE_RANGES).any():
+        if (valid == OUTSIDE_RANGES).any():
             self._tell_of_ranges(effort.q)
         elif handed_over:
             self._tell_of_ranges(handed_over[1][:, self.slices['q']])

@@ -90,7 +90,7 @@ def pytest_runtest_teardown():
 
 
 # Where sweeps are left out, properties are tried with fewer examples; `make test-all` tries all.
-for profile, examples in (('everyday', 30), ('whole', 100)):
+for profile, examples in (('everyday', 20), ('whole', 100)):
     hypothesis.settings.register_profile(
         profile,
         max_examples=examples,

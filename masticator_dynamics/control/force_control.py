@@ -34,7 +34,7 @@ from masticator_dynamics.control.force_goal import (
     State,
 )
 from masticator_dynamics.control.laid_over import LaidOver
-from masticator_dynamics.control.sensor_watch import FILTER, WINDOW, SensorWatch
+from masticator_dynamics.control.sensor_watch import FILTER, SensorWatch
 from masticator_dynamics.control.stiffness import Stiffness
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
@@ -46,9 +46,14 @@ _TRIMMED, _FOLLOWED = 20.0, 2.0
 _SOON = 0.05  # s
 _SURE_RISE = 5.0  # standard deviations, within the newest readings, of a rise that is no noise
 _HISTORY = 64  # cycles
+# Share of the force over the drives' stiffness by which the point swings on if nothing is left of
+# what has cracked; share of the velocity of approach at which it always loads.
+_SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
+# At the end of the way, with so much of the force missing, for so long, s: it cannot go on.
+_SHORT, _AT_END_FOR = 0.1, 0.1
 _OLD_JOINTS = 0.05  # s
 _MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
@@ -140,6 +145,7 @@ class ForceControl:
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
+        self._at_end = 0.0  # s that it has been there, with less force than is wanted
         self._beyond, self._elapsed = 0, self._timing.period
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
@@ -153,6 +159,7 @@ class ForceControl:
         self.watch.take(now)
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
+        self._look_at_end()
         if self.release is None and (reason := self._reason(now, reference)) is not None:
             self.end(*reason, now.time)
         wish = self._wish(now, reference)
@@ -183,11 +190,23 @@ class ForceControl:
         newer, older = self._history[-1 - whole], self._history[-2 - whole]
         return newer + (cycles - whole) * (older - newer)
 
+    def _lowered(self, span: float) -> float:
+        """By how much less is wanted, N, than in the time that readings over a span, s, are of."""
+        cycles = int((self._felt_delay + span) / self._timing.period) + 2
+        return max(list(self._history)[-cycles:]) - self._history[-1]
+
     @property
     def _felt_delay(self) -> float:
         """From what is planned to what is felt of it, s."""
         drives = self._way.stiffness(self.commanded.travel)
         return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
+
+    def _look_at_end(self) -> None:
+        missing = self._expected(self._felt_delay) - self.watch.force
+        there = self._way.length - self.commanded.travel < 5.0 * _AT_END
+        short = missing > max(_SHORT * self.wanted, self._sensor.contact)
+        going = self.state is State.FORCE and there and short
+        self._at_end = self._at_end + self._elapsed if going else 0.0
 
     # Why to let go
 
@@ -226,35 +245,47 @@ class ForceControl:
         if self.state in _PRESSING:
             since = now.time - self._began
             if since >= goal.duration + goal.relaxation:
-                return Reason.DONE, f'it was pressed for {since:.3g} s'
+                return Reason.DONE, f'it was pressed for {since:.3g} s{self._offset}'
             if self.state is State.FORCE and math.isnan(reference(since)):
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
+        if self._at_end >= _AT_END_FOR:
+            return Reason.NO_WAY, (
+                f'{now.force:.3g} of {self.wanted:.3g} N are reached at the end of the way, '
+                f'after {1e3 * self._way.length:.3g} mm'
+            )
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
         if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
             return Reason.TOO_LONG, f'no more than {now.force:.3g} N are reached in {elapsed:.3g} s'
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
-                return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s'
+                return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s{self._offset}'
             if self._way.length - self.commanded.travel < 5.0 * _AT_END:
-                return Reason.NOTHING_MET, f'nothing was met on {1e3 * self._way.length:.3g} mm'
+                way = f'{1e3 * self._way.length:.3g} mm'
+                return Reason.NOTHING_MET, f'nothing was met on {way}{self._offset}'
         return None
+
+    @property
+    def _offset(self) -> str:
+        offset = self.watch.offset
+        return f' (the sensor said {offset:.3g} N before it moved)' if offset else ''
 
     def _broken(self) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end it."""
-        if self.state not in _PRESSING or not self.watch.fresh or self._near_hard:
+        if self.state not in (State.CONTACT, *_PRESSING) or not self.watch.fresh:
+            return None
+        if self._near_hard:
             return None  # hard things that meet bounce
-        recent, bounds = list(self.watch.recent), self._bounds
-        if len(recent) == WINDOW:
-            before = max(recent[:3])
-            asked = abs(self._wanted_rate) * (WINDOW - 1) * self._timing.period
-            lost = max(bounds.crack, bounds.crack_share * before) + asked
+        recent, bounds = [force for _, force in self.watch.recent], self._bounds
+        if len(recent) > 1:
+            before, span = max(recent[: max(len(recent) - 2, 1)]), self.watch.span
+            lost = max(bounds.crack, bounds.crack_share * before) + self._lowered(span)
             if before - recent[-1] > lost and self.goal.on_crack:
                 return Reason.CRACKED, (
                     f'the force fell from {before:.3g} to {recent[-1]:.3g} N within '
-                    f'{1e3 * self._timing.period * (WINDOW - 1):.3g} ms'
+                    f'{1e3 * span:.3g} ms'
                 )
         if self.goal.on_yield and len(self._loading) > 1:
             (x0, f0, w0), (x1, f1, w1) = self._loading[0], self._loading[-1]
@@ -296,15 +327,16 @@ class ForceControl:
     def _near(self, wanted: float) -> bool:
         """Whether a force, N, will soon be reached; before, it pays to learn the stiffness."""
         missing = wanted - self.watch.force
-        rise = self._slope - _SURE_RISE * self._sensor.noise / (WINDOW * self._timing.period)
+        span = self.watch.span + self._timing.period
+        rise = self._slope - _SURE_RISE * self._sensor.noise / span
         soon = missing < max(_SOON * rise, _REACHED * wanted)
         return self.watch.force > _NEAR_FORCE * wanted and soon
 
     @property
     def _slope(self) -> float:
         """At which the measured force rises, N/s."""
-        recent = list(self.watch.recent)
-        return (recent[-1] - recent[0]) / (max(len(recent) - 1, 1) * self._timing.period)
+        recent = self.watch.recent
+        return (recent[-1][1] - recent[0][1]) / self.watch.span
 
     def _begin_force(self, now: Measured) -> None:
         """Without a bump: wanted is at first what is felt, and will be until it can change."""
@@ -381,7 +413,7 @@ class ForceControl:
         most = min(
             0.5 * abs(left) / timing.rise,
             math.sqrt(2.0 * fastest * abs(left)),
-            _PLANNED * self._velocity_bound * likely,
+            _PLANNED * (self._velocity_bound if left < 0.0 else self._loading_bound) * likely,
             min(self._bounds.loading_rate, self._bounds.force_rate),
         )
         change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
@@ -399,6 +431,21 @@ class ForceControl:
     def _acceleration_bound(self) -> float:
         """m/s^2, where it is."""
         return min(self._bounds.acceleration, self._way.acceleration(self.commanded.travel))
+
+    @property
+    def _loading_bound(self) -> float:
+        """Velocity, m/s, at which a crack now would let the point go on no farther than it may.
+
+        It goes on at this velocity until another command can arrive, and swings to where the force
+        that is fed forward is borne by the drives' position loops.
+        """
+        goal = self.goal
+        if not goal.on_crack or math.isinf(goal.after_crack):
+            return self._velocity_bound
+        swing = _SWING * self.wanted / self._way.stiffness(self.commanded.travel)
+        late = self.watch.delay + self._timing.period + self._timing.path_delay
+        slow = max((goal.after_crack - swing) / late, _LEAST_LOADING * goal.approach)
+        return min(slow, self._velocity_bound)
 
     @property
     def _near_hard(self) -> bool:

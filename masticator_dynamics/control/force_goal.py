@@ -89,11 +89,14 @@ class ForceGoal:
     # Whether these end it.
     on_crack: bool = True
     on_yield: bool = False
+    # How far the point may go on after a crack that is to end it, m: it loads no faster than allows
+    # for that (`ForceControl`); inf: as fast as is asked.
+    after_crack: float = math.inf
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant (`InputError`)."""
         _need(self, ('most', 'approach', 'release_velocity'), 'a positive number')
-        _need(self, ('duration', 'travel'), 'a positive number', endless=True)
+        _need(self, ('duration', 'travel', 'after_crack'), 'a positive number', endless=True)
         _need(self, ('relaxation', 'release_to'), '0 or more', least=True)
         if self.relaxation and math.isinf(self.duration):
             raise InputError(

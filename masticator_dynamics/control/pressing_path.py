@@ -23,6 +23,7 @@ from masticator_dynamics.motion.path import MotionPath
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.evaluation.results import Motion
+    from masticator_dynamics.limits.load_limits import LoadLimits
     from masticator_dynamics.mechanism import Mechanism
 
 _STEP, _MOST_ROWS, _LEAST_ROWS = 1e-4, 400, 20  # m between rows of the table
@@ -146,8 +147,15 @@ class PressingPath:
         """On the platform (6,), base axes, of what is pressed with a force, N."""
         return force * self._at(travel)[-6:]
 
-    def refuse_beyond_motors(self, most: float, scale: float | None) -> None:
+    def refuse_beyond_motors(
+        self, most: float, scale: float | None, limits: LoadLimits | None = None
+    ) -> None:
         """Refuse a force, N, that motors cannot give somewhere on the way.
+
+        Parameters
+        ----------
+        limits : LoadLimits, optional
+            Within which efforts are chosen: motors to spare may share what least norm asks of one.
 
         Raises
         ------
@@ -157,9 +165,13 @@ class PressingPath:
         mechanism, travels = self._mechanism, np.linspace(0.0, self.length, 11)
         rows = np.array([self.state(s, 0.0, 0.0)[0] for s in travels.tolist()])
         still, wrenches = np.zeros_like(rows), [self.wrench(s, most) for s in travels.tolist()]
-        batch = mechanism.feedforward_batch(rows, still, still, np.array(wrenches))
+        wrench = np.array(wrenches)
         try:
-            refuse_outside(mechanism, travels, batch, scale)
+            if limits is not None:
+                mechanism.feedforward_batch(rows, still, still, wrench, limits=limits)
+            else:
+                batch = mechanism.feedforward_batch(rows, still, still, wrench)
+                refuse_outside(mechanism, travels, batch, scale)
         except MasticatorError as error:
             _, _, what = str(error).partition(': ')
             raise InputError(f'{most:g} N at {self.frame} are beyond the motors: {what}') from None

@@ -13,7 +13,7 @@ _DISAGREE = 0.030  # s
 _FORGET = 1.0  # s, of the largest delay seen
 _SILENT = 5.0  # times the silence after which nothing moves
 _IN_A_ROW = 2  # readings, since one alone may be noise
-WINDOW = 5  # readings: 8 ms at 500 Hz
+WINDOW = 0.008  # s: five readings at 500 Hz, two of a sensor of less than 125 Hz
 FILTER = 0.020  # s, of a first-order lag
 
 Fault = tuple[Reason, str]
@@ -30,8 +30,12 @@ class SensorWatch:
         N, of the newest reading.
     smoothed : float
         N, later by `FILTER`.
-    recent : deque of float
-        The newest readings, N.
+    recent : deque of tuple of float
+        The newest readings, by when they were measured (s, N): those of the last `WINDOW`, and two
+        of a sensor that is slower.
+    offset : float
+        N, of the first readings if they already were what counts as contact, else 0: an offset, or
+        something that was touched before. Contact is what is felt beyond it.
     delay : float
         Age that readings have when they come, s: the declared one or, if that is more, the largest
         that stamps have shown within the last second or so.
@@ -39,9 +43,10 @@ class SensorWatch:
 
     def __init__(self, sensor: ForceSensor, bounds: ForceBounds, period: float):
         self._sensor, self._bounds, self._period = sensor, bounds, period
-        self.recent: collections.deque[float] = collections.deque(maxlen=WINDOW)
+        self.recent: collections.deque[tuple[float, float]] = collections.deque()
         self.fresh, self.force, self.delay = False, 0.0, sensor.delay
-        self.smoothed = 0.0
+        self.smoothed = self.offset = 0.0
+        self._count = 0
         self._stamp, self._came = -math.inf, math.nan
         self._same = self._odd = 0.0  # s
         self._opposite = self._late = 0  # readings in a row
@@ -66,7 +71,21 @@ class SensorWatch:
         self._opposite = self._opposite + 1 if now.force < -self._sensor.contact else 0
         self._compare(now.observed, between)
         self.smoothed += (self.force - self.smoothed) * between / (between + FILTER)
-        self.recent.append(now.force)
+        self.recent.append((now.stamp, now.force))
+        self._count += 1
+        if self._count <= _IN_A_ROW:
+            first = min(force for _, force in self.recent)
+            self.offset = first if first > self._sensor.contact else 0.0
+        oldest = now.stamp - WINDOW - 0.5 * self._period
+        while len(self.recent) > _IN_A_ROW and self.recent[0][0] < oldest:
+            self.recent.popleft()
+
+    @property
+    def span(self) -> float:
+        """Time from the first to the last of the newest readings, s; stamps may be too near."""
+        if len(self.recent) < _IN_A_ROW:
+            return self._period
+        return max(self.recent[-1][0] - self.recent[0][0], (len(self.recent) - 1) * self._period)
 
     def silence(self, time: float) -> float:
         """Time since the newest reading came, s."""
@@ -78,8 +97,8 @@ class SensorWatch:
 
     def met(self) -> bool:
         """Whether something is felt."""
-        newest = list(self.recent)[-_IN_A_ROW:]
-        return len(newest) == _IN_A_ROW and min(newest) > self._sensor.contact
+        newest = [force for _, force in self.recent][-_IN_A_ROW:]
+        return len(newest) == _IN_A_ROW and min(newest) > self._sensor.contact + self.offset
 
     def fault(self, time: float) -> Fault | None:
         """Why it cannot be trusted, if so."""

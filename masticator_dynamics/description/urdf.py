@@ -126,6 +126,9 @@ def parse(text: str, file: pathlib.Path) -> Tree:
         above[joint.child] = joint
     joints = list(above.values())
     roots = [name for name in links if name not in above]
+    if not links:
+        reason = 'it has no link: is it a part that others include, as a xacro file of macros is?'
+        raise DescriptionError(file, '', reason)
     if len(roots) != 1:
         raise DescriptionError(file, '', f'a URDF has one root link, this one has {roots}')
     moving = {joint.name for joint in joints if joint.moves}

@@ -77,6 +77,8 @@ def named_elements(
     names = set[str]()
     for element in robot.findall(kind):
         part = UrdfElement(file, f'{kind} {element.get("name", "")}'.strip(), element)
+        if not part.name.strip():
+            raise part.error('has no name')
         if part.name in names:
             raise part.error('appears twice')
         names.add(part.name)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.closure_equations import Constraint
-from masticator_dynamics.engine.tree import SpanningTree
+from masticator_dynamics.engine.tree import SpanningTree, TreePoses
 
 LARGEST_STEP = 0.3  # rad, or of the mechanism's size for sliding joints
 _DAMPING = 0.1  # of the gap: little where a loop is nearly closed, more far from it
@@ -42,7 +42,10 @@ class Loops:
 
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps of all equations, as described: m or rad."""
-        poses = self.tree.poses(q)
+        return self.gaps_of(self.tree.poses(q))
+
+    def gaps_of(self, poses: TreePoses) -> FloatArray:
+        """The same of poses."""
         return _stacked([c.gaps(poses) for c in self.constraints])
 
     def units(self) -> FloatArray:
@@ -51,8 +54,11 @@ class Loops:
 
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates (rows, n) of the gaps per joint velocity, both dimensionless."""
-        poses = self.tree.poses(q)
-        rates = [np.zeros((0, len(q))), *(c.rates(poses) for c in self.constraints)]
+        return self.jacobian_of(self.tree.poses(q))
+
+    def jacobian_of(self, poses: TreePoses) -> FloatArray:
+        """The same of poses."""
+        rates = [np.zeros((0, len(poses.q))), *(c.rates(poses) for c in self.constraints)]
         return np.vstack(rates) * self.joint_units / self.units()[:, None]
 
 
@@ -68,9 +74,10 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         equations that follow from others up to rounding must not move joints far.
     """
     q, units, joint_units = q.copy(), loops.units(), loops.joint_units
-    gap = loops.gaps(q) / units
+    poses = loops.tree.poses(q)
+    gap = loops.gaps_of(poses) / units
     for _ in range(iterations):
-        rates = loops.jacobian(q)
+        rates = loops.jacobian_of(poses)
         left, strength, right = np.linalg.svd(rates, full_matrices=False)
         if not len(strength) or not strength[0] > 0.0:
             break
@@ -83,7 +90,8 @@ def descend(loops: Loops, q: FloatArray, iterations: int, rank: float = 1e-6) ->
         if longest < 1e-14:  # rounding: a pose that is closed stays as it is
             break
         q += joint_units * step * min(1.0, LARGEST_STEP / longest)
-        gap = loops.gaps(q) / units
+        poses = loops.tree.poses(q)
+        gap = loops.gaps_of(poses) / units
     return q
 
 

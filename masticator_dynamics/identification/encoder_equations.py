@@ -209,7 +209,9 @@ class EncoderUnknowns:
         prior = np.eye(len(self.spread))
         information = sum((e.information for e in equations), np.zeros_like(prior)) * scale + prior
         scatter = sum((e.scatter for e in equations), np.zeros_like(prior)) * scale + prior
-        plain = np.linalg.inv(information)
+        # No eigenvalue is below what is known beforehand, but by the rounding of exact readings.
+        values, axes = np.linalg.eigh(information)
+        plain = (axes / np.maximum(values, 1.0)) @ axes.T
         robust = plain @ scatter @ plain
         grown = np.sqrt(np.maximum(np.diag(robust) / np.diag(plain), 1.0))
         return np.asarray(plain * scale * np.outer(grown, grown))

@@ -157,11 +157,11 @@ class _MotionSearch:
     def _sized(self, effort: Effort) -> tuple[Usual, Unknowns]:
         """Usual sizes and unknowns, by the first motion, so that motions can be compared."""
         if self._sizes is None:
-            size, speed = (
+            size, speed, change = (
                 np.full(len(self.mechanism.actuated), np.sqrt((part**2).mean()))
-                for part in (effort.actuated, effort.velocity)
+                for part in (effort.actuated, effort.velocity, effort.acceleration)
             )
-            usual = Usual(size, size, speed, None)
+            usual = Usual(size, size, speed, change, None)
             self._sizes = usual, unknowns_of(self.mechanism, Beliefs(), usual)
         return self._sizes
 

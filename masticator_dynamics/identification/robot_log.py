@@ -100,6 +100,10 @@ _JITTER = 0.2  # of a step, up to which rows are moved to even times
 _NEARLY_ALL = 0.95  # of the rows
 _BEYOND = 1e3  # times what nearly all rows stay below: no reading
 _NOTHING = 1e3  # rad, m, N m or N: less may stand out from a rest
+# A step of a position, rad or of the mechanism's size: no less, so many times all steps near it but
+# the next ones (a glitch goes back), and more than such an acceleration explains, 1/s^2.
+_JUMP, _ALONE, _ACCELERATION = 0.1, 8.0, 1000.0
+_WHOLE_TURN = 0.3  # rad, by which a step may differ from it
 _CLIPPED = 0.01  # of the rows at one and the same largest effort
 _AT_THE_END = 5.0  # times as many as at the effort next to it
 _STILL = 1e-3  # rad, or part of the mechanism's size
@@ -138,6 +142,7 @@ def checked(mechanism: Mechanism, log: RobotLog) -> RobotLog:
         Saying what was seen.
     """
     even = _even(log)
+    _refuse_jumps(mechanism, log)
     _refuse_impossible(mechanism, even)
     _refuse_still(mechanism, even)
     _refuse_clipped(mechanism, even)
@@ -228,6 +233,33 @@ def _refuse_impossible(mechanism: Mechanism, log: RobotLog) -> None:
                 f'{rows[row, motor]:.3g} after {log.time[row] - log.time[0]:.3f} s, where '
                 f'{100.0 * _NEARLY_ALL:g} % are below {usual[motor]:.3g}: leave such rows out'
             )
+
+
+def _refuse_jumps(mechanism: Mechanism, log: RobotLog) -> None:
+    """Refuse positions that jump: turns that are cut off, glitches, rows that were cut out."""
+    steps = np.abs(np.diff(log.position, axis=0)) / _units(mechanism)
+    times = np.diff(log.time)
+    near = np.zeros_like(steps)
+    for k in (2, 3):
+        near[k:] = np.maximum(near[k:], steps[:-k])
+        near[:-k] = np.maximum(near[:-k], steps[k:])
+    least = np.maximum(_JUMP, _ACCELERATION * times**2)[:, None]
+    jumps = (steps > np.maximum(least, _ALONE * near)) & (times < _GAP * np.median(times))[:, None]
+    if not jumps.any():
+        return
+    row, motor = np.argwhere(jumps)[0]
+    step = float(log.position[row + 1, motor] - log.position[row, motor])
+    joint = mechanism.structure.tree.joints[mechanism.actuated_rows[motor]]
+    turn = not joint.slides and abs(abs(step) - _FULL_TURN) < _WHOLE_TURN
+    remedy = (
+        'whole turns are cut off; count them on (numpy.unwrap)' if turn
+        else 'a reading that is none, or rows that were cut out'
+    )  # fmt: skip
+    raise InputError(
+        f'{log.source}: the position of {mechanism.actuated[motor]} jumps by {step:.3g} '
+        f'{joint.unit} in {1e3 * times[row]:.3g} ms after {log.time[row] - log.time[0]:.3f} s: '
+        f'{remedy}'
+    )
 
 
 def _refuse_still(mechanism: Mechanism, log: RobotLog) -> None:

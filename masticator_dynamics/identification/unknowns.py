@@ -27,6 +27,8 @@ _LEAST_FRICTION = 0.03  # of the motor's usual effort, where the file has fricti
 _NEW_FRICTION = 0.5  # likewise, where it has none: that is unknown, not small
 _NEW_LOSS = 0.1  # of what a gear passes on, where it loses something
 _LEAST_ROTOR, _NEW_ROTOR = 0.02, 0.5  # of what the motor moves, likewise
+# Of usual efforts per usual acceleration: a rotor behind a gear may be a thousand wrists.
+_GEARED_ROTOR = 0.1
 _OFFSET = 0.05  # of the motor's usual effort: what it shows when it gives none
 
 
@@ -46,7 +48,7 @@ class Beliefs:
 
 @dataclasses.dataclass(frozen=True)
 class Usual:
-    """Sizes that occur in the data: of efforts and velocities (n_u,) of motors, of wrenches (6,).
+    """Sizes that occur in the data: of efforts and motion (n_u,) of motors, of wrenches (6,).
 
     of_kind: efforts of all motors of a kind together. wrench is None without a force sensor.
     """
@@ -54,6 +56,7 @@ class Usual:
     effort: FloatArray
     of_kind: FloatArray
     velocity: FloatArray
+    acceleration: FloatArray
     wrench: FloatArray | None
 
 
@@ -169,8 +172,11 @@ def _singles(
         elif kind in BRAKES:
             sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
-            least = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k]) / ratio**2
-            sizes[name] = max(beliefs.inertia * value, least)
+            felt = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k])
+            if not value:
+                acceleration = max(float(usual.acceleration[k]), 1e-12)
+                felt = max(felt, _GEARED_ROTOR * effort * ratio / acceleration)
+            sizes[name] = max(beliefs.inertia * value, felt / ratio**2)
         elif kind in ('armature', 'stiffness'):
             sizes[name] = beliefs.inertia * value
         elif kind == OFFSET:

@@ -72,7 +72,10 @@ def usual_sizes(mechanism: Mechanism, measured: MeasuredMotion) -> Usual:
     """RMS over time of each motor, and of all motors of a kind (turning, sliding)."""
     kinds = np.array(mechanism.effort_units)
     effort = np.sqrt((measured.smooth(measured.effort) ** 2).mean(axis=0))
-    velocity = np.sqrt((measured.motion.v[:, mechanism.actuated_rows] ** 2).mean(axis=0))
+    velocity, acceleration = (
+        np.sqrt((rates[:, mechanism.actuated_rows] ** 2).mean(axis=0))
+        for rates in (measured.motion.v, measured.motion.a)
+    )
     of_kind = np.empty(len(kinds))
     for kind in set(mechanism.effort_units):
         of_kind[kinds == kind] = np.sqrt((effort[kinds == kind] ** 2).mean())
@@ -80,7 +83,7 @@ def usual_sizes(mechanism: Mechanism, measured: MeasuredMotion) -> Usual:
     if wrench is not None:
         parts = np.sqrt((wrench.reshape(-1, 2, 3) ** 2).sum(axis=2).mean(axis=0))
         wrench = np.repeat(parts, 3)
-    return Usual(effort, of_kind, velocity, wrench)
+    return Usual(effort, of_kind, velocity, acceleration, wrench)
 
 
 def equations(

@@ -67,12 +67,12 @@ class MjcfParts:
         return Frame(body, m.site_pos[site].copy(), matrix(m.site_quat[site]))
 
     def joints_of(self, tendon: int) -> dict[str, float]:
-        """Joints and coefficients of a fixed tendon; none for a spatial one."""
+        """Joints and coefficients, but those of 0, of a fixed tendon; none for a spatial one."""
         m, arms = self.compiled, dict[str, float]()
         for wrap in self._wraps(tendon, 'JOINT'):
             joint = self.joints[m.wrap_objid[wrap]]
             arms[joint] = arms.get(joint, 0.0) + float(m.wrap_prm[wrap])
-        return arms
+        return {joint: arm for joint, arm in arms.items() if arm}
 
     def ends_of(self, tendon: int) -> tuple[Frame, Frame] | None:
         """The sites that a straight tendon runs between; none for a longer or a fixed one."""

@@ -122,6 +122,8 @@ class LoopKinematics:
             axes = np.eye(3)
         gaps = loop.kind.gaps(loop, axes.T @ arm, axes.T @ axes_b)
         rates = gaps.by_linear @ axes.T @ linear + gaps.by_angular @ axes.T @ angular
+        # What carries both ends turns the gap and does not close it.
+        rates[:, list(self.tree.supports(body_a) & self.tree.supports(body_b))] = 0.0
         return Gaps(gaps.values, rates)
 
     def _coupling(self, q: Array, coupling: JointCoupling) -> Gaps:
@@ -131,15 +133,14 @@ class LoopKinematics:
 def close(kinematics: LoopKinematics, start: Array) -> tuple[Array, float]:
     """Closed pose nearest to a start, or the least open one; and its largest gap, m or rad.
 
-    Levenberg-Marquardt; near a solution its steps are Newton steps of least norm. What carries
-    both ends of a loop stays where it is: it turns the gap and does not close it.
+    Levenberg-Marquardt; near a solution its steps are Newton steps of least norm.
     """
-    q, damping, tied = start.copy(), 1e-2, kinematics.tied()
+    q, damping = start.copy(), 1e-2
     gaps = kinematics.gaps(q)
     for _ in range(_ITERATIONS):
         if not gaps.values.size or np.abs(gaps.values).max() < CLOSED:
             break
-        rates = gaps.rates * tied
+        rates = gaps.rates
         normal = rates @ rates.T
         weight = damping * max(float(np.trace(normal)) / len(normal), 1e-12)
         step = rates.T @ np.linalg.solve(normal + weight * np.eye(len(normal)), gaps.values)

@@ -162,4 +162,5 @@ class SecondOpinion:
     def _jacobian(self, link: str) -> FloatArray:
         axes = self._pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         jacobian = self._pin.getFrameJacobian(self._model, self._data, self._frame(link), axes)
-        return np.asarray(jacobian @ self._rates)
+        # Of one joint, Pinocchio's is a vector.
+        return np.asarray(np.reshape(jacobian, (6, -1)) @ self._rates)

@@ -15,6 +15,7 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.grid import Axis, Grid, make_grid
 from masticator_dynamics.analysis.singularity import SingularityMeasures, balanced_length
 from masticator_dynamics.analysis.workspace_map import PoseClass, Workspace, WorkspaceSurveyor
+from masticator_dynamics.engine.evaluation import failures
 from masticator_dynamics.engine.evaluation.failures import CLOSED, smallest_gaps
 from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
 
@@ -318,6 +319,19 @@ def test_a_pose_behind_a_hole_is_not_said_to_be_too_far() -> None:
     with pytest.raises(ReachError, match='mm are missing') as caught:
         mechanism.solve([0.0, 0.6])
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_why_loops_do_not_close_is_looked_for_when_it_is_read(monkeypatch) -> None:
+    """It takes a hundred times as long as to see that they do not; a search reads none of it."""
+    looked, diagnose = [], failures.diagnose
+    monkeypatch.setattr(failures, 'diagnose', lambda *of: looked.append(of) or diagnose(*of))
+    mechanism = samples.mechanism('five_bar')
+    for poses, begin in (([0.0, 0.6], 'leg_'), ([[0.0, 0.3], [0.0, 0.6]], 'row 2: leg_')):
+        with pytest.raises(ReachError) as caught:
+            mechanism.solve_batch(poses) if begin.startswith('row') else mechanism.solve(poses)
+        assert not looked
+        assert str(caught.value).startswith(begin) and len(looked) == 1
+        looked.clear()
 
 
 @pytest.mark.parametrize('leg', [0, 1])

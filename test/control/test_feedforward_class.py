@@ -150,7 +150,7 @@ def by_python(mechanism, states, wrenches=None) -> samples.Array:
     return np.clip(efforts, *mechanism.effort_range)
 
 
-@pytest.mark.parametrize('name', samples.swept(NAMES, ['masticator', 'five_bar']))
+@pytest.mark.parametrize('name', samples.swept(NAMES, ['masticator']))
 def test_efforts_are_those_of_python(name: str, players) -> None:
     """Each state from the last one, far away; with the wrench of a frame of the mechanism.
 

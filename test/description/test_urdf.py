@@ -13,6 +13,7 @@ import samples
 
 from masticator_dynamics.description import urdf
 from masticator_dynamics.errors import DescriptionError
+from masticator_dynamics.interchange.imported_description import import_description
 
 LADDER = (samples.OWN / 'ladder.urdf').read_text(encoding='utf-8')
 FIVE_BAR = (samples.OWN / 'five_bar.urdf.xacro').read_text(encoding='utf-8')
@@ -382,6 +383,13 @@ def test_two_roots() -> None:
     assert error.reason == "a URDF has one root link, this one has ['ground', 'alone']"
 
 
+def test_no_links_at_all(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'macro.urdf'
+    file.write_text('<robot name="macro"/>', encoding='utf-8')
+    with pytest.raises(DescriptionError, match='it has no link: is it a part that others include'):
+        import_description(file)
+
+
 def test_a_link_that_is_not_there() -> None:
     error = refused('<parent link="foot"/>', '<parent link="feet"/>')
     assert (error.key, error.reason) == ('joint tilt', "link 'feet' does not exist")
@@ -409,6 +417,12 @@ def test_a_ring_of_links() -> None:
 def test_names_twice(old: str, new: str, key: str) -> None:
     error = refused(old, new)
     assert (error.key, error.reason) == (key, 'appears twice')
+
+
+@pytest.mark.parametrize('name', ['', ' '])
+def test_names_must_be_said(name: str) -> None:
+    assert refused('<joint name="top"', f'<joint name="{name}"').reason == 'has no name'
+    assert refused('<link name="head"/>', f'<link name="{name}"/>').reason == 'has no name'
 
 
 MASS = '<mass value="9"/>'

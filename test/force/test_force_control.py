@@ -123,6 +123,63 @@ def brittle(travel: float) -> float:
     return spring(3e4)(travel) * (0.25 if travel > 0.0026 else 1.0)
 
 
+class Slow:
+    """A sensor that reads so often, Hz, and says in between what it has said."""
+
+    def __init__(self, rate: float):
+        self.rate, self.at = rate, -1
+
+    def __call__(self, now: Measured) -> Measured:
+        at = math.floor(now.time * self.rate + 1e-9)
+        if at != self.at:
+            self.at, self.read = at, now
+        return now._replace(force=self.read.force, stamp=self.read.stamp)
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 125.0, 250.0, 500.0])
+def test_a_force_that_falls_because_it_is_asked_to_is_no_crack_of_a_slow_sensor(rate) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=1.0))
+    rows = pressed(law, spring(2e4), lambda time: 60.0 if time < 0.5 else 15.0, seconds=3.0,
+                   change=Slow(rate))  # fmt: skip
+    assert law.release.reason is Reason.DONE, law.release
+    assert [row.true for row in rows if row.state is State.FORCE][-1] == pytest.approx(15.0, abs=1)
+
+
+@pytest.mark.parametrize('rate', [50.0, 100.0, 125.0, 250.0, 500.0])
+def test_a_crack_is_told_with_the_time_that_its_readings_span(rate) -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    rows = pressed(law, brittle, lambda time: 5.0 + 100.0 * time, seconds=3.0, change=Slow(rate))
+    assert law.release.reason is Reason.CRACKED
+    broken = next(row.now.time for row in rows if row.commanded.travel > 0.0026)
+    assert law.release.time - broken < 0.012 + 2.0 / rate
+    span = max(0.008 * rate // 1, 1) / rate
+    assert law.release.text.endswith(f'within {1e3 * span:.3g} ms')
+
+
+@pytest.mark.parametrize('offset', [2.0, 5.0, 20.0, 40.0])
+def test_an_offset_of_the_sensor_is_no_contact(offset) -> None:
+    def shifted(now: Measured) -> Measured:
+        return now._replace(force=now.force + offset)
+
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.5, travel=0.006))
+    pressed(law, constant(0.0), constant(30.0), seconds=3.0, change=shifted)
+    assert law.release.reason is Reason.NOTHING_MET and law.travelled == 0.0
+    assert f'the sensor said {law.watch.offset:.3g} N' in law.release.text
+    assert law.watch.offset == pytest.approx(offset, abs=1.0)
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.5, travel=0.006))
+    rows = pressed(law, spring(2e4, 0.005), constant(30.0), seconds=3.0, change=shifted)
+    met = next(row for row in rows if row.state is not State.APPROACH)
+    assert met.now.travel > 0.005 and law.release.reason is Reason.DONE
+    assert f'the sensor said {law.watch.offset:.3g} N' in law.release.text
+
+
+def test_it_may_begin_in_contact() -> None:
+    law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.5))
+    rows = pressed(law, spring(2e4, -0.00015), constant(20.0), seconds=2.0)
+    controlled = [row.true for row in rows if row.state is State.FORCE]
+    assert law.release.reason is Reason.DONE and controlled[-1] == pytest.approx(20.0, abs=0.5)
+
+
 class Flowing:
     """A spring that flows at 30 N."""
 
@@ -156,6 +213,7 @@ RELEASES = {
         'reference': lambda time: 5.0 + 100.0 * time,
     },
     Reason.TRAVEL: {'goal': {'travel': 0.001}},
+    Reason.NO_WAY: {'force': spring(2e3)},
     Reason.NOTHING_MET: {'force': constant(0.0), 'seconds': 5.0},
     Reason.TOO_LONG: {'bounds': {'time': 0.5}},
     Reason.BEYOND: {'change': from_time(LATER, lambda m: m._replace(force=m.force + 30.0))},
@@ -191,7 +249,7 @@ def test_every_release_says_why_and_lets_go(reason) -> None:
 
 
 def test_every_reason_has_a_test() -> None:
-    elsewhere = {Reason.CANCELLED, Reason.NO_WAY}  # below, and in nodes/test_force_turn.py
+    elsewhere = {Reason.CANCELLED}  # below
     assert set(RELEASES) | elsewhere == set(Reason)
 
 

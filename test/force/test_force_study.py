@@ -8,6 +8,7 @@ import io
 
 import numpy as np
 import pytest
+import samples
 
 from masticator_dynamics.control.force_goal import ForceGoal, Reason, State
 from masticator_dynamics.drives.configuration import changed
@@ -31,6 +32,22 @@ def test_a_crack_is_told_and_the_jaw_turns() -> None:
     record, numbers = force_study.crack(brittle, 100.0)
     assert record.release.reason is Reason.CRACKED
     assert numbers['told'] <= 4.0 and numbers['turns'] <= 6.0 and numbers['travel'] <= 0.25
+
+
+CRACKS = [(8e3, 48.0), (30e3, 30.0), (200e3, 20.0), (200e3, 40.0)]
+
+
+@pytest.mark.parametrize(
+    ('stiffness', 'force'), samples.swept_rows(CRACKS, [(30e3, 30.0), (200e3, 20.0)])
+)
+def test_a_crack_leads_no_farther_than_it_may(stiffness, force) -> None:
+    """Though nothing is left of the food, whatever it was."""
+    brittle = force_study.shipped(
+        stiffness, 0.009, break_compression=force / stiffness, broken_force=0.0
+    )
+    record, numbers = force_study.crack(brittle, None, after=0.25e-3, most=70.0)
+    assert record.release.reason is Reason.CRACKED
+    assert 0.1 < numbers['travel'] <= 0.25
 
 
 def test_a_sensor_of_the_other_sign_never_presses_hard() -> None:

@@ -7,6 +7,7 @@ import collections
 import numpy as np
 import pytest
 import samples
+from scipy.optimize import linprog
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_control import ForceControl
@@ -180,3 +181,22 @@ def test_a_five_bar_presses_with_20_newtons_by_parameters_alone(five_bar, stiffn
     assert law.release.reason is Reason.DONE
     assert max(controlled) < 21.5
     assert np.mean(controlled[-50:]) == pytest.approx(20.0, abs=0.2)
+
+
+def test_motors_to_spare_share_what_one_cannot_give() -> None:
+    """Cables only pull: least norm pushes with one. A linear program says what is possible."""
+    mechanism = Mechanism.load('cable_planar')
+    count, limits = len(mechanism.actuated), mechanism.load_limits
+    path = PressingPath(mechanism, 'platform', UP, mechanism.home.y, 0.003, servos(mechanism))
+    with pytest.raises(InputError, match='30 N at platform are beyond the motors: cable_'):
+        path.refuse_beyond_motors(30.0, 1.0)
+    home, y = mechanism.feedforward(mechanism.home.y), mechanism.home.y
+    pulled = mechanism.jacobian_actuated_from_independent(home).T
+    weight = pulled @ home.actuated
+    pressed = pulled @ mechanism.feedforward(y, wrench=path.wrench(0.0, 1.0)).actuated - weight
+    columns = np.column_stack([pulled, -pressed])  # efforts, and the force
+    bounds = [*zip(limits.effort_low, limits.effort, strict=True), (0.0, None)]
+    most = -linprog([0.0] * count + [-1.0], A_eq=columns, b_eq=weight, bounds=bounds).fun
+    path.refuse_beyond_motors(0.9 * most, 1.0, limits)  # on the whole way
+    with pytest.raises(InputError, match='are beyond the motors: no efforts keep the limits'):
+        path.refuse_beyond_motors(1.01 * most, 1.0, limits)

@@ -75,8 +75,9 @@ class Measured:
 
 
 def measured(
-    file: pathlib.Path, rows: np.ndarray, seed: int, noise: float = 0.02, friction: float = 0.0
-) -> Measured:
+    file: pathlib.Path, rows: np.ndarray, seed: int, noise: float = 0.02, friction: float = 0.0,
+    geared: float = 1.0,
+) -> Measured:  # fmt: skip
     """What a robot does whose bodies differ from the file's, with friction, rotors and offsets.
 
     Parameters
@@ -85,23 +86,29 @@ def measured(
         Of each motor's efforts, part of their usual size.
     friction : float
         Part of the true friction that the file has.
+    geared : float
+        By how much the last motor's rotor and friction are larger than the others' are.
     """
     description, rng = load_description(file), np.random.default_rng(seed)
     mechanism = Mechanism(with_motor_friction(description))
     motion = mechanism.solve_batch(*rows)
     n_u = len(mechanism.actuated)
     usual = np.sqrt((mechanism.feedforward_batch(*rows).actuated ** 2).mean(axis=0)) + 1e-3
-    speed = np.sqrt((motion.v[:, mechanism.actuated_rows] ** 2).mean(axis=0))
-    sized = Usual(usual, usual, speed, None)
+    speed, acceleration = (
+        np.sqrt((rates[:, mechanism.actuated_rows] ** 2).mean(axis=0))
+        for rates in (motion.v, motion.a)
+    )
+    sized = Usual(usual, usual, speed, acceleration, None)
     unknowns = unknowns_of(mechanism, Beliefs(), sized)
     bodies = np.array([' ' in cause for cause in unknowns.causes])
     x = np.where(bodies, rng.standard_normal(len(bodies)), 0.0)
     truth = dict(zip(unknowns.names, unknowns.values + unknowns.spread @ x, strict=True))
     moved = np.diag(mechanism.actuated_inertia(mechanism.home))
     for k, joint in enumerate(mechanism.actuated):
-        truth[f'{joint}.friction'] = usual[k] * rng.uniform(0.2, 0.5)
-        truth[f'{joint}.damping'] = usual[k] / speed[k] * rng.uniform(0.1, 0.4)
-        truth[f'{joint}.rotor_inertia'] = moved[k] * rng.uniform(0.2, 1.0)
+        last = geared if k == n_u - 1 else 1.0
+        truth[f'{joint}.friction'] = last * usual[k] * rng.uniform(0.2, 0.5)
+        truth[f'{joint}.damping'] = last * usual[k] / speed[k] * rng.uniform(0.1, 0.4)
+        truth[f'{joint}.rotor_inertia'] = last * moved[k] * rng.uniform(0.2, 1.0)
         truth[f'{joint}.effort_offset'] = -usual[k] * 0.03 * rng.standard_normal()
     columns = regressor(mechanism, motion, True)
     needed = columns.matrix @ np.array([truth[name] for name in columns.names])

@@ -82,6 +82,14 @@ def test_zeros_that_agree_to_rounding_are_kept_whatever_poses_are_read() -> None
         assert not calibrate(mechanism('masticator'), shown[rows], NOISE, tolerance=1e-5).better
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_exact_readings_leave_standard_deviations_of_a_number(seed) -> None:
+    """A simulation's: what is told of some directions is 1e16 times what is known beforehand."""
+    shown = positions(mechanism('masticator'), wandering('masticator', seed, 400, reach=0.4))
+    found = calibrate(mechanism('masticator'), shown, 1e-15, tolerance=1e-4)
+    assert np.isfinite(found.sd).all() and found.sd.min() > 0.0
+
+
 @pytest.mark.parametrize(
     ('name', 'size', 'step'),
     [('masticator', 0.03, COUNT), ('rrr4', 0.03, COUNT), ('jaw_6pus', 0.001, 1e-6)],
@@ -284,6 +292,11 @@ def test_zeros_that_are_right_are_not_made_worse() -> None:
     found = calibrate(model, exact, tolerance=1e-5)
     with pytest.raises(InputError, match='no better than those before'):
         refuse_worse(model, exact, found)
+
+
+@pytest.mark.sweep
+def test_what_counts_the_other_way_makes_no_zeros() -> None:
+    model = mechanism('masticator')
     counted = -moved()[:, 1]  # another sign
     odd = np.column_stack([moved()[:, 0], counted, moved()[:, 2:]])
     try:

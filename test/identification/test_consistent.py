@@ -24,7 +24,7 @@ def unknowns(tmp_path_factory):
 def _unknowns(mechanism):
     mechanism = Mechanism(identify.with_motor_friction(mechanism.description))
     ones = np.ones(len(mechanism.actuated))
-    return unknowns_of(mechanism, Beliefs(), Usual(ones, ones, ones, None))
+    return unknowns_of(mechanism, Beliefs(), Usual(ones, ones, ones, ones, None))
 
 
 def said(unknowns, seed):

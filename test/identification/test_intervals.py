@@ -9,6 +9,7 @@ errors of efforts are alike for 0.1 s. Mistakes are not looked for: `test_mistak
 
 import os
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -33,6 +34,30 @@ def _files(kind: str, folder: pathlib.Path) -> tuple[pathlib.Path, np.ndarray, n
         box = samples.BOXES['rrr4']
         return samples.file_of('rrr4'), 0.5 * (box.lower + box.upper), 0.3 * (box.upper - box.lower)
     return arm(folder), np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+
+
+@pytest.mark.parametrize('geared', [30.0, 10_000.0])
+def test_a_rotor_behind_a_gear_that_is_much_more_than_the_wrist_is_found(geared, tmp_path) -> None:
+    """As in a KUKA LWR: 0.39 kg m^2 where the flange has 0.00012."""
+    file = arm(tmp_path)
+    text = file.with_suffix('.urdf').read_text(encoding='utf-8')
+    for axis in 'xyz':  # a flange
+        text = re.sub(rf'(<mass value="1.0"/><inertia.*)i{axis}{axis}="[^"]*"',
+                      rf'\1i{axis}{axis}="0.0002"', text)  # fmt: skip
+    text = text.replace('xyz="0.01 0.02 0.05"/><mass value="1.0"', 'xyz="0 0 0"/><mass value="1.0"')
+    file.with_suffix('.urdf').write_text(text, encoding='utf-8')
+    mechanism = Mechanism.load(file)
+    assert mechanism.mass_matrix(mechanism.home)[3, 3] == pytest.approx(2e-4, rel=0.01)
+    centre, reach = np.array([0.0, 0.4, -0.6, 0.3]), np.array([1.2, 0.8, 1.0, 1.2])
+    rows = sines(mechanism, centre, reach, SECONDS, 1)
+    robot = measured(file, rows, 3, geared=geared)
+    end = round(0.75 * len(robot.log.time))
+    parts = robot.log.part(slice(0, end)), robot.log.part(slice(end, None))
+    found = identify(robot.description, *parts, cutoff=10.0)
+    name = f'{mechanism.actuated[-1]}.rotor_inertia'
+    assert found.values[name] == pytest.approx(robot.truth[name], rel=0.1)
+    plain = found.held_out.error_by_motor(found.plain)
+    assert (found.held_out.error_by_motor(found.x) < 1.2 * plain).all()
 
 
 class Directions:

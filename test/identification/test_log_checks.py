@@ -35,7 +35,27 @@ def _clipped(log: RobotLog) -> np.ndarray:
     return effort
 
 
+def _turned(log: RobotLog, rows: slice, angle: float) -> RobotLog:
+    position = log.position.copy()
+    position[rows, 1] += angle
+    return dataclasses.replace(log, position=position)
+
+
 CASES = {
+    'glitch': (
+        lambda g: _turned(g, slice(700, 701), 0.3),
+        'of crank_2 jumps by 0.303 rad in 2 ms after 1.398 s: a reading that is none',
+    ),
+    'turns cut off': (
+        lambda g: _turned(g, slice(700, None), -2.0 * np.pi), 'whole turns are cut off'
+    ),
+    'rows cut out': (
+        lambda g: dataclasses.replace(
+            g.part(slice(None, -100)),
+            position=np.vstack([g.position[:1010], g.position[1110:] + 0.2]),
+        ),
+        'or rows that were cut out',
+    ),
     'short': (lambda g: g.part(slice(0, 500)), '0.998 s were recorded; 2 s are needed'),
     'rest': (lambda g: dataclasses.replace(g, position=0.0 * g.position), 'at rest: no motor'),
     'silent': (

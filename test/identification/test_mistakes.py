@@ -25,13 +25,15 @@ SECONDS, SEED = 16.0, 3
 ROBOTS = 'arm', 'redundant'
 
 
-def cases(name, values, arm, redundant):
-    """A mistake in several sizes on both robots; `make test` makes one on each."""
+def cases(name, values, **often):
+    """A mistake in several sizes on both robots; `make test` makes what is given by robot."""
     rows = [(robot, value) for robot in ROBOTS for value in values]
-    often = [('arm', arm), ('redundant', redundant)]
     return pytest.mark.parametrize(
-        ('robot', name), samples.swept_rows(rows, often), indirect=['robot']
+        ('robot', name), samples.swept_rows(rows, [*often.items()]), indirect=['robot']
     )
+
+
+once = pytest.mark.parametrize('robot', samples.swept(ROBOTS, ['arm']), indirect=True)
 
 
 @pytest.fixture(scope='module')
@@ -132,7 +134,7 @@ def test_what_is_left_without_the_offsets_of_efforts_is_said(recording) -> None:
     assert said and 'together' in said[0]
 
 
-@cases('pair', [(0, 1), (1, 2), (2, 3), (0, 3)], arm=(0, 1), redundant=(0, 3))
+@cases('pair', [(0, 1), (1, 2), (2, 3), (0, 3)], arm=(0, 1))
 def test_two_swapped_motors(robot, pair) -> None:
     a, b = pair
     order = np.arange(4)
@@ -142,7 +144,7 @@ def test_two_swapped_motors(robot, pair) -> None:
     assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
 
 
-@cases('gain', [1e-9, 1e-5, 0.001, 0.1, 0.5, 2.0, 10.0], arm=1e-5, redundant=2.0)
+@cases('gain', [1e-9, 1e-5, 0.001, 0.1, 0.5, 2.0, 10.0], arm=1e-5)
 def test_a_gain_of_all_motors(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
     start = 'all motors: efforts are '
@@ -161,7 +163,7 @@ def test_a_gain_however_large(recording) -> None:
     assert found.errors[1] < 1.05 * _identified(robot, robot.log).errors[1]
 
 
-@cases('gain', [0.02, 0.1, 3.0], arm=3.0, redundant=0.02)
+@cases('gain', [0.02, 0.1, 3.0], arm=3.0)
 def test_a_gain_of_one_motor(robot, gain) -> None:
     """It is told, and numbers are found all the same, nearly as good as without it."""
     found = _identified(robot, _mixed(robot.log, np.diag([1.0, gain, 1.0, 1.0])))
@@ -175,7 +177,7 @@ def test_a_gain_of_one_motor(robot, gain) -> None:
 
 @cases(
     'gains', [(0.1, 0.05, 0.2, 0.1), (0.1, 0.1, 0.1, 0.02)],
-    arm=(0.1, 0.1, 0.1, 0.02), redundant=(0.1, 0.05, 0.2, 0.1),
+    arm=(0.1, 0.1, 0.1, 0.02),
 )  # fmt: skip
 def test_gains_that_differ_by_motor(robot, gains) -> None:
     """As of currents of motors of several sizes: each has its own."""
@@ -230,7 +232,7 @@ def test_a_motor_that_could_not_carry_the_bodies_has_a_gain(tmp_path) -> None:
     assert 0.0 < float(told.removeprefix(start).split()[0]) < 0.1
 
 
-@cases('rows', [2, 5, 20], arm=2, redundant=20)
+@cases('rows', [2, 5, 20], arm=2)
 def test_efforts_that_lag(robot, rows) -> None:
     told = f'all motors: efforts lag positions by {rows / RATE:.3g} s ({rows} rows)'
     assert _identified(robot, _late(robot.log, rows)).mistakes == (told,)
@@ -247,6 +249,7 @@ def test_a_lag_that_hardly_matters_is_a_remark(tmp_path) -> None:
     assert told.startswith('all motors: efforts lag positions by 0.0')
 
 
+@once
 def test_rows_that_run_backward(robot) -> None:
     log = robot.log
     back = dataclasses.replace(log, position=log.position[::-1], effort=log.effort[::-1])
@@ -254,6 +257,7 @@ def test_rows_that_run_backward(robot) -> None:
     assert told.startswith('all motors: rows run backward in time')
 
 
+@once
 def test_two_mistakes_at_once(robot) -> None:
     mixing = np.diag([1.0, -1.0, -1.0, 1.0])
     told = _identified(robot, _mixed(robot.log, mixing)).mistakes

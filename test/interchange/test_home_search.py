@@ -63,6 +63,17 @@ def test_loops_that_are_closed_stay(write: Write, turned: float) -> None:
     assert moved == {f'{kind}_{leg}' for kind in ('motor', 'elbow') for leg in (1, 2)}
 
 
+@pytest.mark.parametrize('turned', [0.3, 1.0, 2.0])
+def test_closed_loops_that_carry_an_open_one_stay(write: Write, turned: float) -> None:
+    """As a knee's linkage with an ankle's: turning the knee turns the ankle's gap, too."""
+    ankle = renamed(five_bars.urdf(LOOP, turned), 'other_').replace('link="ground"', 'link="rod_1"')
+    home = import_description(
+        write('a.urdf', five_bars.urdf(LOOP).replace('</robot>', f'{ankle}</robot>'))
+    ).home
+    moved = {name for name, value in home.items() if abs(value) > 1e-9}
+    assert moved == {f'other_{kind}_{leg}' for kind in ('motor', 'elbow') for leg in (1, 2)}
+
+
 def test_followers_take_part(write: Write) -> None:
     """A joint that follows one of an open loop moves with it, though no loop contains it."""
     gripper = (

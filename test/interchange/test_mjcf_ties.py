@@ -154,6 +154,13 @@ def test_what_is_read(tmp_path: pathlib.Path, what: str) -> None:
     assert_as_in_mujoco(robot(tmp_path, world, rest), freedoms, reach=0.05)
 
 
+def test_a_tendon_that_leaves_a_joint_out_by_a_coefficient_of_0(tmp_path: pathlib.Path) -> None:
+    motors = '<motor name="m" tendon="one" gear="2"/><motor name="n" tendon="two" gear="-3"/>'
+    rest = fixed(one='a:1 b:0', two='a:0 b:0.5') + f'<actuator>{motors}</actuator>'
+    mechanism = assert_as_in_mujoco(robot(tmp_path, PAIR, rest), 2)
+    assert mechanism.tree_joints == ('a', 'b')
+
+
 def test_tendons_by_virtual_work(tmp_path: pathlib.Path) -> None:
     """A mass of 1 kg sinks by 3 d where one of 2 kg rises by d: a force of 9.81 (1 - 2/3) N."""
     slides = body('a', SLIDE, 1) + body('b', SLIDE, 2, '0 1 0')

@@ -4,6 +4,7 @@
 
 import dataclasses
 
+import linkages
 import numpy as np
 import pytest
 import samples
@@ -80,6 +81,14 @@ def test_the_second_opinion_agrees(name: str) -> None:
         found = opinion.of(mechanism.feedforward(*state), mechanism.driving)
         assert found.gap < 1e-10 and found.velocity < 1e-10
         assert found.acceleration < 1e-5 and found.effort < 1e-8
+
+
+def test_one_joint(tmp_path) -> None:
+    arm = linkages.Part('arm', 'ground', axis=(0.0, 1.0, 0.0), mass=0.8, center=(0.1, 0.0, 0.05))
+    file = linkages.write(
+        tmp_path, [arm], independent=['arm_joint'], actuated=['arm_joint'], platform='arm'
+    )
+    assert main(['check', str(file), '--pinocchio']) == 0
 
 
 def changed_urdf(description, old: str, new: str):

@@ -11,7 +11,7 @@ from scipy import stats
 
 pytest.importorskip('statsmodels', reason='statsmodels is not installed (extra "statistics")')
 
-from masticator_dynamics.robot.laboratory.factor_effects import NOT_RANDOM, analyse
+from masticator_dynamics.robot.laboratory.factor_effects import NOT_RANDOM, analyse, holm
 from masticator_dynamics.robot.laboratory.result_tables import bounds, interval, summary
 
 FACTORS = ('food', 'motion.period')
@@ -68,6 +68,16 @@ def test_two_balanced_factors_by_the_sums_of_a_textbook(table) -> None:
     for rank, k in enumerate(order.tolist()):
         worst = max(worst, min(1.0, (3 - rank) * ps[k]))
         assert found[list(squares)[k]].p_holm == pytest.approx(worst, rel=1e-9)
+
+
+def test_p_is_corrected_as_by_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    random = np.random.default_rng(5)
+    for count in (1, 2, 5):
+        p = random.uniform(size=count) ** 3
+        assert holm(p) == pytest.approx(multipletests(p, method='holm')[1], rel=1e-12)
+    assert holm([0.5, 0.5, 0.01]) == pytest.approx([1.0, 1.0, 0.03])
 
 
 def test_the_other_factor_is_no_error() -> None:

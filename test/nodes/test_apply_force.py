@@ -140,6 +140,21 @@ def test_it_presses_and_lets_go(robot):
     robot.finish(robot.follow(robot.mechanism.independent, [0.5], [OPEN]))
 
 
+def test_where_it_may_crack_it_loads_so_fast_that_it_may_go_on_until_it_turns(robot):
+    rates = []
+    for allowed in (0.0, math.inf):
+        robot.open()
+        goal = robot.goal(end_on_crack=True, largest_travel_after_crack=allowed)
+        result = robot.result_of(robot.request(goal))
+        assert result.reason == 'done', result.message
+        wanted = np.array(result.wanted_force)
+        risen = np.diff(wanted)[wanted[:-1] > 0.0]  # 0 until force control begins
+        rates.append(risen.max() / np.median(np.diff(result.time)))
+    print(rates)
+    # 0.25 mm within the two cycles of 250 Hz and more that a command takes until it arrives.
+    assert rates[0] < 0.25e-3 / 0.008 * 1.2 * STIFFNESS < 0.6 * rates[1]
+
+
 def test_turns_a_second_goal_and_cancelling(robot):
     robot.open()
     first = robot.request(robot.goal(duration=0.0))
@@ -200,6 +215,7 @@ def test_a_streamed_force_is_followed_and_its_silence_lets_go(robot):
         ({'relaxation': math.nan}, 'relaxation is nan'),
         ({'relaxation': 1.0, 'duration': 0.0}, 'a duration is needed'),
         ({'tolerance': -1.0}, 'tolerance is -1.0'),
+        ({'largest_travel_after_crack': math.nan}, 'largest_travel_after_crack is nan'),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(robot, changes, message):

@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
 
 import numpy as np
 import pytest
 
 from masticator_dynamics.engine.traced.bounded_program import Bound, minimum
+from masticator_dynamics.engine.traced.numbers import lane_pack, lane_pick
 from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.files.file_cache import sources
 
 BOUNDS = 7
 
@@ -37,11 +40,12 @@ def lowest(hessian, gradient, normals, offsets) -> tuple[float, np.ndarray | Non
     return best, where
 
 
-def program(size: int):
-    """Status and point from Hessian, gradient, and normals and offsets of planes."""
+def program(size: int, lanes: int = 1):
+    """Status and point from Hessian, gradient, and normals and offsets of planes, in each lane."""
+    inputs = size * size + size + BOUNDS * (1 + size)
 
     def function(given, _):
-        numbers = iter(given)
+        numbers = iter([lane_pack(given[i::inputs]) for i in range(inputs)])
 
         def take(*shape):
             if not shape:
@@ -56,10 +60,28 @@ def program(size: int):
             return [s + g for s, g in zip(slope, gradient, strict=True)], hessian
 
         answer = minimum([0.0] * size, [Bound(row, 0.0, []) for row in rows], derivatives, 1e-6)
-        return [answer.status, *answer.x]
+        return [lane_pick(x, i) for i in range(lanes) for x in (answer.status, *answer.x)]
 
-    inputs = size * size + size + BOUNDS * (1 + size)
-    return RowCode(f'test program {size}', inputs, 1 + size, function, lambda: [__file__])
+    return RowCode(
+        f'test program {size} {lanes}', lanes * inputs, lanes * (1 + size), function,
+        lambda: [sources('engine/traced'), pathlib.Path(__file__).read_bytes()],
+    )  # fmt: skip
+
+
+def test_lanes_of_a_loop_end_by_themselves() -> None:
+    size, lanes = 3, 4
+    rng, alone, together = np.random.default_rng(9), program(size), program(size, lanes)
+    mixed = 0
+    for _ in range(60):
+        rows = []
+        for _ in range(lanes):
+            hessian, gradient = quadratic(rng, size)
+            planes = np.column_stack([rng.normal(size=BOUNDS) - 0.4, rng.normal(size=(BOUNDS, 3))])
+            rows.append(np.concatenate([hessian.ravel(), gradient, planes.ravel()]))
+        answers = together(np.concatenate(rows)).reshape(lanes, -1)
+        mixed += len({*answers[:, 0]}) > 1
+        np.testing.assert_allclose(answers, [alone(row) for row in rows], rtol=1e-9, atol=1e-9)
+    assert mixed > 10
 
 
 @pytest.mark.parametrize('size', [1, 2, 3, 4])

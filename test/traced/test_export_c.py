@@ -11,10 +11,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+from xml.sax.saxutils import quoteattr
 
+import linkages
 import numpy as np
 import pytest
 import samples
+import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
@@ -167,6 +170,32 @@ def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     expected = mechanism.feedforward(mechanism.home.y).actuated
     found = np.array([float(number) for number in printed[1::2]])
     assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+@needs_compiler
+def test_the_example_tells_joints_by_any_name(tmp_path: pathlib.Path) -> None:
+    names = ['a"b', '100%s \\n', '??/x', 'épaule']
+    parts = [
+        linkages.Part(
+            f'link_{k}', f'link_{k - 1}' if k else 'ground', (0.1, 0.0, 0.0), (0.0, 1.0, 0.0),
+            mass=0.5, center=(0.05, 0.0, 0.01),
+        )
+        for k in range(len(names))
+    ]  # fmt: skip
+    joints = [part.joint for part in parts]
+    file = linkages.write(tmp_path, parts, independent=joints, actuated=joints, platform='link_3')
+    text = plain = file.with_suffix('.urdf').read_text(encoding='utf-8')
+    for name, joint in zip(names, joints, strict=True):
+        text = text.replace(f'name="{joint}"', f'name={quoteattr(name)}')
+    assert text != plain
+    file.with_suffix('.urdf').write_text(text, encoding='utf-8')
+    content = yaml.safe_load(file.read_text(encoding='utf-8'))
+    file.write_text(yaml.safe_dump(content | dict.fromkeys(('independent', 'actuated'), names)))
+    assert main(['export-c', str(file), '--output', str(tmp_path / 'c')]) == 0
+    sources = [*(tmp_path / 'c').glob('*.c')]
+    subprocess.run([COMPILERS[0], *STRICT, '-o', tmp_path / 'example', *sources, '-lm'], check=True)
+    printed = subprocess.run([tmp_path / 'example'], check=True, capture_output=True).stdout
+    assert [line.rpartition(' ')[0] for line in printed.decode().splitlines()] == names
 
 
 def test_the_source_is_free_of_state_and_names_what_it_computes(tmp_path: pathlib.Path) -> None:

@@ -279,7 +279,7 @@ def test_what_does_not_count_leaves_everything_as_it_was(compiled) -> None:
     assert np.abs(np.array(lost.y) - state.y).max() < 1e-9
 
 
-@pytest.mark.parametrize('friction', [False, True])
+@pytest.mark.parametrize('friction', samples.swept([False, True], [True]))
 def test_contacts_have_the_forces_of_python(friction: bool, compiled) -> None:
     of = compiled('masticator', friction)
     for state in samples.states('masticator', 10, seed=5005):

@@ -195,7 +195,10 @@ def in_row(error: _Error, row: int | None, many: bool) -> _Error:
         Whether the caller passed a batch.
     """
     if many and row is not None:
-        error = type(error)(f'row {row + 1}: {error}')
+        said, kind = error, type(error)
+        # What a search has to find out is found out when the message is read, with its row, too.
+        later = isinstance(error, ReachError)
+        error = kind(lambda: f'row {row + 1}: {said}') if later else kind(f'row {row + 1}: {said}')
     error.row = row
     return error
 

@@ -19,10 +19,8 @@ from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, RowInPlace
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
-from masticator_dynamics.engine.tree import Placement
+from masticator_dynamics.engine.tree import Placement, cross
 from masticator_dynamics.errors import InputError
-
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]  # components
 
 
 class FrameChain:
@@ -147,7 +145,7 @@ class FrameChain:
         """
         position, axes, origins = self._carriers(q)
         turning = self._spin * axes
-        moving = self._shift * axes + _cross(turning, position[..., None, :] - origins)
+        moving = self._shift * axes + cross(turning, position[..., None, :] - origins)
         return position, np.concatenate([moving, turning], axis=-1)
 
     def screw_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -159,11 +157,11 @@ class FrameChain:
         # Velocity of every point that is at the origin of joint j, or of the frame, by joint i.
         points = np.concatenate([origins, position[..., None, :]], axis=-2)
         arms = points[..., None, :, :] - origins[..., :, None, :]
-        by_joint = (self._shift * axes)[..., :, None, :] + _cross(turning[..., :, None, :], arms)
+        by_joint = (self._shift * axes)[..., :, None, :] + cross(turning[..., :, None, :], arms)
         carried = np.triu(np.ones((len(self.joints), len(self.joints) + 1)))
         velocities = (by_joint * rates[..., None, :] * carried[..., None]).sum(axis=-3)
-        tilting = _cross(spins, axes)
-        moving = _cross(tilting, position[..., None, :] - origins) + _cross(
+        tilting = cross(spins, axes)
+        moving = cross(tilting, position[..., None, :] - origins) + cross(
             axes, velocities[..., -1:, :] - velocities[..., :-1, :]
         )
         moving = self._shift * tilting + self._spin * moving
@@ -269,11 +267,6 @@ def wrenches_on_platform(
             points, _ = frame_chain(mechanism, point).at(bodies)
         wrenches = shifted(wrenches, points - platform.at(bodies)[0])
     return wrenches
-
-
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The same as `np.cross`, which takes several times as long for a few vectors."""
-    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def turned(wrenches: FloatArray, rotations: FloatArray) -> FloatArray:

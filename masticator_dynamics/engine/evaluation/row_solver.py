@@ -23,8 +23,8 @@ from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.reference import Reference
 
-# Rows, up to tens of milliseconds each: an error does not wait for all the rows after it. One at
-# first, then twice as many each time.
+# Rows by machine code, up to a millisecond each: an error does not wait for all the rows after it.
+# On floats, up to tens of milliseconds each, it waits for none.
 _TOGETHER = 32
 
 
@@ -134,41 +134,43 @@ class RowSolver:
             return self._checked(self.unchecked(kind, inputs[None], q)[0], inputs, numbers)
         numbers = np.arange(len(inputs)) if numbers is None else numbers
         rows = np.empty((len(inputs), kind.width))
-        first, count = 0, 1
-        while first < len(inputs):
-            part = slice(first, first + count)
-            unchecked = self.unchecked(kind, inputs[part])
+        for first in range(0, len(inputs), _TOGETHER):
+            part = slice(first, first + _TOGETHER)
+            unchecked = self.unchecked(kind, inputs[part], to_failure=True)
             rows[part] = self._checked(unchecked, inputs[part], numbers[part])
-            first, count = first + count, min(2 * count, _TOGETHER)
         return rows
 
     def unchecked(
-        self, kind: RowKind, inputs: FloatArray, q: FloatArray | None = None
-    ) -> FloatArray:
+        self, kind: RowKind, inputs: FloatArray, q: FloatArray | None = None,
+        to_failure: bool = False,
+    ) -> FloatArray:  # fmt: skip
         """The same for rows (N, ...), whose first numbers report a failure instead of an error.
 
         Parameters
         ----------
         kind, inputs, q
             As for :meth:`fallback`; always many rows, and all are closed at ``q``, where given.
+        to_failure : bool
+            Do not look at what follows the first row that fails; it is reported to fail likewise.
         """
         if q is not None:
             return kind.reference.at(inputs, q[None])
         rows = np.empty((len(inputs), kind.width))
         if kind is self.least_norm:
-            motions = self.attempt(inputs)
+            motions = self.attempt(inputs, to_failure)
         else:  # closed from home only where there is no motion: often only efforts are in doubt
             motions = self._by_code(
-                self._kernels.everything, inputs, lambda refused, _=None: self.attempt(refused)
-            )
+                self._kernels.everything, inputs,
+                lambda refused, _=None: self.attempt(refused, to_failure),
+            )  # fmt: skip
         rows[:, : self.width] = motions
         closed = motions[:, 0] == 0.0
         at = motions[closed][:, self._model.slices['q']]
-        rows[closed] = kind.reference.at(inputs[closed], at)
+        rows[closed] = kind.reference.at(inputs[closed], at, to_failure)
         return rows
 
     def filled_in(
-        self, outputs: FloatArray, kind: RowKind, inputs: FloatArray,
+        self, outputs: FloatArray, refused: IntArray, kind: RowKind, inputs: FloatArray,
         whole: Callable[[FloatArray, IntArray], FloatArray],
     ) -> tuple[IntArray, FloatArray] | None:  # fmt: skip
         """Fill rows that machine code handed over into its output.
@@ -179,6 +181,8 @@ class RowSolver:
         ----------
         outputs : array, shape (N, outputs)
             Output of machine code, see ``traced/kernels.py``.
+        refused : array of int
+            Numbers of these rows.
         kind : RowKind
             What is in whole rows.
         inputs : array, shape (N, 3 n_y + 6)
@@ -186,7 +190,6 @@ class RowSolver:
         whole : callable
             Whole rows for input rows and their numbers.
         """
-        refused = np.flatnonzero(outputs[:, kernels.VALID] == 0.0)
         if len(refused):
             rows = whole(inputs[refused], refused)
             efforts = kernels.EFFORT + self._kernels.actuators

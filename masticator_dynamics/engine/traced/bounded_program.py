@@ -15,16 +15,21 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
-from masticator_dynamics.engine.traced.matrices import inverse, solve
+from masticator_dynamics.engine.traced.matrices import (
+    cholesky,
+    solve_factored,
+    solve_lower,
+    solve_upper,
+)
 from masticator_dynamics.engine.traced.numbers import (
+    Number,
     absolute,
     greater,
     greatest,
     is_known,
+    lane_count,
     reciprocal,
     select,
     total,
@@ -53,22 +58,20 @@ class Bound:
         """Whether there is a length."""
         return not is_known(self.bend, 0.0)
 
-    def at(self, x: Row) -> tuple[Any, Row, list[Row]]:
-        """Value, slopes and second derivatives, these only where they add to convexity."""
-        count = range(len(x))
+    def at(self, x: Row) -> tuple[Any, Row, Any, Row]:
+        """Value and slopes; factor and vector of whose square the second derivatives are made.
+
+        These only where they add to convexity.
+        """
         value, slopes = at(self.row, x), list(self.row[1:])
         if not self.bent:
-            return value, slopes, [[0.0] * len(x) for _ in count]
+            return value, slopes, 0.0, [0.0] * len(x)
         bx, by = self.across
         length, per_length, (cx, cy) = direction(at(bx, x), at(by, x))
         slopes = [s + self.bend * (cx * bx[1 + m] + cy * by[1 + m]) for m, s in enumerate(slopes)]
-        turns = [cx * by[1 + m] - cy * bx[1 + m] for m in count]
+        turns = [cx * by[1 + m] - cy * bx[1 + m] for m in range(len(x))]
         factor = select(self.bend, self.bend, 0.0) * per_length
-        return (
-            value + self.bend * length,
-            slopes,
-            [[factor * (a * b) for b in turns] for a in turns],
-        )
+        return value + self.bend * length, slopes, factor, turns
 
     def numbers(self, bent: bool) -> Row:
         """All its numbers; without those of the length where no bound has one."""
@@ -140,10 +143,9 @@ def minimum(
         steps = select(full, free + 1.0, 1.0)
         worse = select(steps - PATIENCE, select(worst - met, 1.0, 0.0), 0.0)
         gradient, hessian = derivatives(x)
-        step_, moved, slots, blocked, moves = _step(x, slots, gradient, hessian)
+        step_, square, slots, blocked, moves = _step(x, slots, gradient, hessian)
         # Blocked: a bound has left, and the next step is from the same point.
         x = [select(blocked, a, a + b) for a, b in zip(x, step_, strict=True)]
-        square = vec.dot(step_, moved)
         measured = vec.dot(x, vec.apply(hessian, x))
         near = CONVERGED**2 * (measured + floor) - square
         done = select(near, select(worst - met, 0.0, 1.0), 0.0)
@@ -154,7 +156,7 @@ def minimum(
 
     first = [0.0, 0.0, 0.0, *start, *((size + 1) * empty)]
     numbers = [*first, *vec.flat(tables), floor]
-    state = repeat(graph_of(numbers), STEPS, first, step)
+    state = repeat(graph_of(numbers), STEPS, first, step, lane_count(numbers))
     return Minimum(state[1], state[3 : 3 + size], state[2])
 
 
@@ -164,15 +166,31 @@ def _parts(numbers: Row, width: int) -> list[Row]:
 
 def _most_violated(bounds: Sequence[Bound], tables: Sequence[Row], x: Row) -> tuple[Any, Row]:
     """The largest value of a bound, and a slot with this one, without multiplier."""
-    worst: Any = -1e300
-    slot: Row = [_NONE, 0.0, *tables[0]]
+    # Those whose length is that of the same vector need it chosen but once.
+    groups: dict[tuple[object, ...], list[tuple[Any, Row]]] = {}
+    apart = 2 + len(x)
     for k, (bound, table) in enumerate(zip(bounds, tables, strict=True)):
-        value, _, _ = bound.at(x)
+        value, *_ = bound.at(x)
+        of = tuple(number.index if isinstance(number, Number) else number
+                   for number in table[apart:])  # fmt: skip
+        groups.setdefault(of, []).append((value, [float(k), 0.0, *table]))
+    chosen = []
+    for group in groups.values():
+        across = group[0][1][2 + apart :]
+        value, head = _largest([(value, slot[: 2 + apart]) for value, slot in group])
+        chosen.append((value, [*head, *across]))
+    return _largest(chosen)
+
+
+def _largest(candidates: Sequence[tuple[Any, Row]]) -> tuple[Any, Row]:
+    """The largest value, the first of several, and the numbers with it."""
+    worst: Any = -1e300
+    numbers = candidates[0][1]
+    for value, others in candidates:
         worse = value - worst
         worst = select(worse, value, worst)
-        candidate = [float(k), 0.0, *table]
-        slot = [select(worse, a, b) for a, b in zip(candidate, slot, strict=True)]
-    return worst, slot
+        numbers = [select(worse, a, b) for a, b in zip(others, numbers, strict=True)]
+    return worst, numbers
 
 
 def _entered(slots: list[Row], entering: Row, wanted: Any) -> tuple[list[Row], Any]:
@@ -187,44 +205,41 @@ def _entered(slots: list[Row], entering: Row, wanted: Any) -> tuple[list[Row], A
 
 def _step(
     x: Row, slots: list[Row], gradient: Row, hessian: list[Row]
-) -> tuple[Row, Row, list[Row], Any, Any]:
+) -> tuple[Row, Any, list[Row], Any, Any]:
     """Step to the minimum with the active bounds kept.
 
     Returns
     -------
-    step, moved
-        The step, and the Hessian times it.
+    step, square
+        The step, and its square in the measure of the Hessian.
     slots
         With new multipliers; without the bound whose multiplier would turn negative first, if so.
     blocked, farthest
         Positive where there is one; how far a multiplier moves a bound at most.
     """
-    size, count = len(x), range(len(slots))
+    size, count, hessian = len(x), range(len(slots)), [list(row) for row in hessian]
     values, normals = [], []
     for slot in slots:
-        value, slopes, bends = Bound.of(slot[2:], size).at(x)
+        value, slopes, factor, turns = Bound.of(slot[2:], size).at(x)
         values.append(value)
         normals.append(slopes)
-        hessian = [
-            [a + slot[1] * b for a, b in zip(row, bend, strict=True)]
-            for row, bend in zip(hessian, bends, strict=True)
-        ]
-    inverted, _ = inverse(hessian, np.eye(size))
-    newton = vec.apply(inverted, gradient)
-    along = [vec.apply(inverted, normal) for normal in normals]
-    squares = [vec.dot(normals[s], along[s]) for s in count]
+        for m, turn in enumerate(vec.scale(turns, slot[1] * factor)):
+            for n in range(1 + m):
+                hessian[m][n] = hessian[m][n] + turn * turns[n]
+    lower, _ = cholesky(hessian)
+    # In a measure in which the Hessian is one.
+    newton = solve_lower(lower, gradient)
+    along = [solve_lower(lower, normal) for normal in normals]
+    squares = [vec.dot(a, a) for a in along]
     absent = [select(-0.5 - slot[0], 1.0, 0.0) for slot in slots]
     matrix = [
-        [
-            vec.dot(normals[s], along[t]) + (YIELDING * squares[s] + absent[s] if s == t else 0.0)
-            for t in count
-        ]
-        for s in count
-    ]
+        [vec.dot(along[s], along[t]) for t in range(s)]
+        + [(1.0 + YIELDING) * squares[s] + absent[s]] for s in count
+    ]  # fmt: skip
     right = [
-        values[s] - vec.dot(normals[s], newton) + YIELDING * squares[s] * slots[s][1] for s in count
+        values[s] - vec.dot(along[s], newton) + YIELDING * squares[s] * slots[s][1] for s in count
     ]
-    wanted, _ = solve(matrix, np.eye(len(slots)), right)
+    wanted = solve_factored(cholesky(matrix)[0], right)
     part: Any = 1.0
     leaves: Any = _NONE
     for s in count:
@@ -241,6 +256,5 @@ def _step(
         gap = [_NONE, *[0.0] * (len(with_slot) - 1)]
         after.append([select(gone, a, b) for a, b in zip(gap, with_slot, strict=True)])
         farthest = greater(multiplier * squares[s], farthest)
-    pull = [total(wanted[s] * normals[s][m] for s in count) for m in range(size)]
-    moved = [-(g + f) for g, f in zip(gradient, pull, strict=True)]
-    return vec.apply(inverted, moved), moved, after, blocked, farthest
+    moved = [-(g + total(wanted[s] * along[s][m] for s in count)) for m, g in enumerate(newton)]
+    return solve_upper(lower, moved), vec.dot(moved, moved), after, blocked, farthest

@@ -266,11 +266,16 @@ _APART = """
 """
 
 
+def _quoted(text: str) -> str:
+    """A string of C; names may have any letters."""
+    return '"' + re.sub(r'[\\"?]', r'\\\g<0>', text) + '"'
+
+
 def _example(name: str, description: MechanismDescription, structure: Structure) -> str:
     home = [literal(structure.home[structure.index(joint)]) for joint in description.independent]
     count = len(description.actuated)
     printed = ''.join(
-        f'  printf("{joint} %.17g\\n", effort[{i}]);\n'
+        f'  printf("%s %.17g\\n", {_quoted(joint)}, effort[{i}]);\n'
         for i, joint in enumerate(description.actuated)
     )
     zeros = ', '.join(['0.0'] * len(home))

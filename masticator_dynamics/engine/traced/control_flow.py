@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops, and functions that are called: run on floats, or recorded for machine code.
 
-What is recorded has no lanes. A loop records its step once; a function that several loops or calls
-share is recorded once for all of them.
+A loop records its step once; a function that several loops or calls share is recorded once for all
+of them, and takes and gives numbers without lanes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from masticator_dynamics.engine.traced.numbers import Graph, Number, Scalar
+from masticator_dynamics.engine.traced.numbers import (
+    Graph,
+    Number,
+    Scalar,
+    lane_greatest,
+    select,
+)
 
 
 def graph_of(numbers: Iterable[Scalar]) -> Graph | None:
@@ -24,6 +30,7 @@ def repeat(
     most: int,
     state: Sequence[Scalar],
     step: Callable[[list[Any]], tuple[Any, list[Any]]],
+    lanes: int = 0,
 ) -> list[Any]:
     """Numbers after steps that are repeated while a condition is above zero.
 
@@ -37,6 +44,8 @@ def repeat(
         What the first step begins with.
     step : callable
         Gives the condition to go on, and the next state, from a state.
+    lanes : int
+        How many lanes the state has, 0: none. Each ends by itself; the last one ends the loop.
     """
     if graph is None:
         numbers = list(state)
@@ -46,11 +55,19 @@ def repeat(
                 break
         return numbers
     graph.loops += 1
-    loop, start = graph.loops, tuple(graph.lift(x) for x in state)
-    go_on, after = step([graph.record('carried', loop, i) for i in range(len(start))])
+    loop, start = graph.loops, tuple(graph.lift(x) for x in ([1.0] if lanes else []) + [*state])
+    carried = [graph.record('carried', loop, i, lanes) for i in range(len(start))]
+    if lanes:
+        on, *before = carried
+        go_on, after = step(before)
+        goes_on = select(on, select(go_on, 1.0, 0.0), 0.0)
+        after = [goes_on, *(select(on, a, b) for a, b in zip(after, before, strict=True))]
+        go_on = lane_greatest(goes_on)
+    else:
+        go_on, after = step(carried)
     following = tuple(graph.lift(x) for x in after)
     done = graph.record('repeat', loop, most, graph.lift(go_on), start, following)
-    return [graph.record('final', done.index, i) for i in range(len(start))]
+    return [graph.record('final', done.index, i, lanes) for i in range(len(start))][bool(lanes) :]
 
 
 def call(

@@ -31,6 +31,7 @@ from masticator_dynamics.engine.traced.numbers import (
     greater,
     greatest,
     is_known,
+    lane_pack,
     lane_pick,
     lesser,
     reciprocal,
@@ -59,6 +60,7 @@ SLACK = 1e-9  # of a limit; what is exceeded by no more is kept
 # Of a limit. Only the nearest motion keeps the limits, and rounding must not exclude it: it is
 # found a little further inside than the best efforts.
 INSIDE = -7e-10
+TOGETHER = 4  # patterns in lanes, at most
 _UNSET = 1e300
 
 
@@ -269,21 +271,31 @@ def over_patterns(
     mapped(nested, lambda x: numbers.append(x) if isinstance(x, Number) else None)
     contacts = len(terms.contacts)
 
-    def of_pattern(inputs: Row) -> Row:
-        rest = iter(inputs[contacts:])
-        inner = mapped(nested, lambda x: next(rest) if isinstance(x, Number) else x)
-        pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), inputs[:contacts])
-        status, value, results = solve(pattern, *inner[2])
-        return [select(pattern.possible(), status, -1.0), value, *results]
-
     rubs = [not is_known(sliding, 0.0) for sliding in terms.sliding]
-    signs = itertools.product(*((1.0, -1.0) if rub else (1.0,) for rub in rubs))
+    patterns = [*itertools.product(*((1.0, -1.0) if rub else (1.0,) for rub in rubs))]
     graph = graph_of(numbers)
+    together = min(len(patterns), TOGETHER) if graph else 1
+    signs = contacts * together
+
+    def of_patterns(inputs: Row) -> Row:
+        rest = iter(inputs[signs:])
+        inner = mapped(nested, lambda x: next(rest) if isinstance(x, Number) else x)
+        columns = [lane_pack(inputs[c:signs:contacts]) for c in range(contacts)]
+        pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), columns)
+        status, value, results = solve(pattern, *inner[2])
+        numbers = [select(pattern.possible(), status, -1.0), value, *results]
+        return [lane_pick(x, lane) for lane in range(together) for x in numbers]
+
+    ends: Row = []
+    for first in range(0, len(patterns), together):
+        group = itertools.chain(*patterns[first : first + together])
+        ends += call(graph, solve.__name__, of_patterns, [*group, *numbers])
     best: Any = _UNSET
     undecided: Any = 0.0
     chosen: Row = []
-    for pattern in signs:
-        status, value, *results = call(graph, solve.__name__, of_pattern, [*pattern, *numbers])
+    size = len(ends) // len(patterns)
+    for first in range(0, len(ends), size):
+        status, value, *results = ends[first : first + size]
         value = select(status - 0.5, value, _UNSET)
         undecided = select(0.5 - absolute(status), 1.0, undecided)
         better = best - value

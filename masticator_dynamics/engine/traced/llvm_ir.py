@@ -184,7 +184,8 @@ class Writer:
         """A loop with its condition at the end, so that its last values are available after it."""
         _, loop, most, go_on, start, following = node
         before, block = self._block, f'loop{loop}'
-        values = [self._value(i, 0) for i in start]
+        # Of numbers as wide as what they become.
+        values = [self._value(i, self._wide(j)) for i, j in zip(start, following, strict=True)]
         self._say(f'br label %{block}')
         self._lines.append(f'{block}:')
         head, self._block = len(self._lines), block
@@ -194,13 +195,14 @@ class Writer:
         self._say(f'%u{loop} = fcmp ogt double {self._value(go_on, 0)}, {_literal(0.0)}')
         self._say(f'%v{loop} = icmp slt i64 %m{loop}, {most}')
         self._say(f'%w{loop} = and i1 %u{loop}, %v{loop}')
-        back = [self._value(i, 0) for i in following]
+        back = [self._value(i, self._wide(i)) for i in following]
         self._say(f'br i1 %w{loop}, label %{block}, label %after{loop}')
         self._lines.append(f'after{loop}:')
         carried = [f'  %n{loop} = phi i64 [0, %{before}], [%m{loop}, %{self._block}]']
         carried += [
-            f'  %k{loop}_{i} = phi double [{values[i]}, %{before}], [{back[i]}, %{self._block}]'
-            for i in range(len(values))
+            f'  %k{loop}_{i} = phi {type_of(self._wide(j))} '
+            f'[{values[i]}, %{before}], [{back[i]}, %{self._block}]'
+            for i, j in enumerate(following)
         ]
         self._lines[head:head] = carried
         self._block = f'after{loop}'
@@ -225,7 +227,7 @@ class Writer:
             values += [values[0]] * (width - len(values))
             return self._vector([_literal(x) for x in values])
         if operation == 'carried':
-            assert not width
+            assert width == self._wide(index)
             return f'%k{parts[0]}_{parts[1]}'
         if operation == 'final':
             return self._value(self._graph.nodes[parts[0]][5][parts[1]], width)

@@ -125,11 +125,22 @@ def cholesky(matrix: Matrix) -> tuple[list[list[Any]], list[Any]]:
 
 def solve_factored(lower: Matrix, right: Vector) -> list[Any]:
     """Solve a system with its factor from :func:`cholesky`."""
-    size, x = len(right), list(right)
-    for i in range(size):
+    return solve_upper(lower, solve_lower(lower, right))
+
+
+def solve_lower(lower: Matrix, right: Vector) -> list[Any]:
+    """Solve a system with the factor itself."""
+    x = list(right)
+    for i in range(len(x)):
         x[i] = (x[i] - total(lower[i][j] * x[j] for j in range(i))) * lower[i][i]
-    for i in reversed(range(size)):
-        rest = total(lower[j][i] * x[j] for j in range(i + 1, size))
+    return x
+
+
+def solve_upper(lower: Matrix, right: Vector) -> list[Any]:
+    """Solve a system with the transpose of the factor."""
+    x = list(right)
+    for i in reversed(range(len(x))):
+        rest = total(lower[j][i] * x[j] for j in range(i + 1, len(x)))
         x[i] = (x[i] - rest) * lower[i][i]
     return x
 

@@ -30,7 +30,7 @@ LANEWISE = ('add', 'sub', 'mul', 'div', 'neg', 'sqrt', 'round', 'abs', 'copysign
 # arguments; its results are nodes 'result'.
 # A loop is a node 'repeat' of its number, the most steps, the condition to go on, and of the start
 # and the next value of each number that it carries; these are nodes 'carried' within it, 'final'
-# after it.
+# after it, whose last argument is how many lanes they have.
 
 
 class TooLargeError(Exception):
@@ -72,6 +72,8 @@ class Graph:
                 raise TooLargeError(f'more than {self.largest} operations')
             self.nodes.append(key)
             counts = {len(arguments[0])} if operation == 'lanes' else {0}
+            if operation in ('carried', 'final'):
+                counts = {arguments[-1]}
             if operation in LANEWISE:
                 counts = {0, *(self.lanes[a] for a in arguments)}
             *_, count = sorted(counts)
@@ -344,6 +346,11 @@ def lane_least(x: Scalar) -> Any:
     return float(x.values.min()) if isinstance(x, Lanes) else x
 
 
+def lane_greatest(x: Scalar) -> Any:
+    """Greatest over lanes."""
+    return -lane_least(-x)
+
+
 def lane_pack(numbers: Sequence[Scalar]) -> Any:
     """One number with a lane for each of some."""
     if len(numbers) == 1:
@@ -360,8 +367,13 @@ def largest(numbers: Iterable[Scalar]) -> Any:
         wide[count] = greater(absolute(x), wide.get(count, 0.0))
     largest_so_far: Any = 0.0
     for x in wide.values():
-        largest_so_far = greater(-lane_least(-x), largest_so_far)
+        largest_so_far = greater(lane_greatest(x), largest_so_far)
     return largest_so_far
+
+
+def lane_count(numbers: Iterable[Scalar]) -> int:
+    """How many lanes recorded numbers have; 0: none has lanes."""
+    return max((x.graph.lanes[x.index] for x in numbers if isinstance(x, Number)), default=0)
 
 
 def lane_pick(x: Scalar, lane: int) -> Any:

@@ -31,8 +31,11 @@ class Reference:
     def __init__(self, code: RowCode, inputs: int | None = None):
         self._code, self._inputs = code, inputs
 
-    def __call__(self, rows: FloatArray) -> FloatArray:
-        """Output rows, or row, without the first number; all of the input must be finite."""
+    def __call__(self, rows: FloatArray, to_failure: bool = False) -> FloatArray:
+        """Output rows, or row, without the first number; all of the input must be finite.
+
+        ``to_failure``: what follows a row that fails on floats is not looked at and fails likewise.
+        """
         if rows.ndim == 1:
             return self(rows[None])[0]
         inputs, finite = rows[:, : self._inputs], np.isfinite(rows)
@@ -46,6 +49,9 @@ class Reference:
             else:
                 wrong = np.argmin(finite[i])
                 outputs[i, 1:4] = NOT_FINITE, wrong, rows[i, wrong]
+            if to_failure and outputs[i, 1]:
+                outputs[i + 1 :] = outputs[i]
+                break
         return outputs[:, 1:]
 
     def _on_floats(self, inputs: FloatArray, outputs: FloatArray) -> None:
@@ -60,6 +66,6 @@ class Reference:
             failed = RefusedError(OVERFLOW)
         outputs[1:4] = failed.status, failed.block, failed.amount
 
-    def at(self, inputs: FloatArray, q: FloatArray) -> FloatArray:
+    def at(self, inputs: FloatArray, q: FloatArray, to_failure: bool = False) -> FloatArray:
         """The same for input rows at tree positions (N, n_q), which the code must expect."""
-        return self(np.hstack([inputs, q]))
+        return self(np.hstack([inputs, q]), to_failure)

@@ -12,7 +12,7 @@ import os
 import pathlib
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from masticator_dynamics import workers
@@ -187,9 +187,9 @@ class Experiment:
         tasks = ((m, self.protocol.sockets, self.protocol.stop) for m in missing)
         yield from workers.results(_chew, tasks, count, scheduler)
 
-    def recorded(self, order: Iterable[Mouthful] = ()) -> Iterator[tuple[Mouthful, Series]]:
-        """Yield the mouthfuls chewed so far, in this order or as planned, with their recordings."""
-        for mouthful in order or self.mouthfuls:
+    def recorded(self) -> Iterator[tuple[Mouthful, Series]]:
+        """Yield the mouthfuls chewed so far, as planned, with their recordings."""
+        for mouthful in self.mouthfuls:
             if (file := self.recording(mouthful)).exists():
                 yield mouthful, mouthful_bag.read_recording(file)
 

@@ -197,7 +197,6 @@ class _Model:
     def effects(self, fit: Any, terms: Sequence[str], note: str) -> list[Effect]:
         """Effects that were fitted; no tests if there is a note on why not."""
         from statsmodels.stats.anova import anova_lm
-        from statsmodels.stats.multitest import multipletests
 
         with np.errstate(divide='ignore', invalid='ignore'):
             anova = anova_lm(fit, typ=2)
@@ -218,7 +217,7 @@ class _Model:
                     method=self._spread.method,
                 )  # fmt: skip
             effects.append(effect)
-        corrected = multipletests([effect.p for effect in effects], method='holm')[1].tolist()
+        corrected = holm([effect.p for effect in effects])
         return [
             dataclasses.replace(effect, p_holm=math.nan if note else p)
             for effect, p in zip(effects, corrected, strict=True)
@@ -292,6 +291,18 @@ class _Model:
 
     def _formula(self, term: str) -> str:
         return ':'.join(f'C({self._alias[name]})' for name in term.split(':'))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Corrected for as many tests (Holm 1979): ``max_(j <= k) (m - j + 1) p_(j)``, at most 1.
+
+    Of statsmodels, `multipletests` does the same, and collects garbage each time: 0.1 s.
+    """
+    order = np.argsort(p)
+    steps = np.arange(len(p), 0, -1) * np.asarray(p)[order]
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected.tolist()
 
 
 def _tail(t: float, levels: int, df_error: float) -> float:

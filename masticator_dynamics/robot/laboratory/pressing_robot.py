@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -89,6 +90,7 @@ def _goal(mouthful: Mouthful, bite: ForceBite, gap: float) -> Any:
         frame=mouthful.food.frame, towards_home=True, duration=bite.controlled,
         relaxation=bite.relaxation, longest_approach=gap + _BEYOND,
         approach_velocity=bite.approach, end_on_crack=True,
+        largest_travel_after_crack=math.inf,  # the protocol says how fast it is loaded
     )  # fmt: skip
     goal.direction.z = 1.0
     goal.times = [0.0, bite.rise] if bite.rise else [0.0]

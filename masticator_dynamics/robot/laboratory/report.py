@@ -96,7 +96,7 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
     pictures = {}
     if results:
         drawn = {
-            'force': force_figure(experiment),
+            'force': force_figure(results),
             'texture': figures_figure(results, experiment.random, analyses),
         }
         if any(part.spread for part in analyses):
@@ -124,6 +124,7 @@ def _drawn(figure: Any, suffix: str) -> bytes:
     date = {'Date': None} if suffix == 'svg' else {'CreationDate': None}
     with matplotlib.rc_context({'svg.hashsalt': 'masticator', 'pdf.fonttype': 42}):
         figure.savefig(stream, format=suffix, metadata=date)
+    figure.set_layout_engine('none')  # it is laid out, for the next format, too
     return stream.getvalue()
 
 

@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.optional import from_checkout
-from masticator_dynamics.robot.laboratory import mouthful_bag, mouthful_figures, result_tables
+from masticator_dynamics.robot.laboratory import mouthful_bag, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
@@ -31,18 +31,19 @@ _ALONG = 300  # points of a mean curve
 _PANELS = 9
 
 
-def force_figure(experiment: Experiment) -> Any:
+def force_figure(results: Sequence[Result]) -> Any:
     """First bites over the gap, and peaks from stroke to stroke: mean and standard deviation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 3.8), layout='constrained')
     first, peaks = figure.subplots(1, 2)
-    for k, (name, chewed) in enumerate(_chewed(experiment).items()):
-        gap, mean, spread = mean_bite([bite for bite, _ in chewed])
+    for k, (name, chewed) in enumerate(_by_condition(results).items()):
+        gap, mean, spread = mean_bite([result.first_bite for result in chewed])
         first.plot(1e3 * gap, mean, color=f'C{k}', lw=1.4, label=name)
         first.fill_between(1e3 * gap, mean - spread, mean + spread, color=f'C{k}', alpha=0.2, lw=0)
-        count = min(len(curve) for _, curve in chewed)
-        heights = np.array([curve[:count] for _, curve in chewed])
+        curves = [[stroke.peak_force for stroke in result.strokes] for result in chewed]
+        count = min(map(len, curves))
+        heights = np.array([curve[:count] for curve in curves])
         deviation = heights.std(axis=0, ddof=1) if len(heights) > 1 else None
         peaks.errorbar(
             np.arange(1, count + 1), heights.mean(axis=0), deviation, fmt='o-', color=f'C{k}',
@@ -60,19 +61,13 @@ def force_figure(experiment: Experiment) -> Any:
     return figure
 
 
-def _chewed(experiment: Experiment) -> dict[str, list[tuple[FloatArray, list[float]]]]:
-    """First bite (2, N), gap (m) and force (N), and peaks of all strokes (N), by condition."""
-    by_condition: dict[str, list[tuple[FloatArray, list[float]]]] = {}
-    order = sorted(experiment.mouthfuls, key=lambda m: [*map(str, m.levels.values())])
-    for mouthful, series in experiment.recorded(order):
-        if not mouthful_figures.openings(series.gap):
-            continue
-        strokes = mouthful_figures.strokes(series.time, series.gap, series.force)
-        rows = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
-        bite = np.array([series.gap[rows], series.force[rows]])
-        name = condition(mouthful.levels)
-        by_condition.setdefault(name, []).append((bite, [s.peak_force for s in strokes]))
-    return by_condition
+def _by_condition(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """What was chewed, by condition, in the order of the levels."""
+    conditions: dict[str, list[Result]] = {}
+    for result in sorted(results, key=lambda r: [*map(str, r.mouthful.levels.values())]):
+        if result.strokes:
+            conditions.setdefault(condition(result.mouthful.levels), []).append(result)
+    return conditions
 
 
 def mean_bite(bites: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:

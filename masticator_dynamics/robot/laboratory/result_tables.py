@@ -41,6 +41,7 @@ class Result:
     strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
     pressed: Mapping[str, float]  # figures of bites at a force; none of strokes
+    first_bite: FloatArray  # (2, N): gap, m, and force, N, of the first stroke; N is 0 without one
 
     @classmethod
     def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
@@ -50,7 +51,12 @@ class Result:
         bite, pressed = mouthful.motion.force, dict[str, float]()
         if bite is not None:
             pressed = force_figures.figures(bite, strokes, series.time, series.gap, series.force)
-        return cls(mouthful, series.end, strokes, JawLoads.of(series, mechanism), pressed)
+        bitten = np.zeros(len(series.time), dtype=bool)
+        if strokes:
+            bitten = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
+        first_bite = np.array([series.gap[bitten], series.force[bitten]])
+        jaw = JawLoads.of(series, mechanism)
+        return cls(mouthful, series.end, strokes, jaw, pressed, first_bite)
 
     @property
     def fault(self) -> bool:

@@ -57,6 +57,7 @@ _MOST_POINTS = 10_000
 _STREAM_TIMEOUT = 0.1  # s
 _FIRST = 0.2  # s that the first ones are waited for
 _FRESH = 0.05  # s, of measured joints when a goal begins
+_AFTER_CRACK = 0.25e-3  # m, unless a goal says another
 _NUMBERS = (
     'duration', 'relaxation', 'largest_travel', 'approach_velocity', 'stiffness', 'tolerance',
 )  # fmt: skip
@@ -242,18 +243,23 @@ class ForceAction:
             value = getattr(asked, name)
             if not 0.0 <= value < math.inf:
                 raise InputError(f'{name} is {value}; a number, 0 or more, is needed')
+        after_crack = asked.largest_travel_after_crack
+        if not after_crack >= 0.0:
+            raise InputError(f'largest_travel_after_crack is {after_crack}; 0 or more is needed')
         home = self._mechanism.home.y if asked.towards_home else None
         direction = [asked.direction.x, asked.direction.y, asked.direction.z]
         length = asked.longest_approach + asked.largest_travel
         path = PressingPath(
             self._mechanism, asked.frame, direction, y, length, self._servos, towards=home
         )
-        path.refuse_beyond_motors(most, settings.effort_limit_scale)
+        scale = settings.effort_limit_scale
+        limits = self._mechanism.load_limits.scaled(scale) if settings.limits else None
+        path.refuse_beyond_motors(most, scale, limits)
         goal = ForceGoal(
             most=most, duration=asked.duration or math.inf, relaxation=asked.relaxation,
             travel=asked.largest_travel or math.inf,
             approach=asked.approach_velocity or 0.010, on_crack=asked.end_on_crack,
-            on_yield=asked.end_on_yield,
+            on_yield=asked.end_on_yield, after_crack=after_crack or _AFTER_CRACK,
         )  # fmt: skip
         sources = self._sources
         bounds = sources.bounds(settings, path, most, goal.approach, asked.tolerance)
