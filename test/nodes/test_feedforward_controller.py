@@ -423,10 +423,11 @@ def test_the_twin_chews(twin, mechanism, driven):
     assert len(off) > 0.5 * len(states) and len(late) > 0.3 * len(states), 'too few states'
     typical, mostly = np.percentile(late, [50, 90])
     drives = np.array([seconds(state) for state in measured])
-    print(f'{STROKES} strokes, {len(at)} states: references are ahead by {ahead:.4f} rad at most, '
-          f'drives off their way by {off.max():.4f}; late by {typical:.3f} s (median), '
-          f'{mostly:.3f} (90 %), {late.max():.3f} (most); longest time between states of the '
-          f'controller {np.diff(at).max():.3f} s, of the drives {np.diff(drives).max():.3f}')  # fmt: skip
+    print(f'{STROKES} strokes, {len(at)} states: references are ahead by {ahead:.4f} rad at most')
+    print(f'drives: off their way by {off.max():.4f} rad; late by {typical:.3f} s (median), '
+          f'{mostly:.3f} (90 %), {late.max():.3f} (most)')  # fmt: skip
+    print(f'longest time between states: of the controller {np.diff(at).max():.3f} s, of the '
+          f'drives {np.diff(drives).max():.3f}')  # fmt: skip
     print(f'efforts {np.abs(efforts).max():.4f} N m, node at the same times, interpolated, differs '
           f'by {np.abs(efforts - same)[100:-100].max():.2e} N m')  # fmt: skip
     # Teeth that touch are felt by the controller, and its state does not say how much.
