@@ -283,19 +283,25 @@ def over_patterns(
         columns = [lane_pack(inputs[c:signs:contacts]) for c in range(contacts)]
         pattern = _Pattern(terms.with_parts(inner[0]), _Loads(*inner[1]), columns)
         status, value, results = solve(pattern, *inner[2])
-        numbers = [select(pattern.possible(), status, -1.0), value, *results]
-        return [lane_pick(x, lane) for lane in range(together) for x in numbers]
+        end = [select(pattern.possible(), status, -1.0), value, *results]
+        return [lane_pick(x, lane) for lane in range(together) for x in end]
 
     ends: Row = []
     for first in range(0, len(patterns), together):
         group = itertools.chain(*patterns[first : first + together])
         ends += call(graph, solve.__name__, of_patterns, [*group, *numbers])
+    size = len(ends) // len(patterns)
+    return _best_end(
+        [ends[first : first + size] for first in range(0, len(ends), size)], conditions
+    )
+
+
+def _best_end(ends: list[Row], conditions: list[Any]) -> tuple[Row, Any]:
+    """What :func:`over_patterns` gives, from status, value and results of each pattern."""
     best: Any = _UNSET
     undecided: Any = 0.0
     chosen: Row = []
-    size = len(ends) // len(patterns)
-    for first in range(0, len(ends), size):
-        status, value, *results = ends[first : first + size]
+    for status, value, *results in ends:
         value = select(status - 0.5, value, _UNSET)
         undecided = select(0.5 - absolute(status), 1.0, undecided)
         better = best - value
