@@ -64,7 +64,8 @@ class RecordedJoints(Columns):
         again = np.diff(time, prepend=-np.inf) == 0.0  # a message may come twice
         rows = np.flatnonzero(~again)
         self.series, self._time = series.rows(rows), time[rows] - time[0]
-        moved = np.abs(np.diff(series.position, axis=0)) > 0.0  # not where a message lacks it
+        before, after = series.position[:-1], series.position[1:]
+        moved = (after < before) | (after > before)  # NaN where a message lacks it
         others = np.count_nonzero(moved[again[1:]].any(axis=1))
         if others:
             self.doubts += (
