@@ -157,11 +157,12 @@ class _MotionSearch:
     def _sized(self, effort: Effort) -> tuple[Usual, Unknowns]:
         """Usual sizes and unknowns, by the first motion, so that motions can be compared."""
         if self._sizes is None:
-            size, speed, change = (
+            size, speed = (
                 np.full(len(self.mechanism.actuated), np.sqrt((part**2).mean()))
-                for part in (effort.actuated, effort.velocity, effort.acceleration)
+                for part in (effort.actuated, effort.velocity)
             )
-            usual = Usual(size, size, speed, change, None)
+            # Efforts of all motors together tell no rotor: none is larger than what it moves.
+            usual = Usual(size, size, speed, np.full_like(size, np.inf), None)
             self._sizes = usual, unknowns_of(self.mechanism, Beliefs(), usual)
         return self._sizes
 

@@ -173,9 +173,10 @@ def _singles(
             sizes[name] = beliefs.friction * value
         elif kind == 'rotor_inertia':
             felt = (_LEAST_ROTOR if value else _NEW_ROTOR) * float(moved[k])
-            if not value:
-                acceleration = max(float(usual.acceleration[k]), 1e-12)
-                felt = max(felt, _GEARED_ROTOR * effort * ratio / acceleration)
+            acceleration = max(float(usual.acceleration[k]), 1e-12)
+            geared = _GEARED_ROTOR * effort * ratio / acceleration
+            if not value and geared > float(moved[k]):  # efforts that no body asks for
+                felt = geared
             sizes[name] = max(beliefs.inertia * value, felt / ratio**2)
         elif kind in ('armature', 'stiffness'):
             sizes[name] = beliefs.inertia * value
