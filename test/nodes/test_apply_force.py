@@ -150,7 +150,6 @@ def test_where_it_may_crack_it_loads_so_fast_that_it_may_go_on_until_it_turns(ro
         wanted = np.array(result.wanted_force)
         risen = np.diff(wanted)[wanted[:-1] > 0.0]  # 0 until force control begins
         rates.append(risen.max() / np.median(np.diff(result.time)))
-    print(rates)
     # 0.25 mm within the two cycles of 250 Hz and more that a command takes until it arrives.
     assert rates[0] < 0.25e-3 / 0.008 * 1.2 * STIFFNESS < 0.6 * rates[1]
 
