@@ -17,7 +17,7 @@ from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.engine.traced.kernels import Code
-from masticator_dynamics.errors import LimitError
+from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
 
 TOLERANCE = 1e-9  # of a limit
@@ -86,9 +86,10 @@ class WithinLimits:
             rows[late] = outputs[late, 1:]
         for i in np.flatnonzero(outputs[:, 0] != 1.0):
             try:
-                rows[i] = self._row(table[i], nearest, q)
-            except LimitError as error:
-                raise in_row(error, int(i if numbers is None else numbers[i]), many) from None
+                rows[i] = self._row(table[i], outputs[i, 0] == 0.0, nearest, q)
+            except MasticatorError as error:
+                number = int(i if numbers is None else numbers[i])
+                raise in_row(error, number if many else None, many) from None
         return rows if many else rows[0]
 
     def _code(self, how: str) -> Code:
@@ -104,9 +105,19 @@ class WithinLimits:
             return code.one_by_one(inputs)
         return np.zeros((len(rows), code.outputs))
 
-    def _row(self, inputs: FloatArray, nearest: bool, q: FloatArray | None) -> FloatArray:
-        """A row that machine code handed over, or one without an answer."""
+    def _row(
+        self, inputs: FloatArray, undecided: bool, nearest: bool, q: FloatArray | None
+    ) -> FloatArray:
+        """A row that machine code handed over undecided, or one without an answer.
+
+        The first are tried again where loops are closed, in as many steps as it takes.
+        """
         solver = self._mechanism.solver
+        if undecided:
+            closed = solver.motions(inputs)[self._mechanism.slices['q']] if q is None else q
+            outputs = self._outputs_at('', inputs, closed)
+            if outputs[0] == 1.0:
+                return outputs[1:]
         whole = (solver.rows if q is None else solver.fallback)(self.kind, inputs, q=q)
         effort = Effort(self._mechanism, inputs.copy(), whole.copy(), self.kind.slices)
         ranges = list(load_ranges(self._mechanism, effort, self.limits))
@@ -124,12 +135,14 @@ class WithinLimits:
 
     def _at(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
         """A row at tree positions, by machine code or on floats; None where there is no answer."""
-        code, inputs = self._code(how), np.concatenate([row, q, self._numbers(how)])
-        if code.at_positions.covers(inputs):
-            outputs = code.at_positions(inputs)
-            if outputs[0] == 1.0:
-                return outputs[1:]
-        return self._on_floats(how, row, q)
+        outputs = self._outputs_at(how, row, q)
+        return outputs[1:] if outputs[0] == 1.0 else self._on_floats(how, row, q)
+
+    def _outputs_at(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray:
+        """Outputs of machine code at tree positions, the first 1 where it is certain."""
+        code = self._code(how).at_positions
+        outputs: FloatArray = code.where_covered(np.concatenate([row, q, self._numbers(how)]))[0]
+        return outputs
 
     def _on_floats(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
         inputs = np.concatenate([row, q, self._numbers(how)])

@@ -426,7 +426,7 @@ class Code(RowCode):
     loads, at_positions : bool
         What follows the inputs.
     more : int
-        How many numbers follow all these. The function then takes them, too, a function that
+        How many numbers follow all these, in a table the same for all rows. The function then takes them, too, a function that
         gives the evaluation with other accelerations, from what to add, and the accelerations.
     streamed : bool
         As for :class:`RowCode`.
@@ -472,10 +472,11 @@ class Code(RowCode):
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
             streamed=streamed, largest=large * MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
+            common=more,
         )  # fmt: skip
 
-    def _for(self, inputs: FloatArray) -> RowCode:
-        return self if inputs.shape[-1] <= self.inputs else self._with_loads
+    def _for(self, length: int) -> RowCode:
+        return self if length <= self.inputs else self._with_loads
 
     @functools.cached_property
     def _with_loads(self) -> Code:
