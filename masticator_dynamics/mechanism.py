@@ -360,7 +360,9 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
                 outputs[uncertain] = answers
                 valid[uncertain] = answers[:, kernels.VALID]
                 uncertain = uncertain[answers[:, kernels.VALID] == 0.0]
-        whole = functools.partial(self._whole_rows, options, self.solver.fallback)
+        whole = functools.partial(self.solver.fallback, kind)
+        if result.within:
+            whole = functools.partial(result.within.rows, options.nearest)
         handed_over = self.solver.filled_in(outputs, uncertain, kind, inputs, whole)
         effort = result(self, inputs, outputs, handed_over)
         if (valid == OUTSIDE_RANGES).any():
