@@ -230,9 +230,9 @@ def test_a_refusal_in_a_batch_does_not_wait_for_all_rows(
     looked_at = []
     unchecked = mechanism.solver.unchecked
 
-    def counted(kind, given, q=None):
+    def counted(kind, given, *of, **how):
         looked_at.append(len(given))
-        return unchecked(kind, given, q)
+        return unchecked(kind, given, *of, **how)
 
     monkeypatch.setattr(mechanism.solver, 'unchecked', counted)
     with pytest.raises(ActuationError, match='^row 1: ') as caught:

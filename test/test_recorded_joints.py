@@ -234,6 +234,27 @@ def test_messages_without_numbers_and_without_times_are_named(tmp_path) -> None:
     assert 'no time in their headers' in refused(bag(tmp_path / 'c', at_once))
 
 
+def test_two_robots_on_one_topic_are_doubted(tmp_path) -> None:
+    """Of two messages of one time the later counts as a copy, which other positions disprove."""
+    copies = [message for message in states() for _ in range(2)]
+    assert not read_joints(str(bag(tmp_path / 'copies', copies)), [JOINTS]).doubts
+    for _, _, _, message in copies[1:7:2]:
+        message.position = message.position + [0.0, 1e-3]
+    both = [(t, topic, d, state(k // 2)) if k % 2 == 0 else (t, topic, d, message)
+            for k, (t, topic, d, message) in enumerate(copies)]  # fmt: skip
+    (doubt,) = read_joints(str(bag(tmp_path / 'both', both)), [JOINTS]).doubts
+    assert '3 messages of /joint_states have the time of the one before and other' in doubt
+
+
+def test_messages_that_cannot_be_read_are_named(tmp_path) -> None:
+    twice, short = states(names=('shoulder', 'elbow', 'elbow'), order=(0, 1, 1)), states()
+    assert 'a message names joint elbow 2 times' in refused(bag(tmp_path / 'b', twice))
+    short[3][3].position = short[3][3].position[:1]
+    assert 'a message has 1 position values, 2 names' in refused(bag(tmp_path / 'c', short))
+    turns = [states(names=(j, 'wrist'))[k] for k in range(8) for j in JOINTS]
+    assert 'no message of /joint_states has shoulder, elbow' in refused(bag(tmp_path / 'd', turns))
+
+
 def test_parts_that_are_missing_or_damaged_are_said(tmp_path) -> None:
     folder = bag(tmp_path / 'b', states(), 'sqlite3')
     about = folder / 'metadata.yaml'

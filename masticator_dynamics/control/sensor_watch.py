@@ -112,7 +112,9 @@ class SensorWatch:
             )
         if self._same >= sensor.stuck:
             return Reason.STUCK, (
-                f'the sensor has said exactly {self.force:.6g} N for {1e3 * self._same:.0f} ms'
+                f'the sensor has said exactly {self.force:.6g} N for {1e3 * self._same:.0f} ms; '
+                f'noise of {sensor.noise:g} N would change that, and where coarse counts or a '
+                'filter hide it, the noise of the sensor is to be set to 0'
             )
         if self._opposite >= _IN_A_ROW:
             return Reason.OPPOSITE, (

@@ -136,7 +136,7 @@ def parse(text: str, file: pathlib.Path) -> Tree:
     tree = Tree(roots[0], _outwards(roots[0], joints, file), links, (), tuple(mimics))
     doubts = (
         *plain.warnings, *_doubtful_inertias(links), *_forgotten_masses(tree, plain.shaped),
-        *_empty_limits(tree), *_other_units(tree),
+        *_empty_limits(tree), *_other_units(tree), *_mimics_in_rings(tree.mimics),
     )  # fmt: skip
     return dataclasses.replace(tree, warnings=doubts)
 
@@ -219,6 +219,23 @@ def _mimics(joint: UrdfElement, moving: set[str]) -> Iterator[Mimic]:
             f'<mimic> multiplier {ratio} or offset {offset} is not finite, or couples nothing'
         )
     yield Mimic(joint.name, other, ratio, offset)
+
+
+def _mimics_in_rings(mimics: Iterable[Mimic]) -> Iterator[str]:
+    """Joints that follow one another in a ring, which leaves them one position only."""
+    followed, seen = {mimic.joint: mimic for mimic in mimics}, set[str]()
+    for name in followed:
+        ring, ratio = list[str](), 1.0
+        while name in followed and name not in seen:
+            seen.add(name)
+            ring.append(name)
+            ratio *= followed[name].multiplier
+            name = followed[name].other
+        if name in ring[:1] and abs(ratio - 1.0) > 1e-9:
+            yield (
+                f'<mimic> of joints {", ".join(ring)} makes a ring in which each follows itself '
+                f'with the multiplier {ratio:g}: it holds them all at one position'
+            )
 
 
 def _outwards(root: str, joints: list[Joint], file: pathlib.Path) -> tuple[Joint, ...]:

@@ -117,7 +117,7 @@ def joint_series(
     Raises
     ------
     InputError
-        If no message has them, or one has another number of values than of names.
+        If no message has them, or one has another number of values than of names, or a name twice.
     """
     names = tuple(joints if joints is not None else next(_samples(events[0])).names)
     rows: dict[str, list[FloatArray]] = {field: [] for field in FIELDS}
@@ -127,6 +127,7 @@ def joint_series(
         for sample in _samples(event):
             if sample.names not in order:
                 there = set(names) <= set(sample.names)
+                _refuse_twice(event.topic, names, sample.names)
                 order[sample.names] = [sample.names.index(n) for n in names] if there else None
             columns = order[sample.names]
             if columns is None:
@@ -167,6 +168,12 @@ def _samples(event: Event) -> Iterator[_Sample]:
     else:
         values = tuple(np.asarray(getattr(content, f, ()), dtype=float) for f in FIELDS)
         yield _Sample(stamp_of(event), tuple(content.name), values)
+
+
+def _refuse_twice(topic: str, names: Sequence[str], present: Sequence[str]) -> None:
+    for name in names:
+        if present.count(name) > 1:
+            raise InputError(f'{topic}: a message names joint {name} {present.count(name)} times')
 
 
 def _picked(

@@ -61,8 +61,16 @@ class RecordedJoints(Columns):
                 f'{source}: {topic}: its messages have no time in their headers, and arrived '
                 f'within {np.ptp(time):.2g} s'
             )
-        rows = np.flatnonzero(np.diff(time, prepend=-np.inf) != 0.0)  # a message may come twice
+        again = np.diff(time, prepend=-np.inf) == 0.0  # a message may come twice
+        rows = np.flatnonzero(~again)
         self.series, self._time = series.rows(rows), time[rows] - time[0]
+        moved = np.abs(np.diff(series.position, axis=0)) > 0.0  # not where a message lacks it
+        others = np.count_nonzero(moved[again[1:]].any(axis=1))
+        if others:
+            self.doubts += (
+                f'{source}: {others} messages of {topic} have the time of the one before and other '
+                'positions, and are left out: does more than one robot publish there?',
+            )
 
     def __len__(self) -> int:
         """Count the messages."""
@@ -253,8 +261,17 @@ def _series(events: Sequence[Event], joints: Sequence[str]) -> JointSeries | Non
         return None
     try:
         return joint_series(events, events[0].log_time, joints)
-    except InputError:  # no single message has them all
+    except InputError:  # `_fault` says why
         return None
+
+
+def _fault(events: Sequence[Event], joints: Sequence[str]) -> str:
+    """Why messages that name the joints cannot be read; empty where they can."""
+    try:
+        joint_series(events, events[0].log_time, joints)
+    except InputError as error:
+        return str(error)
+    return ''
 
 
 def _wanted(fields: Sequence[str]) -> str:
@@ -286,7 +303,7 @@ def _lacking(
             if len(missing) < len(wanted):
                 hint += '; `masticator import --recording` holds joints that it does not have'
         else:
-            sentences.append(f'{name} has no {_wanted(lacks)}')
+            sentences.append(_fault(events, wanted) or f'{name} has no {_wanted(lacks)}')
     if others or not topics:
         those = listed_names(others or sorted(recording.datatypes))
         sentences.append(f'no joints are in {those}' if others else f'there are: {those}')

@@ -308,7 +308,10 @@ def exciting_motion(
         factor = search.largest(best, search.time)
         factor = search.largest(best, time, factor)  # between those samples, too
         if not factor:
-            raise InputError(f'{mechanism.name} cannot move within the limits of its motors')
+            raise InputError(
+                f'{mechanism.name} cannot move within the limits of its motors'
+                f'{_still_joints(model)}'
+            )
         equations = [search.equations(shape) for shape in (first, best)]
         rows = np.moveaxis(search.rows(time, best, factor), 1, 0)
         effort = model.feedforward_batch(*rows, friction=True)
@@ -324,6 +327,13 @@ def exciting_motion(
     least = float(search.conditioning.of(effort).min())
     y, y_dot, y_ddot = rows
     return ExcitingMotion(time, y, y_dot, y_ddot, against, (before, after), learnt, least)
+
+
+def _still_joints(mechanism: Mechanism) -> str:
+    """The joints whose limits let nothing move, for the end of a sentence."""
+    pairs = zip(mechanism.tree_joints, mechanism.limits.velocity, strict=True)
+    names = [name for name, velocity in pairs if velocity == 0.0]
+    return f': the velocity limit of {", ".join(names)} is 0' if names else ''
 
 
 def steps(mechanism: Mechanism, tries: int) -> int:

@@ -1,10 +1,10 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joints that count the other way as a whole, positions and efforts: driver and file disagree.
+"""Joints whose positions count the other way, with their efforts or without them.
 
-No mistake of efforts looks so, since the links behind such a joint move another way. It is looked
-for by turning one joint at a time, where least squares would leave much less, also than with the
-other sign of one motor's efforts alone.
+Driver and file disagree. No mistake of efforts looks so, since the links behind such a joint move
+another way. It is looked for by turning one joint at a time, where least squares would leave much
+less, also than with the other sign of one motor's efforts alone.
 """
 
 from __future__ import annotations
@@ -47,11 +47,16 @@ def turned_joint(
         sign = np.where(np.arange(len(joints)) == k, -1.0, 1.0)
         turned = dataclasses.replace(log, position=sign * log.position, effort=sign * log.effort)
         try:
-            left = _left(equations_of(turned))
+            whole = equations_of(turned)
         except MasticatorError:  # most joints of a closed loop
             continue
-        if left < least:
-            least, sentence = left, f'{joint}: positions and efforts of {joint} count the other way'
+        for what, part in (
+            (f'positions and efforts of {joint} count', whole),
+            (f'positions of {joint}, and not its efforts, count', _with_other_sign(whole, k)),
+        ):
+            left = _left(part)
+            if left < least:
+                least, sentence = left, f'{joint}: {what} the other way'
     return sentence
 
 

@@ -13,6 +13,7 @@ from linkages import Part, urdf
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import description_from_text
+from masticator_dynamics.description.urdf import parse
 from masticator_dynamics.errors import DescriptionError
 
 FILE = pathlib.Path('arm.yaml')
@@ -72,3 +73,22 @@ def test_mimics_in_a_ring_and_names_that_are_taken(recwarn: pytest.WarningsRecor
     taken = '{name: b_joint_mimic, type: coupling, joint: b_joint, of: {a_joint: [1.0]}}'
     with pytest.raises(DescriptionError, match="'b_joint_mimic' appears twice"):
         description_from_text(FILE, f'{YAML}closures: [{taken}]\n', mimic)
+
+
+@pytest.mark.parametrize(
+    ('others', 'ratios', 'held'),
+    [('ca', (2.0, -1.0), 'a_joint, c_joint'), ('bca', (2.0, 3.0, 1.0), 'a_joint, b_joint, c_joint'),
+     ('ca', (2.0, 0.5), ''), ('bd', (2.0, 3.0), '')],
+)  # fmt: skip
+def test_a_ring_of_mimics_that_holds_its_joints_is_told(
+    others: str, ratios: tuple[float, ...], held: str
+) -> None:
+    """A ring whose multipliers make 1 says the same thing twice, and a chain is no ring."""
+    text = urdf('base', [Part(name, 'base', mass=1.0) for name in 'abcd'])
+    followers = 'ac' if others == 'ca' else 'abc'
+    for name, other, ratio in zip(followers, others, ratios, strict=False):
+        at = text.index('</joint>', text.index(f'name="{name}_joint"'))
+        text = f'{text[:at]}<mimic joint="{other}_joint" multiplier="{ratio}"/>{text[at:]}'
+    sentences = [w for w in parse(text, FILE).warnings if 'ring' in w]
+    assert len(sentences) == bool(held)
+    assert all(f'of joints {held} makes' in s for s in sentences)

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from drives.simulated import drives, simulation
+from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.objects import NmtState
+from masticator_dynamics.drives.simulator.process_data import SYNC_LOST
 from masticator_dynamics.drives.simulator.servo import FreeMotors
 from masticator_dynamics.drives.simulator.simulator import DriveSimulator
 from masticator_dynamics.drives.simulator.slave import Slave
@@ -143,7 +145,7 @@ def test_steps_come_to_lie_around_sync(bus, monkeypatch, phase):
         simulator._follow_sync(clock[0])
         clock[0] += 8 * step
         while simulator.behind >= step:
-            simulator.axes._steps += 1
+            simulator.axes._count(1)
     assert simulator.behind == pytest.approx(0.5 * step, abs=1e-3 * step)
     # One that came before time was given up does not drag the plant's time back to it.
     simulator._follow_sync(clock[0] - 1.0)
@@ -213,8 +215,9 @@ def test_sync_is_answered_at_once_and_setpoints_wake_nobody(scripted, period, mo
     assert sum(at >= half for at in waits) < most * half
 
 
-def test_drives_look_once_a_cycle_and_not_for_setpoints_that_wait(scripted, monkeypatch):
-    begin, period, count, looks = scripted.clock, 0.004, 50, []
+def test_neither_sync_nor_setpoints_have_drives_look_or_divide_steps(scripted, monkeypatch):
+    """Setpoints wait for SYNC, and servos ask when there is something to see."""
+    begin, period, count, looks, steps = scripted.clock, 0.004, 50, [], []
     for k in range(1, count + 1):
         for identifier, after in ((0x080, 0.0), (0x201, 0.3), (0x202, 0.31)):
             scripted.frames.append(
@@ -228,9 +231,38 @@ def test_drives_look_once_a_cycle_and_not_for_setpoints_that_wait(scripted, monk
     simulator = DriveSimulator(drives(), simulation(), scripted)
     for slave in simulator.slaves.values():
         slave._enter(NmtState.OPERATIONAL)
+        slave.objects.put(objects.SYNC_PERIOD.key, round(1e6 * period))
     assert {0x201, 0x202} <= simulator._find_routes().keys()
+    advance = simulator.axes.advance
+    monkeypatch.setattr(
+        simulator.axes, 'advance',
+        lambda most: (steps.append(most), sum(advance() for _ in range(most)))[1],
+    )  # fmt: skip
     simulator.run(lambda: len(scripted.frames) > 0)
-    assert count - 5 <= len(looks) / len(simulator.slaves) <= count + 5
+    assert (
+        len(steps) < 2.5 * count and sum(steps) > 0.9 * count * period / simulator.axes.plant.step
+    )
+    assert len(looks) < 0.1 * count * len(simulator.slaves)
+    # That SYNC ceases is seen nevertheless.
+    for _ in range(60 * round(period / simulator.axes.plant.step)):
+        simulator.step()
+    assert all(SYNC_LOST in slave.errors for slave in simulator.slaves.values())
+
+
+def test_a_frame_that_is_held_back_at_sync_goes_out_in_time(scripted, monkeypatch):
+    """As no drive looks after SYNC, one that holds frames back looks in each step."""
+    sent, delay = [], 0.003
+    monkeypatch.setattr(scripted, 'send', lambda frame, timeout=None: sent.append(scripted.clock))
+    simulator = DriveSimulator(drives(), simulation(), scripted)
+    slave = simulator.slaves['crank_1']
+    slave._enter(NmtState.OPERATIONAL)
+    simulator.inject(f'delay crank_1 {delay}')
+    simulator.step()
+    slave.link.send(0x181, bytes(8))
+    before, due = len(sent), simulator.axes.time + delay
+    while len(sent) == before and simulator.axes.time < 2.0 * due:
+        simulator.step()
+    assert due <= simulator.axes.time < due + 2.0 * simulator.axes.plant.step
 
 
 @pytest.mark.skipif(not hasattr(os, 'sched_getscheduler'), reason='Linux only')

@@ -291,6 +291,24 @@ def test_a_silent_sensor_stops_motion_before_it_is_a_fault() -> None:
     assert silent_rows and max(abs(row.commanded.velocity) for row in silent_rows) < 1e-4
 
 
+def test_a_sensor_that_says_whole_newtons_is_told_what_noise_to_set() -> None:
+    """Its noise of 0.2 N is seldom seen; with the noise that the sentence asks for it presses."""
+
+    def coarse(now: Measured) -> Measured:
+        return now._replace(force=float(round(now.force)))
+
+    def law_with(noise: float) -> ForceControl:
+        goal = ForceGoal(most=80.0, duration=0.5)
+        law = ForceControl(Straight(), goal, sensor=ForceSensor(noise=noise))
+        pressed(law, spring(2e4), constant(40.0), seconds=2.0, noise=0.0, change=coarse)
+        return law
+
+    release = law_with(0.2).release
+    assert release.reason is Reason.STUCK
+    assert 'noise of 0.2 N' in release.text and release.text.endswith('to be set to 0')
+    assert law_with(0.0).release.reason is Reason.DONE
+
+
 def test_a_constant_sensor_without_noise_is_not_stuck() -> None:
     sensor = ForceSensor(noise=0.0)
     law = ForceControl(Straight(), ForceGoal(most=80.0, duration=0.5), sensor=sensor)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exciting motions stay where the robot may be, are smooth, and tell more than the first try."""
 
+import dataclasses
 import functools
 import warnings
 
@@ -124,6 +125,17 @@ def test_a_chosen_motion_tells_more_than_the_first_and_another_seed_gives_anothe
     for motion in (first, other):
         assert motion.learnt[1] >= motion.learnt[0]
         assert motion.condition[1] < motion.condition[0]
+
+
+def test_a_velocity_limit_of_0_is_named():
+    """Beside the limits of motors, which are not to blame."""
+    mechanism = Mechanism.load('five_bar')
+    tree, still = mechanism.description.tree, mechanism.tree_joints[-1]
+    joints = [dataclasses.replace(j, velocity=0.0) if j.name == still else j for j in tree.joints]
+    tree = dataclasses.replace(tree, joints=tuple(joints))
+    stopped = Mechanism(dataclasses.replace(mechanism.description, tree=tree))
+    with pytest.raises(InputError, match=f'motors: the velocity limit of {still} is 0$'):
+        exciting_motion(stopped, duration=6.0, tries=2)
 
 
 def test_a_motion_that_is_too_short_is_refused():

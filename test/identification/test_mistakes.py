@@ -104,16 +104,21 @@ def test_the_sign_of_each_crank(recording, motor) -> None:
 
 
 @pytest.mark.parametrize('motor', [1, 2])
-def test_a_joint_that_counts_the_other_way_as_a_whole(recording, motor) -> None:
+@pytest.mark.parametrize('whole', [True, False])
+def test_a_joint_that_counts_the_other_way(recording, motor, whole) -> None:
     """Of the first, about the vertical, and the last the robot hardly shows it."""
     robot = recording('arm')
     signs = np.where(np.arange(4) == motor, -1.0, 1.0)
-    log = dataclasses.replace(
-        robot.log, position=signs * robot.log.position, effort=signs * robot.log.effort
-    )
+    log = _mixed(robot.log, np.diag(signs)) if whole else robot.log
+    log = dataclasses.replace(log, position=signs * log.position)
     name = robot.description.actuated[motor]
     (told,) = _identified(robot, log).mistakes
-    assert told == f'{name}: positions and efforts of {name} count the other way'
+    which = (
+        f'positions and efforts of {name}'
+        if whole
+        else f'positions of {name}, and not its efforts,'
+    )
+    assert told == f'{name}: {which} count the other way'
 
 
 def test_what_is_left_without_the_offsets_of_efforts_is_said(recording) -> None:
