@@ -16,7 +16,7 @@ from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
-from masticator_dynamics.engine.evaluation.packing import followed, pack_row, pack_rows
+from masticator_dynamics.engine.evaluation.packing import pack_row, pack_rows
 from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
 from masticator_dynamics.engine.evaluation.results import (
@@ -344,24 +344,25 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         """
         options = EffortOptions(goal, friction, limits, nearest)
         answer, *others = self.batch_answers(options)
-        of_code = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W, numbers=answer.numbers)
-        inputs = of_code[:, : 3 * self._freedoms + 6]
+        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
-            of_code = followed(inputs, answer.numbers)
         result = cast(type[QuickEffort], answer.result)
         kind = result.kind or self.solver.least_norm
-        if not (self.kernels.available and answer.code.covers(of_code)):
+        if not (self.kernels.available and answer.code.covers(inputs, answer.numbers)):
             return self._effort(inputs, options, self.solver.rows)
-        outputs = answer.code(of_code)
+        outputs = answer.code.with_common(inputs, answer.numbers)
         valid = outputs[:, kernels.VALID].copy()  # side by side: they are looked at several times
         uncertain = np.flatnonzero(valid == 0.0)
         for other in others:
             if len(uncertain):
-                outputs[uncertain] = answers = other.code(of_code[uncertain])
+                answers = other.code.with_common(inputs[uncertain], other.numbers)
+                outputs[uncertain] = answers
                 valid[uncertain] = answers[:, kernels.VALID]
                 uncertain = uncertain[answers[:, kernels.VALID] == 0.0]
-        whole = functools.partial(self._whole_rows, options, self.solver.fallback)
+        whole = functools.partial(self.solver.fallback, kind)
+        if result.within:
+            whole = functools.partial(result.within.rows, options.nearest)
         handed_over = self.solver.filled_in(outputs, uncertain, kind, inputs, whole)
         effort = result(self, inputs, outputs, handed_over)
         if (valid == OUTSIDE_RANGES).any():

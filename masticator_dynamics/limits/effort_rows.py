@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_flag
+from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.model import VariableModel
 from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
@@ -152,20 +152,12 @@ class EffortRows(Evaluator):
         q: FloatArray | None = None,
     ) -> Effort:
         """Efforts from the rows that a method of the solver returns, within limits if requested."""
-        rows = self._whole_rows(options, solve, inputs, q=q)
+        if options.limits is False:
+            rows = solve(self._kind(options), inputs, q=q)
+        else:
+            rows = self._within(options).rows(options.nearest, inputs, q=q)
         self._tell_of_ranges(rows[..., self.slices['q']])
         return Effort(self, inputs, rows, self._kind(options).slices)
-
-    def _whole_rows(
-        self, options: EffortOptions, solve: Callable[..., FloatArray], inputs: FloatArray,
-        numbers: IntArray | None = None, q: FloatArray | None = None,
-    ) -> FloatArray:  # fmt: skip
-        """Rows from a method of the solver, or within limits; of a batch their numbers."""
-        if options.limits is not False:
-            return self._within(options).rows(inputs, options.nearest, numbers, q)
-        if numbers is None:
-            return solve(self._kind(options), inputs, q=q)
-        return solve(self._kind(options), inputs, numbers)
 
     def _tell_of_ranges(self, q: FloatArray) -> None:
         """Warn, once, if coordinates or motors are outside their ranges."""

@@ -16,8 +16,7 @@ from masticator_dynamics.engine.evaluation.packing import followed
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.status import RefusedError
-from masticator_dynamics.engine.traced.kernels import Code
-from masticator_dynamics.errors import LimitError
+from masticator_dynamics.errors import LimitError, MasticatorError
 from masticator_dynamics.limits.load_limits import LoadLimits, load_ranges
 
 TOLERANCE = 1e-9  # of a limit
@@ -44,27 +43,30 @@ class WithinLimits:
 
     def __init__(self, mechanism: Evaluator, kind: GoalKind, limits: LoadLimits):
         self._mechanism, self.kind, self.limits = mechanism, kind, limits
-        self._finite, self._packed = limits.packed
-        choice, finite, of = kind.choice, self._finite, mechanism.kernels
-        kept = np.append(self._packed, TOLERANCE)
+        (finite, packed), choice, of = limits.packed, kind.choice, mechanism.kernels
+        kept, best, near = (np.append(packed, slack) for slack in (TOLERANCE, 0.0, NEAR))
         self.codes = [
             *((of.within(*choice, proven, finite), kept) for proven in kind.ways),
-            *((of.limited(*choice, finite, how, whole=False), self._numbers(how))
-              for how in ('', 'nearest')),
-        ]  # fmt: skip
+            (of.limited(*choice, finite, whole=False), best),
+            (of.limited(*choice, finite, 'nearest', whole=False), near),
+        ]
+        self._searches = {
+            how: (of.limited(*choice, finite, how), near if how == 'nearest' else best)
+            for how in ('', 'nearest', 'excess', 'thorough')
+        }
 
     def rows(
-        self, inputs: FloatArray, nearest: bool, numbers: IntArray | None = None,
+        self, nearest: bool, inputs: FloatArray, numbers: IntArray | None = None,
         q: FloatArray | None = None,
     ) -> FloatArray:  # fmt: skip
         """Whole rows (..., width) within the limits.
 
         Parameters
         ----------
-        inputs : array, shape (..., 3 n_y + 6) or longer
-            Input rows.
         nearest : bool
             Where limits cannot be met, change the motion as little as possible instead of raising.
+        inputs : array, shape (..., 3 n_y + 6) or longer
+            Input rows.
         numbers : array of int, shape (N,), optional
             Which rows of a larger batch these are, for messages.
         q : array, shape (n_q,), optional
@@ -86,27 +88,33 @@ class WithinLimits:
             rows[late] = outputs[late, 1:]
         for i in np.flatnonzero(outputs[:, 0] != 1.0):
             try:
-                rows[i] = self._row(table[i], nearest, q)
-            except LimitError as error:
-                raise in_row(error, int(i if numbers is None else numbers[i]), many) from None
+                rows[i] = self._row(table[i], outputs[i, 0] == 0.0, nearest, q)
+            except MasticatorError as error:
+                number = int(i if numbers is None else numbers[i])
+                raise in_row(error, number if many else None, many) from None
         return rows if many else rows[0]
-
-    def _code(self, how: str) -> Code:
-        return self._mechanism.kernels.limited(*self.kind.choice, self._finite, how)
-
-    def _numbers(self, how: str) -> FloatArray:
-        return np.append(self._packed, NEAR if how == 'nearest' else 0.0)
 
     def _by_code(self, how: str, rows: FloatArray, q: FloatArray | None) -> FloatArray:
         """Outputs (N, ...), the first 1 where machine code is certain; zeros at positions."""
-        code, inputs = self._code(how), followed(rows, self._numbers(how))
+        code, numbers = self._searches[how]
+        inputs = followed(rows, numbers)
         if q is None and code.covers(inputs):
             return code.one_by_one(inputs)
         return np.zeros((len(rows), code.outputs))
 
-    def _row(self, inputs: FloatArray, nearest: bool, q: FloatArray | None) -> FloatArray:
-        """A row that machine code handed over, or one without an answer."""
+    def _row(
+        self, inputs: FloatArray, undecided: bool, nearest: bool, q: FloatArray | None
+    ) -> FloatArray:
+        """A row that machine code handed over undecided, or one without an answer.
+
+        The first are tried again where loops are closed, in as many steps as it takes.
+        """
         solver = self._mechanism.solver
+        if undecided:
+            closed = solver.motions(inputs)[self._mechanism.slices['q']] if q is None else q
+            outputs = self._outputs_at('', inputs, closed)
+            if outputs[0] == 1.0:
+                return outputs[1:]
         whole = (solver.rows if q is None else solver.fallback)(self.kind, inputs, q=q)
         effort = Effort(self._mechanism, inputs.copy(), whole.copy(), self.kind.slices)
         ranges = list(load_ranges(self._mechanism, effort, self.limits))
@@ -124,17 +132,20 @@ class WithinLimits:
 
     def _at(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
         """A row at tree positions, by machine code or on floats; None where there is no answer."""
-        code, inputs = self._code(how), np.concatenate([row, q, self._numbers(how)])
-        if code.at_positions.covers(inputs):
-            outputs = code.at_positions(inputs)
-            if outputs[0] == 1.0:
-                return outputs[1:]
-        return self._on_floats(how, row, q)
+        outputs = self._outputs_at(how, row, q)
+        return outputs[1:] if outputs[0] == 1.0 else self._on_floats(how, row, q)
+
+    def _outputs_at(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray:
+        """Outputs of machine code at tree positions, the first 1 where it is certain."""
+        code, numbers = self._searches[how]
+        inputs = np.concatenate([row, q, numbers])
+        outputs: FloatArray = code.at_positions.where_covered(inputs)[0]
+        return outputs
 
     def _on_floats(self, how: str, row: FloatArray, q: FloatArray) -> FloatArray | None:
-        inputs = np.concatenate([row, q, self._numbers(how)])
+        code, numbers = self._searches[how]
         try:
-            return self._code(how).at_positions.on_floats(inputs)[1:]
+            return code.at_positions.on_floats(np.concatenate([row, q, numbers]))[1:]
         except RefusedError:
             return None
 

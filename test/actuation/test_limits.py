@@ -18,7 +18,9 @@ from hypothesis import strategies as some
 
 from actuation.jaw_forces import CRANK_MASS, JawForces
 from masticator_dynamics import Mechanism
-from masticator_dynamics.errors import InputError, LimitError
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.errors import InputError, LimitError, ReachError
+from masticator_dynamics.limits.effort_rows import EffortOptions
 from masticator_dynamics.limits.load_limits import LoadLimits
 
 GRAVITY = np.array([0.0, 0.0, -9.8])
@@ -269,6 +271,54 @@ def test_batches_name_the_row_and_keep_the_rest() -> None:
     with pytest.raises(LimitError, match=r'^row 1: no efforts keep the limits') as caught:
         mechanism.feedforward_batch(*columns, friction=True, limits=hopeless)
     assert caught.value.row == 0
+
+
+def test_a_row_out_of_reach_is_named_within_limits_as_without() -> None:
+    mechanism = samples.mechanism('masticator')
+    rows = np.tile(mechanism.home.y, (5, 1))
+    rows[3, 0] = 5.0
+    for asked in ({}, {'limits': True}, {'limits': True, 'nearest': True, 'friction': True}):
+        with pytest.raises(ReachError, match=r'^row 4: condyle_left') as caught:
+            mechanism.feedforward_batch(rows, **asked)
+        assert caught.value.row == 3
+
+
+@pytest.mark.parametrize('part', [0.97, 2.0])  # of the largest effort: binding, or not
+@pytest.mark.parametrize('friction', [False, True])
+def test_rows_whose_loops_take_more_steps_are_not_searched_on_floats(
+    monkeypatch: pytest.MonkeyPatch, friction: bool, part: float
+) -> None:
+    mechanism = samples.mechanism('masticator')
+    generator = np.random.default_rng(1)
+    poses = mechanism.home.y + generator.uniform(-1.0, 1.0, (4000, 4)) * [0.003, 0.003, 0.05, 0.3]
+    given = np.hstack([poses, generator.normal(size=(4000, 8)), np.zeros((4000, 6))])
+    closed = mechanism.attempt(poses).closed
+    given = given[(mechanism.kernels.evaluate(given)[:, 0] == 0.0) & closed][:3]
+    assert len(given) == 3
+    columns = given[:, :4], given[:, 4:8], given[:, 8:12]
+    free = mechanism.feedforward_batch(*columns, friction=friction)
+    limits = dataclasses.replace(OPEN, effort=np.full(6, part * np.abs(free.actuated).max()))
+    within = mechanism._within(EffortOptions('torque', friction, limits))
+    slow = [within._on_floats('thorough', row, q) for row, q in zip(given, free.q, strict=True)]
+    monkeypatch.setattr(RowCode, 'on_floats', None)
+    efforts = mechanism.feedforward_batch(*columns, friction=friction, limits=limits).actuated
+    assert (np.abs(efforts) <= limits.effort * (1.0 + 1e-9)).all()
+    for row, other in zip(efforts, slow, strict=True):
+        assert np.linalg.norm(row) <= np.linalg.norm(other[within.kind.slices['effort']]) + 1e-9
+
+
+def test_limits_and_wrenches_on_links_of_a_batch() -> None:
+    """Input rows with wrenches may be shorter than others with limits."""
+    mechanism = samples.mechanism('rrr4')
+    limits = LoadLimits(*[np.full(4, 1e6)] * 4, np.empty(0), np.empty(0))
+    links = {mechanism.description.platform: np.arange(6.0)}
+    for count in (0, 1, 3, 20):
+        rows = mechanism.home.y + np.random.default_rng(49).normal(scale=0.01, size=(count, 3))
+        free, kept = (
+            mechanism.feedforward_batch(rows, link_wrenches=links, **asked).actuated
+            for asked in ({}, {'limits': limits})
+        )
+        np.testing.assert_allclose(kept, free, rtol=1e-12, atol=1e-12)
 
 
 def test_without_redundancy_limits_decide_only_whether() -> None:

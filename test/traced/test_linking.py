@@ -92,6 +92,22 @@ def test_tables_compute_once_what_their_rows_share(rows: int) -> None:
             np.testing.assert_allclose(found[table, row], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize('rows', [0, 1, 5, 16])
+def test_numbers_that_all_rows_have_in_common(rows: int) -> None:
+    """Against the same arithmetic on floats, with constants of the code after them."""
+
+    def function(given: list, share: bool) -> list:
+        x, y, a, b, c = given
+        return [x * (a * b + a) / c, y - b * c, c * b]
+
+    given, common = np.random.default_rng(8).normal(size=(rows, 2)), np.array([0.7, -1.3])
+    constants = np.array([2.5])
+    code = RowCode('in common', 4, 3, function, made_by, constants=constants, common=2)
+    answers = code.with_common(given, common)
+    expected = [function([*row, *common, *constants], False) for row in given.tolist()]
+    np.testing.assert_allclose(answers, np.array(expected).reshape(rows, 3), rtol=1e-12)
+
+
 @pytest.mark.parametrize('outputs', [1, 7, 8, 21])
 def test_rows_past_the_caches_are_the_same(outputs: int) -> None:
     given = np.random.default_rng(7).normal(size=(30, 2))

@@ -328,7 +328,7 @@ def wrenches_on_bodies(
             arms = rotations @ (place.rotation.T @ place.position)
             wrench = shifted(np.broadcast_to(wrench, (*rows, 6)), arms)
         bodies[..., place.body, :] += wrench
-    return bodies.reshape(*rows, -1)
+    return bodies.reshape(*rows, 6 * q.shape[-1])
 
 
 def check_frame(mechanism: Model, frame: str) -> Placement:

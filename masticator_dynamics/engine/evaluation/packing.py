@@ -11,8 +11,6 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
 from masticator_dynamics.errors import InputError
 
-NONE = np.zeros(0)
-
 
 def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
     """One row (3 count + 6,) for ``count`` degrees of freedom; None stands for zeros.
@@ -41,10 +39,8 @@ def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatA
     return packed
 
 
-def pack_rows(
-    count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any, *, numbers: FloatArray = NONE
-) -> FloatArray:
-    """Rows (N, 3 count + 6 + n) for ``count`` degrees of freedom; None stands for zeros.
+def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
+    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; None stands for zeros.
 
     Parameters
     ----------
@@ -54,8 +50,6 @@ def pack_rows(
         Independent positions, velocities and accelerations, m, rad and s; positions must be given.
     wrench : (N, 6) array_like or None
         Of the environment on the platform, base axes, about the platform's origin, N and N m.
-    numbers : (n,) array
-        That end every row.
 
     Raises
     ------
@@ -64,9 +58,8 @@ def pack_rows(
     """
     if as_floats(y, 'Y').ndim != 2:
         raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
-    rows, end = len(y), 3 * count + 6
-    packed = np.empty((rows, end + len(numbers)))
-    packed[:, end:] = numbers
+    rows = len(y)
+    packed = np.empty((rows, 3 * count + 6))
     parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
     for index, (name, part) in enumerate((*parts, ('W', wrench))):
         length = count if index < 3 else 6

@@ -82,7 +82,7 @@ class QuickEffort(Effort):
         except AttributeError:
             inputs, outputs = self._parts()
             whole = (
-                self.within.rows(inputs, self.nearest)
+                self.within.rows(self.nearest, inputs)
                 if self.within
                 else self.mechanism.solver.rows(self._kind, inputs)
             )

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from masticator_dynamics.description import MechanismDescription
-from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
@@ -426,8 +425,9 @@ class Code(RowCode):
     loads, at_positions : bool
         What follows the inputs.
     more : int
-        How many numbers follow all these. The function then takes them, too, a function that
-        gives the evaluation with other accelerations, from what to add, and the accelerations.
+        How many numbers follow all these, in a table the same for all rows. The function then takes
+        them, too, a function that gives the evaluation with other accelerations, from what to add,
+        and the accelerations.
     streamed : bool
         As for :class:`RowCode`.
     large : int
@@ -472,10 +472,11 @@ class Code(RowCode):
             lambda: [*kernels.identity, loads, at_positions], constants=kernels.constants,
             streamed=streamed, largest=large * MOST_OPERATIONS,
             impossible='' if movable else 'it has no freedoms, or no actuators',
+            common=more,
         )  # fmt: skip
 
-    def _for(self, inputs: FloatArray) -> RowCode:
-        return self if inputs.shape[-1] <= self.inputs else self._with_loads
+    def _for(self, length: int) -> RowCode:
+        return self if length <= self.inputs else self._with_loads
 
     @functools.cached_property
     def _with_loads(self) -> Code:

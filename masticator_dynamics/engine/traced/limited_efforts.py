@@ -135,7 +135,7 @@ class LoadBounds:
             (powers, self.power), (axial, self.axial_force), (radial, self.radial_force),
         ):  # fmt: skip
             for x, most in zip(sizes, limits, strict=False):
-                excesses += [absolute(x) / most - 1.0] if not _infinite(most) else []
+                excesses += [absolute(x) * reciprocal(most) - 1.0] if not _infinite(most) else []
         return excesses
 
 

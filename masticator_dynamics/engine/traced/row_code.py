@@ -66,6 +66,8 @@ class RowCode:
         Why there can be no machine code, if so.
     constants : array, optional
         What follows every input row; the function is recorded with these as inputs, too.
+    common : int, optional
+        How many of the inputs, the last ones, are constants of a table, too.
     """
 
     def __init__(
@@ -80,12 +82,13 @@ class RowCode:
         largest: int | None = None,
         impossible: str = '',
         constants: FloatArray = NONE,
+        common: int = 0,
     ):
         self.kind, self.inputs, self.outputs = kind, inputs, outputs
         self.function, self._depends_on = function, depends_on
         self._streamed = streamed
         self._largest, self._impossible = largest, impossible
-        self._constants = constants
+        self._constants, self._common = constants, common
 
     @functools.cached_property
     def reason(self) -> str:
@@ -140,8 +143,9 @@ class RowCode:
             return row_function(graph, outputs, 'row')
         filled = [*outputs, *[0.0] * (self._length - self.outputs)]
         if table:
-            constants = len(self._constants)
-            return table_function(graph, filled, 'table', width, self.inputs, constants)
+            own = self.inputs - self._common
+            constants = self._all_inputs - own
+            return table_function(graph, filled, 'table', width, own, constants)
         return rows_function(graph, filled, 'rows', width, self._all_inputs, self._streamed)
 
     @property
@@ -159,13 +163,13 @@ class RowCode:
         """What follows the inputs that differ from row to row, the last of which are the same."""
         return np.concatenate([numbers, self._constants])
 
-    def _for(self, inputs: FloatArray) -> RowCode:
+    def _for(self, length: int) -> RowCode:
         """The code for rows of this length."""
         return self
 
-    def covers(self, inputs: FloatArray) -> bool:
-        """Whether there is machine code for such rows."""
-        return self._for(inputs).available
+    def covers(self, inputs: FloatArray, common: FloatArray = NONE) -> bool:
+        """Whether there is machine code for such rows, with these numbers after them."""
+        return self._for(inputs.shape[-1] + len(common)).available
 
     def where_covered(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) of many rows, or of one (inputs,), if there is machine code.
@@ -184,7 +188,7 @@ class RowCode:
         RefusedError
             If there is no answer.
         """
-        code = self._for(inputs)
+        code = self._for(inputs.shape[-1])
         return np.array(code.function(code._complete(inputs).tolist(), False), dtype=float)
 
     @functools.cached_property
@@ -203,7 +207,7 @@ class RowCode:
 
     def one_by_one(self, inputs: FloatArray) -> FloatArray:
         """Outputs (N, outputs) for rows (N, inputs), each by itself."""
-        code = self._for(inputs)
+        code = self._for(inputs.shape[-1])
         return code.complete_one_by_one(code._complete(inputs))
 
     def complete_one_by_one(self, inputs: FloatArray) -> FloatArray:
@@ -217,7 +221,7 @@ class RowCode:
 
     def __call__(self, inputs: FloatArray) -> FloatArray:
         """One row by itself; many side by side, the last group padded with its last row."""
-        code = self._for(inputs)
+        code = self._for(inputs.shape[-1])
         return code.of_complete(code._complete(inputs))
 
     def of_complete(self, inputs: FloatArray) -> FloatArray:
@@ -241,13 +245,20 @@ class RowCode:
             out[-rest:] = last[:rest]
         return out[:, : self.outputs]
 
+    def with_common(self, inputs: FloatArray, common: FloatArray) -> FloatArray:
+        """Outputs (N, outputs) for rows (N, ...) that the same numbers follow, so many or none."""
+        if not len(common):
+            return self(inputs)
+        code = self._for(inputs.shape[-1] + len(common))
+        return code.of_tables(inputs[None], code.followed_by(common)[None])[0]
+
     def of_tables(self, inputs: FloatArray, constants: FloatArray) -> FloatArray:
         """Outputs (G, N, outputs) for rows (G, N, inputs) and constants (G, n) of all in a table.
 
-        Rows (N, inputs) are taken for all tables.
+        Rows (N, inputs) are taken for all tables. Inputs in common are constants here.
         """
         count, width = inputs.shape[-2], this_processor().rows
-        if self.table is None or 2 * count < width:
+        if 2 * count < width or self.table is None:
             inputs = np.broadcast_to(inputs, (len(constants), *inputs.shape[-2:]))
             repeated = np.broadcast_to(
                 constants[:, None], (*inputs.shape[:-1], constants.shape[-1])
@@ -295,7 +306,7 @@ class RowInPlace:
 
     def __init__(self, code: RowCode, inputs: int):
         whole = code._complete(np.zeros(inputs))
-        self._code, self.inputs = code._for(whole[:inputs]), whole[:inputs]
+        self._code, self.inputs = code._for(inputs), whole[:inputs]
         self._row, self._at, self._whole = self._code.row.row, address(whole), whole
 
     def __call__(self) -> FloatArray:
