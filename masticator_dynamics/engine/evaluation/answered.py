@@ -108,7 +108,14 @@ class _Answered:
         usual = {n: x for n, x in self._defaults.items() if x is not inspect.Parameter.empty}
         choose = functools.partial(self._choose, mechanism)
         entry = Entry(
-            mechanism, SolvedMotion, kinds, usual, absent, other, choose, self._positional,
+            mechanism,
+            SolvedMotion,
+            kinds,
+            usual,
+            absent,
+            other,
+            choose,
+            self._positional,
             self._about,
         )
         return entry
@@ -119,7 +126,7 @@ def _absent(mechanism: Evaluator) -> dict[str, FloatArray]:
     of, nothing = mechanism.kernels, np.full((3, 3), np.nan)
     arrays = {name: np.zeros(of.freedoms) for name in ('y', 'y_dot', 'y_ddot')}
     arrays |= {name: np.zeros(of.actuators) for name in ('u', 'effort')}
-    start = mechanism.structure.home[mechanism.independent_rows]
+    start = mechanism.home_positions[mechanism.independent_rows]
     return arrays | {
         'wrench': np.zeros(6), 'position': nothing[0], 'rotation': nothing, 'start': start,
     }  # fmt: skip

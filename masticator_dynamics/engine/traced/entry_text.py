@@ -72,13 +72,15 @@ def _take_arguments(writer: _Writer, values: str) -> None:
         with writer.loop(writer.load('%keywords', TUPLE_ITEMS - WORD)) as k:
             name = writer.load(writer.element('%keywords', k), TUPLE_ITEMS)
             # Names are compared by address: Python keeps only one of each.
-            place = writer.first(parameters, lambda i: writer.equal(writer.of_parameter(i, 'name'), name))
+            place = writer.first(
+                parameters, lambda i: writer.equal(writer.of_parameter(i, 'name'), name)
+            )
             writer.require(writer.new(f'icmp sge i64 {place}, %count'), 'other')
             writer.store(writer.load(writer.element(named, k)), writer.element(values, place))
 
 
 def _find_sources(writer: _Writer, values: str, sources: str) -> None:
-    """Where the numbers of arrays and motions are; for arrays that are None, those of absent ones."""
+    """Where the numbers of arrays and motions are; of absent ones, those that stand for them."""
     known = writer.known
     with writer.loop(known['parameters']) as i:
         value = writer.load(writer.element(values, i))

@@ -77,8 +77,10 @@ class Wanted:
         self._single = [total(select(a, x, 0.0) for a, x in zip(self._asked, row, strict=True))
                         for row in zip(*columns, strict=True)]  # fmt: skip
         others = [vec.cross(columns[(k + 1) % 3], columns[(k + 2) % 3]) for k in range(3)]
-        full = [[select(asked, x, y) for x, y in zip(column, other, strict=True)]
-                for asked, column, other in zip(self._asked, columns, others, strict=True)]  # fmt: skip
+        full = [
+            [select(asked, x, y) for x, y in zip(column, other, strict=True)]
+            for asked, column, other in zip(self._asked, columns, others, strict=True)
+        ]
         self._axes = _orthonormal([*zip(*full, strict=True)])
 
     def _require(self, condition: Any) -> None:
@@ -86,8 +88,8 @@ class Wanted:
 
     def missing(self, position: Vector) -> list[Any]:
         """Of a frame's position, m."""
-        return [select(placed, x - here, 0.0)
-                for placed, x, here in zip(self._placed, self._position, position, strict=True)]  # fmt: skip
+        places = zip(self._placed, self._position, position, strict=True)
+        return [select(placed, x - here, 0.0) for placed, x, here in places]
 
     def turn(self, rotation: Matrix) -> tuple[Vector, Any]:
         """The rotation vector, rad, that turns a frame as asked, and 1 where it tells the axis."""

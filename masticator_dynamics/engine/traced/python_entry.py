@@ -200,8 +200,8 @@ class Entry:
         # The tuple owns everything whose address is passed. A function reads its definition until
         # it is gone itself: when Python exits, a list in this module would be gone before.
         held = (
-            words, code, arrays, shapes, parameters, names, dict(defaults), mechanism, motion, fallback,
-            choose_here, definition, self._table, self._held,
+            words, code, arrays, shapes, parameters, names, dict(defaults), mechanism, motion,
+            fallback, choose_here, definition, self._table, self._held,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
