@@ -69,6 +69,7 @@ class Kinematics(Evaluator):
 
         return forward_kinematics_batch(self, U, tolerance)
 
+    @answered(by('inverse_kinematics'))
     def inverse_kinematics(
         self,
         frame: str,
