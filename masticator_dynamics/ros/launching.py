@@ -319,7 +319,7 @@ def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] 
     value : dict
         Values of the launch arguments.
     nodes : sequence of str
-        Those whose drawings are shown, keys of `rviz_configuration.DRAWINGS`.
+        Those whose drawings are shown, of `rviz_configuration.DRAWINGS`.
     """
     config = configuration(Mechanism(description), value['frame_prefix'], nodes)
     arguments = ['-d', str(temporary_file(config, '.rviz'))]
