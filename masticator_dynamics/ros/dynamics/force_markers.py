@@ -27,9 +27,6 @@ from masticator_dynamics.ros.dynamics.force_scale import (
 )
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 
-TOPIC = '~/markers'
-PERIOD = 50_000_000  # ns between drawings: twenty a second look smooth enough
-
 # Relative to the size of the mechanism.
 _RADIUS, _LINE = 0.15, 0.025  # of an arc, and how thick it is
 _SHAFT = 0.03  # of an arrow
@@ -88,14 +85,12 @@ class ForceMarkers:
         middle = 0.5 * (origins.max(axis=0) + origins.min(axis=0))
         self._above = middle + [0.0, 0.0, 0.75 * mechanism.structure.extent()]
         self.closures = False
-        self._last = -PERIOD
-        self._board = markers.Board(node, TOPIC)
+        self._board = markers.Board(node)
 
     def show(self, time: int, answer: CycleAnswer) -> None:
         """Draw a cycle of a time (ns), if somebody looks and it is time for the next drawing."""
-        if 0 <= time - self._last < PERIOD or not self._board.wanted:
+        if not self._board.is_due(time):
             return
-        self._last = time
         self._board.show(
             time, [*self._efforts(answer.actuated), *self._forces(time, answer.effort)]
         )
