@@ -49,7 +49,7 @@ from masticator_dynamics.ros.dynamics.force_sources import ForceSources
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_action import _Server
+from masticator_dynamics.ros.dynamics.trajectory_action import GoalServer
 from masticator_interfaces.action import ApplyForce
 
 _LOOK = 0.05  # s
@@ -137,8 +137,8 @@ class ForceAction:
         prefix = settings().frame_prefix
         self._sources = ForceSources(node, self._mechanism, motors, bite, now, prefix)
         self._stream = WrenchInput(node, 'force_reference', self._streamed, now, prefix)
-        self._server = _Server(
-            node, ApplyForce, '~/apply_force', lambda handle: None,
+        self._server = GoalServer(
+            node, ApplyForce, '~/apply_force',
             goal_callback=self._answer, handle_accepted_callback=self._begin,
             cancel_callback=self._cancel, result_timeout=_RESULT_TIMEOUT,
         )  # fmt: skip
@@ -323,11 +323,5 @@ class ForceAction:
             names = ('time', 'force', 'wanted_force', 'travel_measured')
             for name, column in zip(names, table.T, strict=True):
                 setattr(result, name, doubles(np.ascontiguousarray(column)))
-        if handle.is_cancel_requested:
-            handle.canceled()
-        elif reached:
-            handle.succeed()
-        else:
-            handle.abort()
         self._node.get_logger().info(f'goal of ~/apply_force has ended: {result.message}')
-        self._server.notify_execute(handle, lambda _: result)
+        self._server.end(handle, result, reached=reached)
