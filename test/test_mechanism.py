@@ -285,8 +285,8 @@ def test_malformed_input_is_named(mechanism: Mechanism, arguments, reason: str) 
         ((5.0,), 'shape'),
         (([0.0] * 4,), 'shape'),
         ((np.zeros((2, 3)),), r'shape \(2, 3\)'),
-        ((np.zeros((2, 4)), np.zeros((3, 4))), r'shape \(3, 4\), needed \(2, 4\)'),
-        ((np.zeros((2, 4)), None, None, np.zeros((2, 5))), r'shape \(2, 5\), needed \(2, 6\)'),
+        ((np.zeros((2, 4)), np.zeros((3, 4))), r'shape \(3, 4\), needed is \(2, 4\)'),
+        ((np.zeros((2, 4)), None, None, np.zeros((2, 5))), r'shape \(2, 5\), needed is \(2, 6\)'),
     ],
 )
 def test_malformed_batches_are_named(mechanism: Mechanism, arguments, reason: str) -> None:
