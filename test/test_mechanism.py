@@ -335,6 +335,8 @@ def test_goals_are_checked(mechanism: Mechanism) -> None:
         (lambda m: m.feedforward([0.0] * 4, friction='yes'), "friction is 'yes', neither True nor"),
         (lambda m: m.feedforward([0.0] * 4, friction=np.array([1, 0])), 'friction is array'),
         (lambda m: m.feedforward_batch([[0.0] * 4], friction=np.array([1, 0])), 'friction is'),
+        (lambda m: m.feedforward([0.0] * 4, nearest=True), 'nearest=True needs limits'),
+        (lambda m: m.feedforward_batch([[0.0] * 4], nearest=True), 'nearest=True needs limits'),
         (lambda m: m.feedforward_derivatives([0.0] * 4, friction=np.array([1, 0])), 'friction is'),
         (lambda m: m.with_parameters({'mandible.mass': True}), 'mandible.mass is True, not a'),
         (lambda m: m.with_parameters({'mandible.mass': '1.0'}), "mandible.mass is '1.0', not a"),
