@@ -164,8 +164,12 @@ class _Goal:
         self.stop_requested = False
 
 
-class _Server(ActionServer):
+class GoalServer(ActionServer):
     """Goals wait without a thread or coroutine, at which the executor would look all the time."""
+
+    def __init__(self, node: LifecycleNode, kind: type, name: str, **options: Any):
+        super().__init__(node, kind, name, lambda handle: None, **options)
+        self._name = name
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
         """Do nothing at the beginning; at the end, with a callback, send the result."""
@@ -177,9 +181,19 @@ class _Server(ActionServer):
         try:
             taken: dict[str, Any] = super().take_data()
         except Exception as error:  # whatever came, the others still count
-            guard_of(self._node).take(ACTION, error)
+            guard_of(self._node).take(self._name, error)
             return {}
         return taken
+
+    def end(self, handle: Any, result: Any, *, reached: bool) -> None:
+        """End a goal and send its result."""
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif reached:
+            handle.succeed()
+        else:
+            handle.abort()
+        self.notify_execute(handle, lambda _: result)
 
 
 class TrajectoryAction:
@@ -209,11 +223,10 @@ class TrajectoryAction:
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
-        self._server = _Server(
+        self._server = GoalServer(
             node,
             FollowJointTrajectory,
             ACTION,
-            lambda handle: None,
             goal_callback=self._answer,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
@@ -396,21 +409,11 @@ class TrajectoryAction:
     def _end(self, handle: Any, code: int, text: str) -> bool:
         """End a goal and tell its sender how; return True."""
         text = shortened(text)
-        if handle.is_cancel_requested:
-            handle.canceled()
-        elif code == _Result.SUCCESSFUL:
-            handle.succeed()
-        else:
-            handle.abort()
+        reached, logger = code == _Result.SUCCESSFUL, self._node.get_logger()
         if self._log_limit.allows():
-            line = f'goal of {ACTION} has ended: {text or "reached"}'
-            line, logger = line + self._log_limit.note(), self._node.get_logger()
-            if code == _Result.SUCCESSFUL:
-                logger.info(line)
-            else:
-                logger.error(line)
-        result = _Result(error_code=code, error_string=text)
-        self._server.notify_execute(handle, lambda _: result)
+            line = f'goal of {ACTION} has ended: {text or "reached"}{self._log_limit.note()}'
+            (logger.info if reached else logger.error)(line)
+        self._server.end(handle, _Result(error_code=code, error_string=text), reached=reached)
         return True
 
 
