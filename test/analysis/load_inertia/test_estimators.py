@@ -209,6 +209,11 @@ def test_fingerprint_sees_what_inertia_depends_on_and_nothing_else() -> None:
     assert fingerprint(other) == before
 
 
+def test_a_coordinate_without_limits_is_told_how_to_give_it_a_range() -> None:
+    with pytest.raises(InputError, match=r'crank has no limits in the URDF; .*--range crank=LOW:HI'):
+        build_estimator(samples.mechanism('archetype slider_crank'), 'grid', BuildOptions())
+
+
 def test_hardly_reachable_ranges_and_bad_names_are_told(five_bar: Mechanism) -> None:
     for ranges, reason in (
         ({'x': (5.0, 6.0), 'y': (5.0, 6.0)}, 'only 0 of .* poses drawn can be reached'),
