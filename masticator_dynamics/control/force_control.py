@@ -52,8 +52,11 @@ _SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
-# At the end of the way, with so much of the force missing, for so long, s: it cannot go on.
-_SHORT, _AT_END_FOR = 0.1, 0.1
+# Held up, with so much of the force missing, for so long, s: it cannot go on.
+_SHORT, _HELD_UP_FOR = 0.1, 0.1
+_HELD_UP = 0.9  # of the leash, by which position loops push
+# Leashes of force by which drives may be off at the end: what friction and wrong masses explain.
+_FOLLOWED_TO = 4.0
 _OLD_JOINTS = 0.05  # s
 _MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
@@ -145,7 +148,8 @@ class ForceControl:
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
-        self._at_end = 0.0  # s that it has been there, with less force than is wanted
+        self._held_up = 0.0  # s for which it could not go on, with less force than is wanted
+        self._astray = 0.0  # s for which the joints have not been where they are commanded
         self._beyond, self._elapsed = 0, self._timing.period
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
@@ -159,7 +163,7 @@ class ForceControl:
         self.watch.take(now)
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
-        self._look_at_end()
+        self._look_at_drives(now)
         if self.release is None and (reason := self._reason(now, reference)) is not None:
             self.end(*reason, now.time)
         wish = self._wish(now, reference)
@@ -201,12 +205,27 @@ class ForceControl:
         drives = self._way.stiffness(self.commanded.travel)
         return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
 
-    def _look_at_end(self) -> None:
-        missing = self._expected(self._felt_delay) - self.watch.force
-        there = self._way.length - self.commanded.travel < 5.0 * _AT_END
-        short = missing > max(_SHORT * self.wanted, self._sensor.contact)
-        going = self.state is State.FORCE and there and short
-        self._at_end = self._at_end + self._elapsed if going else 0.0
+    def _look_at_drives(self, now: Measured) -> None:
+        """How long it could not go on where it should, and how long drives have not followed."""
+        going = self.state in (State.APPROACH, State.CONTACT)
+        held_up = now.limited or self._ahead(now) > _HELD_UP
+        held_up |= self._at_end and self.state is not State.APPROACH
+        if self.state is State.FORCE:
+            missing = self._expected(self._felt_delay) - self.watch.force
+            going = missing > max(_SHORT * self.wanted, self._sensor.contact)
+        self._held_up = self._held_up + self._elapsed if going and held_up else 0.0
+        astray = now.joints_age > _OLD_JOINTS or not abs(self._ahead(now)) < _FOLLOWED_TO
+        self._astray = self._astray + self._elapsed if astray else 0.0
+
+    @property
+    def _at_end(self) -> bool:
+        return self._way.length - self.commanded.travel < 5.0 * _AT_END
+
+    def _ahead(self, now: Measured) -> float:
+        """By how much what is commanded is ahead of the joints: leashes of the position loops."""
+        lag = self._timing.path_delay + now.joints_age
+        ahead = self.commanded.travel - now.travel - self.commanded.velocity * lag
+        return ahead * self._way.stiffness(self.commanded.travel) / self._bounds.leash
 
     # Why to let go
 
@@ -239,6 +258,21 @@ class ForceControl:
             return Reason.BEYOND, f'{now.force:.3g} N where {wanted:.3g} N were wanted'
         return None
 
+    def _why_held_up(self, now: Measured) -> str:
+        felt = f'{now.force:.3g} N are felt'
+        if self.state is State.FORCE:
+            felt = f'{now.force:.3g} of {self.wanted:.3g} N are reached'
+        if now.limited:
+            return f'{felt}, and a motor is at its limit'
+        if self._at_end:
+            return f'{felt} at the end of the way, after {1e3 * self._way.length:.3g} mm'
+        return f'{felt}, and drives do not follow: the point is {self._off(now)} behind'
+
+    def _off(self, now: Measured) -> str:
+        """How far joints are from what is commanded; off the way, travel is not what they say."""
+        off, most = abs(self.commanded.travel - now.travel), self._way.length
+        return f'{1e3 * off:.2g} mm' if off < most else f'more than {1e3 * most:.3g} mm'
+
     def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
         goal, bounds = self.goal, self._bounds
         elapsed = now.time - (now.time if self._start is None else self._start)
@@ -250,11 +284,8 @@ class ForceControl:
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
-        if self._at_end >= _AT_END_FOR:
-            return Reason.NO_WAY, (
-                f'{now.force:.3g} of {self.wanted:.3g} N are reached at the end of the way, '
-                f'after {1e3 * self._way.length:.3g} mm'
-            )
+        if self._held_up >= _HELD_UP_FOR:
+            return Reason.NO_WAY, self._why_held_up(now)
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
         if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
@@ -262,7 +293,7 @@ class ForceControl:
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
                 return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s{self._offset}'
-            if self._way.length - self.commanded.travel < 5.0 * _AT_END:
+            if self._at_end:
                 way = f'{1e3 * self._way.length:.3g} mm'
                 return Reason.NOTHING_MET, f'nothing was met on {way}{self._offset}'
         return None
@@ -313,7 +344,7 @@ class ForceControl:
         if self.state is State.RELEASE:
             if abs(self.commanded.travel - goal.release_to) < _AT_END:
                 if abs(self.commanded.velocity) < _AT_REST:
-                    self.state = State.DONE
+                    self._finish(now)
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
         if self.state is State.FORCE and now.time - self._began >= goal.duration:
@@ -425,6 +456,20 @@ class ForceControl:
     def _clipped(self, force: float) -> float:
         return 0.0 if math.isnan(force) else min(max(force, 0.0), self.goal.most)
 
+    def _finish(self, now: Measured) -> None:
+        """It is done once joints are where they are commanded, or are not after a while."""
+        if 0.0 < self._astray < _HELD_UP_FOR:
+            return
+        self.state, release = State.DONE, self.release
+        if self._astray and release is not None:
+            where = f'{self._off(now)} from where it should be'
+            if now.joints_age > _OLD_JOINTS:
+                where = f'unknown for {now.joints_age:.3g} s'
+            excused = release.reason.wanted or release.reason is Reason.CANCELLED
+            reason = Reason.NOT_FOLLOWED if excused else release.reason
+            text = f'{release.text}; whether it has let go is doubtful: the point is {where}'
+            self.release = Release(reason, text, release.time)
+
     # Bounds
 
     @property
@@ -453,14 +498,11 @@ class ForceControl:
 
     def _kept_within(self, wish: float, now: Measured) -> float:
         """Of a wished velocity, what the bounds leave, m/s."""
-        travel, velocity = self.commanded.travel, self.commanded.velocity
+        travel = self.commanded.travel
         if self.state in (State.APPROACH, State.CONTACT, State.FORCE):
             left = self._way.hard - travel
             wish = min(wish, self._bounds.touch + max(left, 0.0) / _BRAKING)
-            lag = self._timing.path_delay + now.joints_age
-            ahead = travel - now.travel - velocity * lag
-            pushes = ahead > self._bounds.leash / self._way.stiffness(travel)
-            if now.limited or pushes:
+            if now.limited or self._ahead(now) > 1.0:
                 wish = min(wish, 0.0)
         end = self.goal.release_to if self.state is State.RELEASE else 0.0
         lower = -self._approaching(travel - min(end, travel))
