@@ -143,7 +143,7 @@ def _page(study: Study, result: StudyResult, best: Mechanism | None) -> str:
     if best is not None:
         parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, result)]
         drawn = report_pictures.beside(study.judge.mechanism, best)
-        parts.append(image(drawn, 'The two mechanisms at home, from three sides'))
+        parts.append(image(drawn, 'The two mechanisms at home'))
     if len(study.objectives) > 1 and len(result.front):
         parts += ['<h2>Front: what no other geometry excels in all</h2>']
         parts.append(image(report_pictures.front(study, result), 'Samples and front'))

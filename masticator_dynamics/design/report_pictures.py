@@ -25,7 +25,7 @@ def front(study: Study, result: StudyResult) -> Any:
     from matplotlib.figure import Figure
 
     first, *others = study.objectives
-    figure = Figure(figsize=(4.6 * len(others) + 2.6, 4.2), layout='constrained')
+    figure = Figure(figsize=(4.6 * len(others) + 1.0, 4.5), layout='constrained')
     panels = figure.subplots(1, len(others), squeeze=False)[0]
     good = _feasible(study, result.shown)
     for axes, other in zip(panels, others, strict=True):
@@ -45,8 +45,13 @@ def front(study: Study, result: StudyResult) -> Any:
         axes.set_xlim(*_window(result, first))
         axes.set_ylim(*_window(result, other))
         axes.grid(alpha=0.3)
-    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc='outside right upper')
+    _legend_below(figure, panels[0])
     return figure
+
+
+def _legend_below(figure: Any, panel: Any) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc='outside lower center', ncols=len(labels))
 
 
 def _window(result: StudyResult, name: str) -> tuple[float, float]:
@@ -130,7 +135,7 @@ def beside(original: Mechanism, best: Mechanism) -> Any:
                 )  # fmt: skip
         labels = {'xlabel': f'{"xyz"[across]}, mm', 'ylabel': f'{"xyz"[up]}, mm'}
         axes.set(aspect='equal', title=title, **labels)
-    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc='outside right upper')
+    _legend_below(figure, panels[0])
     return figure
 
 
