@@ -24,6 +24,7 @@ from masticator_dynamics.errors import InputError, MasticatorError, ReachError, 
 
 _CLOSED = 1e-12  # m or rad, per size
 _FOLLOWS = 1e-8  # of a mechanism's size, or rad: gap of an equation that follows from others
+AT_FIRST = 3  # times for the same parameters: making code takes as long as dozens of them
 _CERTAIN = 0.5  # of the gap that an equation may have
 _SMALL = 1e-4  # by which parameters are changed to see what is special by chance, rad or sizes
 _STEPS = (1, 8, 64)  # from the old numbers to the new ones
@@ -103,7 +104,7 @@ def variation_of(root: Model, names: tuple[str, ...]) -> Variation:
 
 
 class _Home:
-    """Home with other numbers: on floats at first, then by machine code, which it pays to make.
+    """Home with other numbers: on floats the first few times, then by machine code.
 
     Code is for numbers that are certainly a mechanism's; others are looked at on floats.
     """
@@ -118,7 +119,7 @@ class _Home:
         if not self._moved:
             return self._root.made(_closed_home)
         self._asked += 1
-        if self._asked > 1 and self._code.available:
+        if self._asked > AT_FIRST and self._code.available:
             start = self._root.structure.home
             valid, *positions = self._code(Variable(self._of, values, start).numbers)
             home = np.array(positions)
