@@ -144,8 +144,8 @@ def _table(mechanism: Evaluator, state: tuple[npt.ArrayLike | None, ...], many: 
     """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
     freedoms = len(mechanism.independent)
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
-    parts = zip(state, (freedoms, freedoms, len(mechanism.actuated), 6), strict=True)
-    table = np.atleast_2d(packed(dict(zip(names, parts, strict=True)), many))
+    lengths = (freedoms, freedoms, len(mechanism.actuated), 6)
+    table = np.atleast_2d(packed(zip(names, state, lengths, strict=True), many))
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         what = f'{_column(mechanism, column)} is {table[row, column]}, not a finite number'

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +12,16 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
 
+Part = tuple[str, npt.ArrayLike | None, int]
 
-def packed(parts: Mapping[str, tuple[npt.ArrayLike | None, int]], many: bool) -> FloatArray:
+
+def packed(parts: Iterable[Part], many: bool) -> FloatArray:
     """Vectors one behind the other, (k,), or rows (N, k) of them; None stands for zeros.
 
     Parameters
     ----------
-    parts : mapping of str to (array_like, int)
-        By name, for messages: numbers, shape (n,) or (N, n), and n. The first must be given.
+    parts : iterable of (str, array_like, int)
+        Names for messages, numbers, shape (n,) or (N, n), and n. The first must be given.
     many : bool
         Whether these are rows.
 
@@ -28,19 +30,21 @@ def packed(parts: Mapping[str, tuple[npt.ArrayLike | None, int]], many: bool) ->
     InputError
         For a wrong shape, and where the first is not given.
     """
-    first, (positions, _) = next(iter(parts.items()))
+    parts = [*parts]
+    first, positions, _ = parts[0]
     if positions is None:
         raise InputError(f'{first} is not given')
     rows = as_floats(positions, first).shape[:1] if many else ()
-    vectors = []
-    for name, (numbers, length) in parts.items():
-        shape = (*rows, length)
-        vector = np.zeros(shape) if numbers is None else as_floats(numbers, name)
-        if vector.shape != shape or (many and not rows):
-            needed = f'(N, {length})' if many and name == first else shape
-            raise InputError(f'{name} has shape {vector.shape}, needed is {needed}')
-        vectors.append(vector)
-    return np.concatenate(vectors, axis=-1)
+    table, end = np.zeros((*rows, sum([part[2] for part in parts]))), 0
+    for name, numbers, length in parts:
+        start, end = end, end + length
+        if numbers is not None:
+            vectors, shape = as_floats(numbers, name), (*rows, length)
+            if vectors.shape != shape or (many and not rows):
+                needed = f'(N, {length})' if many and name == first else shape
+                raise InputError(f'{name} has shape {vectors.shape}, needed is {needed}')
+            table[..., start:end] = vectors
+    return table
 
 
 def pack_state(count: int, *state: npt.ArrayLike | None, many: bool = False) -> FloatArray:
@@ -57,8 +61,7 @@ def pack_state(count: int, *state: npt.ArrayLike | None, many: bool = False) -> 
         Whether these are rows (N, ...).
     """
     names = ('Y', 'Y_dot', 'Y_ddot', 'W') if many else ('y', 'y_dot', 'y_ddot', 'wrench')
-    lengths = (count, count, count, 6)
-    return packed(dict(zip(names, zip(state, lengths, strict=True), strict=True)), many)
+    return packed(zip(names, state, (count, count, count, 6), strict=True), many)
 
 
 def followed(inputs: FloatArray, numbers: FloatArray) -> FloatArray:
