@@ -43,13 +43,13 @@ from masticator_dynamics.ros.common.direct_subscription import (
     doubles,
 )
 from masticator_dynamics.ros.common.fixed_layout import Numbers
+from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.force_sources import ForceSources
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_action import GoalServer
 from masticator_interfaces.action import ApplyForce
 
 _LOOK = 0.05  # s

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import CancelResponse, GoalResponse
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
@@ -38,7 +38,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
-from masticator_dynamics.ros.common.guard import guard_of
+from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import Piece
 from masticator_dynamics.ros.dynamics.late_trajectories import PastError
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
@@ -162,38 +162,6 @@ class _Goal:
         self.outcome: Outcome | None = None
         self.stop: Outcome | None = None
         self.stop_requested = False
-
-
-class GoalServer(ActionServer):
-    """Goals wait without a thread or coroutine, at which the executor would look all the time."""
-
-    def __init__(self, node: LifecycleNode, kind: type, name: str, **options: Any):
-        super().__init__(node, kind, name, lambda handle: None, **options)
-        self._name = name
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Do nothing at the beginning; at the end, with a callback, send the result."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-    def take_data(self) -> dict[str, Any]:
-        """Take what waits; what cannot be read is reported."""
-        try:
-            taken: dict[str, Any] = super().take_data()
-        except Exception as error:  # whatever came, the others still count
-            guard_of(self._node).take(self._name, error)
-            return {}
-        return taken
-
-    def end(self, handle: Any, result: Any, *, reached: bool) -> None:
-        """End a goal and send its result."""
-        if handle.is_cancel_requested:
-            handle.canceled()
-        elif reached:
-            handle.succeed()
-        else:
-            handle.abort()
-        self.notify_execute(handle, lambda _: result)
 
 
 class TrajectoryAction:
