@@ -101,6 +101,8 @@ class ForceControl:
 
     Attributes
     ----------
+    bounds : ForceBounds
+        May be replaced between two cycles.
     state : State
     release : Release or None
         Why it let go.
@@ -128,13 +130,13 @@ class ForceControl:
         stiffness: float | None = None,
     ):
         self._way, self.goal = way, goal
-        self._bounds, self._sensor = bounds or ForceBounds(), sensor or ForceSensor()
+        self.bounds, self._sensor = bounds or ForceBounds(), sensor or ForceSensor()
         self._timing = timing or LoopTiming()
-        self.watch = SensorWatch(self._sensor, self._bounds, self._timing.period)
+        self.watch = SensorWatch(self._sensor, self.bounds, self._timing.period)
         most = way.stiffest if stiffness is None else min(1.5 * stiffness, way.stiffest)
         self.stiffness = Stiffness(most, softest, self._sensor.noise, _TRAVEL_NOISE)
-        self._velocity_bound = min(self._bounds.velocity, way.velocity)
-        self._slowing = 0.5 * min(self._bounds.acceleration, way.least_acceleration)
+        self._velocity_bound = min(self.bounds.velocity, way.velocity)
+        self._slowing = 0.5 * min(self.bounds.acceleration, way.least_acceleration)
         self.state = State.APPROACH
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
@@ -225,7 +227,7 @@ class ForceControl:
         """By how much what is commanded is ahead of the joints: leashes of the position loops."""
         lag = self._timing.path_delay + now.joints_age
         ahead = self.commanded.travel - now.travel - self.commanded.velocity * lag
-        return ahead * self._way.stiffness(self.commanded.travel) / self._bounds.leash
+        return ahead * self._way.stiffness(self.commanded.travel) / self.bounds.leash
 
     # Why to let go
 
@@ -238,7 +240,7 @@ class ForceControl:
         )
 
     def _out_of_bounds(self, now: Measured) -> tuple[Reason, str] | None:
-        bounds = self._bounds
+        bounds = self.bounds
         if now.joints_age > _OLD_JOINTS or not math.isfinite(now.travel):
             return Reason.NO_JOINTS, f'joints were last measured {now.joints_age:.3g} s ago'
         if now.lateral_force > bounds.lateral_force:
@@ -274,7 +276,7 @@ class ForceControl:
         return f'{1e3 * off:.2g} mm' if off < most else f'more than {1e3 * most:.3g} mm'
 
     def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
-        goal, bounds = self.goal, self._bounds
+        goal, bounds = self.goal, self.bounds
         elapsed = now.time - (now.time if self._start is None else self._start)
         if self.state in _PRESSING:
             since = now.time - self._began
@@ -309,7 +311,7 @@ class ForceControl:
             return None
         if self._near_hard:
             return None  # hard things that meet bounce
-        recent, bounds = [force for _, force in self.watch.recent], self._bounds
+        recent, bounds = [force for _, force in self.watch.recent], self.bounds
         if len(recent) > 1:
             before, span = max(recent[: max(len(recent) - 2, 1)]), self.watch.span
             lost = max(bounds.crack, bounds.crack_share * before) + self._lowered(span)
@@ -396,7 +398,7 @@ class ForceControl:
         the error would change its sign all the time, and friction's compensation with it. Where
         something soft is left after all, or the position loops press too much, travel follows.
         """
-        period, leash = self._timing.period, self._bounds.leash
+        period, leash = self._timing.period, self.bounds.leash
         stiffness = self._way.stiffness(self.commanded.travel)
         error = self._expected(self._felt_delay) - self.watch.force
         taken = _FOLLOWED * self._trim  # N/s
@@ -445,7 +447,7 @@ class ForceControl:
             0.5 * abs(left) / timing.rise,
             math.sqrt(2.0 * fastest * abs(left)),
             _PLANNED * (self._velocity_bound if left < 0.0 else self._loading_bound) * likely,
-            min(self._bounds.loading_rate, self._bounds.force_rate),
+            min(self.bounds.loading_rate, self.bounds.force_rate),
         )
         change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
         fastest *= 1.0 / _PLANNED * period
@@ -475,7 +477,7 @@ class ForceControl:
     @property
     def _acceleration_bound(self) -> float:
         """m/s^2, where it is."""
-        return min(self._bounds.acceleration, self._way.acceleration(self.commanded.travel))
+        return min(self.bounds.acceleration, self._way.acceleration(self.commanded.travel))
 
     @property
     def _loading_bound(self) -> float:
@@ -501,7 +503,7 @@ class ForceControl:
         travel = self.commanded.travel
         if self.state in (State.APPROACH, State.CONTACT, State.FORCE):
             left = self._way.hard - travel
-            wish = min(wish, self._bounds.touch + max(left, 0.0) / _BRAKING)
+            wish = min(wish, self.bounds.touch + max(left, 0.0) / _BRAKING)
             if now.limited or self._ahead(now) > 1.0:
                 wish = min(wish, 0.0)
         end = self.goal.release_to if self.state is State.RELEASE else 0.0
@@ -533,7 +535,7 @@ class ForceControl:
         if inside != travel:
             velocity = 0.0
         force = self._fed()
-        most = self._bounds.force_rate * period
+        most = self.bounds.force_rate * period
         force = min(max(force, before.force - most), before.force + most)
         return Commanded(inside, velocity, (velocity - before.velocity) / period, max(force, 0.0))
 

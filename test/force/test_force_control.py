@@ -566,7 +566,7 @@ def test_no_sequence_of_measurements_and_references_exceeds_a_bound(seed) -> Non
     for k in range(100):
         rng = random.Random(1000 * seed + k)
         law = random_law(rng)
-        way, bounds = law._way, law._bounds
+        way, bounds = law._way, law.bounds
         before, force = law.commanded, 10.0
         for cycle in range(150):
             now = random_measurement(rng, cycle * PERIOD, before.travel, force)
@@ -614,7 +614,7 @@ def test_no_sequence_makes_drives_see_a_jolt(every) -> None:
                 break  # there it was slow already
             rows.append((sent.travel, sent.velocity))
         if len(rows) > 10:
-            most = min(law._bounds.acceleration, law._way.acceleration(0.0))
+            most = min(law.bounds.acceleration, law._way.acceleration(0.0))
             largest = max(largest, led(rows, every) / most)
     assert 3.0 < largest < pressing_path._LED
 
