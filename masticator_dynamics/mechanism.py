@@ -151,7 +151,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
     @functools.cached_property
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
-        return self.solve(self.structure.home[self.tree_indices(self.independent)])
+        return self.solve(self.home_positions[self.independent_rows])
 
     # Evaluation
 

@@ -128,7 +128,8 @@ def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
             f'by, should be {_SHORTEST:g} s or more: record {_SHORTEST / share:g} s, or give '
             'another recording with --held-out'
         )
-    end = round((1.0 - share) * len(log.time))
+    latest = np.searchsorted(log.time, log.time[-1] - _SHORTEST, side='right') - 1
+    end = min(round((1.0 - share) * len(log.time)), max(int(latest), 0))
     return log.part(slice(0, end)), log.part(slice(end, None))
 
 

@@ -70,7 +70,8 @@ class EffortRows(Evaluator):
         self._answers: dict[tuple[int, int, bool], list[Answer]] = {}
         self._freedoms = len(self.independent)
         code_of = variable.code_of if variable else None
-        self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
+        structure = code_of.of.structure if code_of else self.structure
+        self.kernels = kernels.Kernels(description, structure, self.driving, code_of)
         self.solver = RowSolver(self, self.kernels)
 
     def effort_answers(self, options: EffortOptions) -> list[Answer]:

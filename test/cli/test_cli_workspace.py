@@ -149,5 +149,6 @@ def test_a_coordinate_without_limits_needs_a_range(run) -> None:
     answer = run('workspace', samples.file_of('boom'))
     assert answer.status == 2
     assert (
-        'swivel needs a finite range, at most 1e+06 rad from 0, not [-inf, inf] rad' in answer.err
+        'swivel needs a finite range, at most 1e+06 rad from 0, not [-inf, inf] rad: give it one '
+        '(--axis swivel:LOW:HIGH)' in answer.err
     )

@@ -93,6 +93,7 @@ class Kinematics(Evaluator):
                 y[row], residual[row] = closest_pose(self, u[row], tolerance)
         return ForwardKinematics(y, residual)
 
+    @answered(by('inverse_kinematics'))
     def inverse_kinematics(
         self,
         frame: str,

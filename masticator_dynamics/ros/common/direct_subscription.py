@@ -244,7 +244,7 @@ class Outgoing:
 
     def filled(self, time: int, *rows: FloatArray) -> Any:
         """Message, mostly as bytes, with a stamp (ns) and a row of numbers for each field."""
-        lengths = [len(row) for row in rows]
+        lengths = list(map(len, rows))
         if lengths != self._lengths:
             self._lengths, self._layout = lengths, None
             with contextlib.suppress(ValueError):  # a middleware that stores them otherwise

@@ -255,7 +255,7 @@ class ForceAction:
             stiffness=asked.stiffness or None,
         )  # fmt: skip
         return PressingJob(
-            path, law, reference, settings.bite_force_point_frame,
+            path, law, self._allowed(reference), settings.bite_force_point_frame,
             sources.controlled(settings, self._now()), sources.observed,
         )  # fmt: skip
 
@@ -282,6 +282,10 @@ class ForceAction:
             raise InputError(f'{most:g} N are asked; parameter force.most allows {largest:g} N')
         return lambda time: float(np.interp(time, times, forces)), most
 
+    def _allowed(self, reference: Reference) -> Reference:
+        """No more than the parameter allows at that time: it may be lowered while a goal presses."""
+        return lambda time: min(reference(time), self._settings().force_most)  # NaN stays NaN
+
     def _streamed_force(self, time: float) -> float:
         """What topic ``force_reference`` says: the size of its force; NaN: it is silent."""
         fresh = self._streamed.all_fresh(self._now())
@@ -302,6 +306,10 @@ class ForceAction:
             release = law.release
             self._end(goal.handle, job, '' if release is None else release.text)
             return
+        settings = self._settings()
+        law.bounds = dataclasses.replace(
+            law.bounds, lateral_force=settings.force_lateral, torque=settings.force_torque
+        )
         feedback = ApplyForce.Feedback(
             state=law.state.value, force=law.watch.force, wanted_force=float(law.wanted),
             travel=float(law.travelled), stiffness=float(law.stiffness.likely),
