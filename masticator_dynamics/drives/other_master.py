@@ -306,12 +306,14 @@ class SignsOfLife:
         self.emergencies.clear()
         self.booted.clear()
         for index, (name, drive) in enumerate(self._drives.items()):
-            # canopen's own listener keeps all messages forever, and raises for short ones.
-            network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
-            network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
-            network.subscribe(
-                objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
+            listeners = (
+                (objects.EMERGENCY_COB, self._emergency_listener(name)),
+                (objects.HEARTBEAT_COB, self._heartbeat_listener(index)),
             )
+            for kind, listener in listeners:
+                # canopen's own listeners keep all messages forever, and raise for short ones.
+                network.unsubscribe(kind + drive.node_id)
+                network.subscribe(kind + drive.node_id, listener)
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:

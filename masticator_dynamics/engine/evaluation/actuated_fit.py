@@ -95,14 +95,24 @@ def _fit_code(mechanism: Evaluator) -> RowCode:
 
 def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
     """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
-    target, code = as_vector(u, 'u', len(mechanism.actuated)), mechanism.made(_fit_code)
+    target = as_vector(u, 'u', len(mechanism.actuated))
     largest = as_number(tolerance, 'tolerance', finite=False)
-    if code.available:
-        certain, residual, *y = code(np.append(target, largest))
-        if certain == 1.0:
-            return np.array(y), float(residual)
+    quick = quick_pose(mechanism, target, largest)
+    if quick is not None:
+        return quick
     motion, residual = closest_motion(mechanism, target, largest)
     return motion.y.copy(), residual
+
+
+def quick_pose(
+    mechanism: Evaluator, target: FloatArray, tolerance: float
+) -> tuple[FloatArray, float] | None:
+    """The same for finite positions (n_u,); None where :func:`closest_motion` is to decide."""
+    code = mechanism.made(_fit_code)
+    if not code.available:
+        return None
+    answer = code(np.concatenate((target, (tolerance,))))
+    return (answer[2:], answer.item(1)) if answer.item(0) == 1.0 else None
 
 
 def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:

@@ -174,16 +174,11 @@ class JointStateReader:
             raise InputError(f'there are {len(positions)} positions for {len(names)} joints')
         if len(velocities) not in (0, len(names)):
             raise InputError(f'there are {len(velocities)} velocities for {len(names)} joints')
-        position = _needed(selection, positions)
-        if _unmeasured(position):
+        position = _measured(selection, positions, 'position')
+        if position is None:
             joints = ', '.join(selection.joints)
             raise UnmeasuredError(f'no position of {joints} has been measured: all are NaN')
-        _check(selection, position, 'position')
-        velocity = _needed(selection, velocities) if len(velocities) else None
-        if velocity is not None and _unmeasured(velocity):
-            velocity = None
-        if velocity is not None:
-            _check(selection, velocity, 'velocity')
+        velocity = _measured(selection, velocities, 'velocity') if len(velocities) else None
         if selection.kind == INDEPENDENT:
             return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
         y, residual = closest_pose(self._mechanism, position, self.tolerance)
@@ -212,22 +207,21 @@ def _needed(selection: JointSelection, values: Sequence[float] | FloatArray) -> 
 # Plain Python is several times as fast as numpy for a few numbers.
 
 
-def _unmeasured(numbers: FloatArray) -> bool:
-    """Whether all are NaN."""
-    return all(x != x for x in numbers.tolist())
-
-
 def _finite(numbers: FloatArray) -> bool:
     return all(map(math.isfinite, numbers.tolist()))
 
 
-def _check(selection: JointSelection, numbers: FloatArray, what: str) -> None:
-    """Refuse numbers that are not finite."""
-    if not _finite(numbers):
-        bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise InputError(
-            f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number'
-        )
+def _measured(
+    selection: JointSelection, values: Sequence[float] | FloatArray, what: str
+) -> FloatArray | None:
+    """The needed values; None if all are NaN, or there are none. `InputError` if some are not finite."""
+    numbers = _needed(selection, values)
+    if len(numbers) and _finite(numbers):
+        return numbers
+    if np.isnan(numbers).all():
+        return None
+    bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
+    raise InputError(f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number')
 
 
 # Messages are queued while the process is not scheduled: one second of them at 1 kHz.
