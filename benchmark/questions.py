@@ -13,11 +13,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import process_time, thread_time
 from typing import Any
 
@@ -87,8 +88,8 @@ def _code(
     if not answers:
         return None
     answer = answers[last]
-    arrays = {n: np.frombuffer(x._numbers) if n == 'motion' else x for n, x in given.items()
-              if n not in CHOICES}  # fmt: skip
+    arrays = {n: np.frombuffer(x._numbers) if n == 'motion' else x.ravel()
+              for n, x in given.items() if n not in CHOICES}  # fmt: skip
     parts = answer.parts or {n: [(0, len(x))] for n, x in arrays.items()}
     row = [arrays[n][a : a + k] for n, places in parts.items() for a, k in places]
     return answer.code, np.concatenate([*row, answer.code.followed_by(answer.numbers)])
@@ -165,9 +166,28 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
         table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
-    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-4
-    table['inverse kinematics'] = Question(lambda: mechanism.inverse_kinematics(frame, place))
+    pose = mechanism.frame_pose(motion, frame)
+    place = {'frame': frame, 'position': pose.position.copy(), 'rotation': np.full((3, 3), np.nan),
+             'start': mechanism.home.y.copy()}  # fmt: skip
+    table['inverse kinematics, position'] = ask('inverse_kinematics', place)
+    whole = place | {'rotation': pose.rotation.copy()}
+    table['inverse kinematics, pose'] = ask('inverse_kinematics', whole)
+    for kind, name in (('mass', _first(mechanism, '.mass')), ('place', _first(mechanism, '.x'))):
+        value = mechanism.parameters(geometry=True)[name]
+        values = itertools.count(value, 1e-9)
+        table[f'with_parameters, a {kind}'] = Question(
+            functools.partial(_changed, mechanism, name, values)
+        )
     return table
+
+
+def _first(mechanism: Mechanism, ending: str) -> str:
+    names = mechanism.parameters(geometry=True)
+    return next(name for name in names if name.endswith(ending))
+
+
+def _changed(mechanism: Mechanism, name: str, values: Iterator[float]) -> Mechanism:
+    return mechanism.with_parameters({name: next(values)})
 
 
 def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]]:

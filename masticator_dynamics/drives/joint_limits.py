@@ -127,12 +127,8 @@ class DriveJointLimits:
         """
         dropped, ignoring = list[int](), list[int]()
         if not enabling:
-            states = zip(in_operation(feedback).tolist(), follows(feedback).tolist(), strict=True)
-            for k, (operates, obeys) in enumerate(states):
-                if not operates:
-                    dropped.append(k)
-                elif not obeys:
-                    ignoring.append(k)
+            operate = in_operation(feedback)
+            dropped, ignoring = where(~operate), where(operate & ~follows(feedback))
         fast = larger(feedback.velocity, self.velocity)
         behind = list[int]()
         if expected is not None:

@@ -23,6 +23,7 @@ import yaml
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes
+from masticator_dynamics.engine.evaluation import with_parameters
 from masticator_dynamics.engine.evaluation.inertia_coupling import (
     actuated_inertia,
     inertia_coupling,
@@ -238,7 +239,9 @@ def test_nothing_is_compiled_for_other_numbers(monkeypatch: pytest.MonkeyPatch) 
 
     numbers = [random_geometry('masticator', seed) for seed in (11, 12)]
     first, second = ({key: found[key] for key in names} for found in numbers)
-    everything(old.with_parameters(first | mass))
+    for _ in range(with_parameters.AT_FIRST + 1):
+        new = old.with_parameters(first | mass)
+    everything(new)
     monkeypatch.setattr(row_code, 'object_code', None)
     new = old.with_parameters(second | mass)
     found = everything(new)

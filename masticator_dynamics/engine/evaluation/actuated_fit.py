@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
-from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
+from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.actuated_step import fit_code
 from masticator_dynamics.engine.traced.python_entry import Answer
@@ -19,7 +19,6 @@ from masticator_dynamics.engine.traced.small_functions import least_squares, tra
 from masticator_dynamics.errors import (
     ClosureError,
     InputError,
-    MasticatorError,
     ReachError,
     SingularityError,
 )
@@ -104,30 +103,6 @@ def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple
             return np.array(y), float(residual)
     motion, residual = closest_motion(mechanism, target, largest)
     return motion.y.copy(), residual
-
-
-def forward_kinematics_batch(
-    mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
-) -> ForwardKinematics:
-    """Independent positions of rows (N, n_u), see :func:`closest_motion`; errors name the row.
-
-    Parameters
-    ----------
-    U : (N, n_u) array_like
-        Actuated positions, m and rad.
-    tolerance : float
-        Largest gap that is accepted, m.
-    """
-    rows = as_floats(U, 'U')
-    if rows.ndim != 2:
-        raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
-    y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
-    for row, u in enumerate(rows):
-        try:
-            y[row], residual[row] = closest_pose(mechanism, u, tolerance)
-        except MasticatorError as error:
-            raise in_row(error, row, many=True) from None
-    return ForwardKinematics(y, residual)
 
 
 def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:

@@ -23,7 +23,7 @@ from masticator_dynamics.engine.traced.numbers import (
 )
 
 LINE = 8  # numbers in a cache line
-PART, LONG = 600, 5000  # operations of a part, and of a function that has none
+PART = 300  # operations of a function
 
 
 def rows_function(
@@ -183,14 +183,14 @@ class _RowsWriter(Writer):
     def function(self, outputs: Sequence[Scalar]) -> str:
         """The text of the function that writes these numbers.
 
-        A long one calls its parts, since compiling takes longer than in proportion. What a part
-        needs of earlier ones is handed on in memory, where most of it would be anyway.
+        A long one calls its parts: the compiler takes less time for short ones, and moves less to
+        and from memory. What a part needs of earlier ones is handed on in memory, where most of it
+        would be anyway.
         """
         if self._graph.loops or self._graph.functions:
             return super().function(outputs)
         needed = self._ordered(outputs)
-        size = PART if len(needed) > LONG else LONG
-        parts = [needed[first : first + size] for first in range(0, len(needed), size)]
+        parts = [needed[first : first + PART] for first in range(0, len(needed), PART)]
         self._slots, size = slots(self._graph, parts, self._read_with)
         shared = list(self._memory)
         if len(parts) > 1:

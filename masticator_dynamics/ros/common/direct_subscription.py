@@ -20,6 +20,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.fixed_layout import FixedLayout, Numbers, NumbersReader, filled
@@ -28,6 +29,8 @@ from masticator_dynamics.ros.common.guard import guard_of
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
 NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+
+POLL = 0.1  # s; how soon a thread notices that it should end, or that nobody else reads
 
 
 class _NeverReady(CallbackGroup):
@@ -135,6 +138,48 @@ class DirectSubscription:
         self._guard.take(self._subscription.topic_name, error)
 
 
+class ThreadedSubscription(DirectSubscription):
+    """A topic whose numbers a thread of its own reads, or who calls :meth:`read`."""
+
+    def __init__(
+        self, node: Node, kind: type, topic: str, qos: QoSProfile, largest: int, *fields: str
+    ):
+        super().__init__(node, kind, topic, qos, largest, *fields)
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """End the thread and destroy the topic."""
+        self._thread.stop()
+        super().destroy()
+
+    def read(self) -> None:
+        """Read what waits; whatever it is, the caller goes on."""
+        try:
+            for numbers, received in self.take_numbers():
+                self._read(numbers, received)
+        except Exception as error:
+            self._refuse(error)
+
+    def _run(self) -> None:
+        while not self._thread.ended.is_set():
+            try:
+                if self._wanted():
+                    self.wait(POLL)
+                    self.read()
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
+
+    def _wanted(self) -> bool:
+        """Whether the thread should read; where not, after a moment's wait."""
+        return True
+
+    def _read(self, numbers: Numbers, received: int) -> None:
+        """Read a message, received at a time, ns since 1970."""
+        raise NotImplementedError
+
+
 # What is kept for subscribers that do not get to run for a moment; how far a subscriber may fall
 # behind is a matter of its own depth.
 RELIABLE = QoSProfile(depth=50, reliability=ReliabilityPolicy.RELIABLE)
@@ -199,7 +244,7 @@ class Outgoing:
 
     def filled(self, time: int, *rows: FloatArray) -> Any:
         """Message, mostly as bytes, with a stamp (ns) and a row of numbers for each field."""
-        lengths = [len(row) for row in rows]
+        lengths = list(map(len, rows))
         if lengths != self._lengths:
             self._lengths, self._layout = lengths, None
             with contextlib.suppress(ValueError):  # a middleware that stores them otherwise
