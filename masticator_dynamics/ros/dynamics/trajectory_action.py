@@ -380,7 +380,10 @@ class TrajectoryAction:
         reached, logger = code == _Result.SUCCESSFUL, self._node.get_logger()
         if self._log_limit.allows():
             line = f'goal of {ACTION} has ended: {text or "reached"}{self._log_limit.note()}'
-            (logger.info if reached else logger.error)(line)
+            if reached:  # a line each: rclpy keeps the severity of the place that logs
+                logger.info(line)
+            else:
+                logger.error(line)
         self._server.end(handle, _Result(error_code=code, error_string=text), reached=reached)
         return True
 
