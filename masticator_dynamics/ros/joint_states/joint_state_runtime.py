@@ -214,7 +214,7 @@ def _finite(numbers: FloatArray) -> bool:
 def _measured(
     selection: JointSelection, values: Sequence[float] | FloatArray, what: str
 ) -> FloatArray | None:
-    """The needed values; None if all are NaN, or there are none. `InputError` if some are not finite."""
+    """The needed values; None if there are none but NaN. `InputError` if some are not finite."""
     numbers = _needed(selection, values)
     if len(numbers) and _finite(numbers):
         return numbers
