@@ -277,6 +277,21 @@ def test_parts_that_are_missing_or_damaged_are_said(tmp_path) -> None:
         read_bag(old)
 
 
+def test_a_part_between_others_is_missed_without_metadata(tmp_path) -> None:
+    (folder := tmp_path / 'split').mkdir()
+    for number, name in enumerate(('day_0', 'day_2', 'day_10')):
+        part = states()[13 * number : 13 * number + 13]
+        alone(bag(tmp_path / f'b{number}', part, 'sqlite3')).rename(folder / f'{name}.db3')
+    cut = read_bag(folder).cut
+    assert 'day_1.db3: it is missing between the others; what else is there: ' in cut
+    assert read_joints(str(folder), [JOINTS]).doubts == (cut,)
+    (folder / 'day_2.db3').rename(folder / 'day_9.db3')
+    (folder / 'day_0.db3').unlink()  # a recording may be read from its middle on
+    assert not read_bag(folder).cut
+    (folder / 'day_10.db3').rename(folder / 'day_20261129.db3')
+    assert not read_bag(folder).cut
+
+
 def text(columns, time=TIME, form='{:.9g}', rows=()):
     lines = [columns, *rows]
     for t, position, effort in zip(time, POSITION, EFFORT, strict=True):

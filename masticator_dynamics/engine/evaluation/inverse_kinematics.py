@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
-from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
+from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.frames import frame_chain
 from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import Evaluator
@@ -35,7 +35,7 @@ from masticator_dynamics.engine.traced.inverse_kinematics import (
 )
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.errors import InputError, MasticatorError, ReachError
+from masticator_dynamics.errors import InputError, ReachError
 
 SCATTERED, TRIED = 200, 8  # poses around home, and how many of the best begin another search
 
@@ -198,33 +198,6 @@ def reach(mechanism: Evaluator, task: Task, start: npt.ArrayLike | None) -> Floa
         f'{task.frame} cannot be placed as asked: closest found is '
         f'{pose_text(mechanism, best.y)}, which misses {task.unreached(q)}'
     )
-
-
-def reach_rows(
-    mechanism: Evaluator,
-    frame: str,
-    positions: npt.ArrayLike | None,
-    rotations: npt.ArrayLike | None,
-    starts: npt.ArrayLike | None,
-) -> FloatArray:
-    """See :meth:`Mechanism.inverse_kinematics_batch`."""
-    names = {'positions': positions, 'rotations': rotations, 'starts': starts}
-    tables = {name: as_floats(x, name) for name, x in names.items() if x is not None}
-    lengths = {name: x.shape[0] if x.ndim > 1 else None for name, x in tables.items()}
-    if len(set(lengths.values())) != 1 or None in lengths.values():
-        shapes = ', '.join(f'{name} {x.shape}' for name, x in tables.items()) or 'none'
-        raise InputError(f'needed are rows, as many of each; given are {shapes}')
-    rows = next(iter(lengths.values())) or 0
-    y = np.empty((rows, len(mechanism.independent)))
-    for row in range(rows):
-        position, rotation, start = (
-            tables[name][row] if name in tables else None for name in names
-        )
-        try:
-            y[row] = reach(mechanism, Task(mechanism, frame, position, rotation), start)
-        except MasticatorError as error:
-            raise in_row(error, row, many=True) from None
-    return y
 
 
 class _PoseSearch:

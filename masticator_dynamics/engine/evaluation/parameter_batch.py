@@ -17,7 +17,7 @@ from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.packing import pack_rows
+from masticator_dynamics.engine.evaluation.packing import pack_state
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.evaluation.with_parameters import (
     check_value,
@@ -436,7 +436,7 @@ class ParameterBatch:
     # Rows
 
     def _given(self, *states: Any) -> FloatArray:
-        inputs = pack_rows(self._kernels.freedoms, *states)
+        inputs = pack_state(self._kernels.freedoms, *states, many=True)
         if not np.isfinite(inputs).all():
             raise InputError('a state is not finite')
         return inputs
