@@ -160,7 +160,8 @@ class CyclicExchange(real_time.Worker):
         self.statistics.add(begin - due, answered - begin, time.monotonic() - begin)
 
     def _feedback(self, begin: float, lateness: float) -> Feedback:
-        waiting, emergencies = self.network.emergencies, tuple[Emergency, ...]()
+        waiting = self.network.emergencies
+        emergencies: tuple[Emergency, ...] = ()
         if waiting:
             emergencies = tuple([waiting.popleft() for _ in range(len(waiting))])
         # A heartbeat that came after SYNC has no age yet.

@@ -125,12 +125,13 @@ class DriveJointLimits:
         enabling : bool
             Whether drives are only being enabled: some may not be in operation yet.
         """
-        dropped, ignoring = list[int](), list[int]()
+        dropped: list[int] = []
+        ignoring: list[int] = []
         if not enabling:
             operate = in_operation(feedback)
             dropped, ignoring = where(~operate), where(operate & ~follows(feedback))
         fast = larger(feedback.velocity, self.velocity)
-        behind = list[int]()
+        behind: list[int] = []
         if expected is not None:
             behind = larger(expected - feedback.position, self.following_error)
         beyond = self.out_of_range(feedback)

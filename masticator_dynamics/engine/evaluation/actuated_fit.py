@@ -207,8 +207,9 @@ class ActuatedFit:
     def remainders(self, row: FloatArray) -> FloatArray:
         """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""
         jacobian = self._jacobian(row) / self._scale[:, None]
-        projector = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
-        return np.asarray(projector * self._scale[:, None] / self._scale)
+        errors = np.eye(len(jacobian))
+        remainders = errors - jacobian @ np.linalg.lstsq(jacobian, errors, rcond=None)[0]
+        return np.asarray(remainders * self._scale[:, None] / self._scale)
 
     def _jacobian(self, row: FloatArray) -> FloatArray:
         return row[self._places].reshape(-1, len(self._usual))

@@ -41,6 +41,7 @@ SMALLEST = 1e-3 * TOLERANCE  # of what is missing: nothing, up to rounding
 PROGRESS = 1e-9  # a step that reduces what is missing by less is the last
 DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9  # of the largest singular value's square
 DAMPED, UNDAMPED = 10.0, 0.1  # times as much after a step that leads nowhere, or somewhere
+_NOTHING_MOVES = 1e-20  # square of what moves per what moves at home
 _HALF_A_TURN = -0.99  # cosine, below which Python tells the axis
 _SQUARINGS = 32  # of a matrix: a largest eigenvalue to 1e-10, with others as near as may be
 
@@ -102,9 +103,8 @@ class Wanted:
         sines = [select(one, a, b) for a, b in zip(across, skew, strict=True)]
         cosine = select(one, along, trace)
         square = vec.dot(sines, sines)
-        sine, length = square_root(square), square_root(square + cosine * cosine)
-        angle = angle_of(sine / length, cosine / length)
-        factor = select(sine, angle / sine, 1.0)
+        sine, by = square_root(square), reciprocal(square_root(square + cosine * cosine))
+        factor = select(sine, angle_of(sine * by, cosine * by) * reciprocal(sine), 1.0)
         certain = select(cosine - _HALF_A_TURN, 1.0, 0.0)
         some = self.count - 0.5
         return [select(some, x * factor, 0.0) for x in sines], select(some, certain, 1.0)
@@ -202,7 +202,8 @@ def _damped_step(
         for k, by in enumerate(inverted)
     ]
     most = _largest_eigenvalue([[vec.dot(a, b) for b in columns] for a in columns])
-    root = square_root(damping * most + 1e-200)
+    # Where nothing moves but by rounding, there is no step.
+    root = select(most - _NOTHING_MOVES, square_root(damping * most), math.nan)
     damped = [[*column, *(root if i == k else 0.0 for i in range(len(columns)))]
               for k, column in enumerate(columns)]  # fmt: skip
     basis, triangle = orthogonal(damped)
@@ -228,7 +229,7 @@ def _largest_eigenvalue(matrix: Matrix) -> Any:
         return 1.0, [x * by for x in square]
 
     flat = [matrix[i][j] for i, j in pairs]
-    by = reciprocal(_trace(flat) + 1e-200)
+    by = reciprocal(_trace(flat))
     weights = repeat(graph_of(flat), _SQUARINGS, [x * by for x in flat], squared)
     return total(vec.dot(a, b) for a, b in zip(matrix, _symmetric(weights), strict=True))
 

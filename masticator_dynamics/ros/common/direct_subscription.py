@@ -76,6 +76,7 @@ class DirectSubscription:
             callback_group=_NeverReady(),
             event_callbacks=NO_EVENTS,
         )
+        self._handle = self._subscription.handle
         context = node.context.handle
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)
 
@@ -85,22 +86,29 @@ class DirectSubscription:
 
     def wait(self, seconds: float) -> None:
         """Sleep until a message is waiting or the time is over; for one thread only."""
-        with self._subscription.handle:
+        with self._handle:
             self._wait_set.clear_entities()
-            self._wait_set.add_subscription(self._subscription.handle)
+            self._wait_set.add_subscription(self._handle)
             self._wait_set.wait(round(seconds * 1e9))
 
     def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
-        return self._taken(lambda data: deserialize_message(data, self._kind))
+        waiting = self.take_serialized()
+        return self._read(waiting, self._deserialized) if waiting else []
 
     def take_numbers(self) -> list[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
-        return self._taken(self._reader)
+        waiting = self.take_serialized()
+        return self._read(waiting, self._reader) if waiting else []
 
-    def _taken(self, read: Callable[[bytes], Any]) -> list[tuple[Any, int]]:
+    def _deserialized(self, data: bytes) -> Any:
+        return deserialize_message(data, self._kind)
+
+    def _read(
+        self, waiting: list[tuple[bytes, dict[str, int]]], read: Callable[[bytes], Any]
+    ) -> list[tuple[Any, int]]:
         messages = []
-        for data, info in self.take_serialized():
+        for data, info in waiting:
             try:
                 messages.append((read(data), info['received_timestamp']))
             except Exception as error:  # whatever came, the others still count
@@ -109,11 +117,11 @@ class DirectSubscription:
 
     def take_serialized(self) -> list[tuple[bytes, dict[str, int]]]:
         """Waiting messages as bytes, with all that is known of each; times in ns since 1970."""
-        handle, waiting = self._subscription.handle, []
-        with handle:
+        waiting: list[tuple[bytes, dict[str, int]]] = []
+        with self._handle:
             for _ in range(self._depth):
                 try:
-                    taken = handle.take_message(self._kind, True)
+                    taken = self._handle.take_message(self._kind, True)
                 except Exception as error:
                     self._refuse(error)
                     break

@@ -34,8 +34,12 @@ from sensor_msgs.msg import JointState
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose, independent_velocity
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice
+from masticator_dynamics.engine.evaluation.actuated_fit import (
+    closest_pose,
+    independent_velocity,
+    quick_pose,
+)
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
@@ -59,7 +63,7 @@ class JointSelection:
 
     kind: str
     joints: tuple[str, ...]
-    columns: list[int]
+    columns: slice | IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +115,8 @@ def select_joints(
         for joint in joints:
             if counts[joint] > 1:
                 raise InputError(f'{joint!r} is named {counts[joint]} times')
-        return JointSelection(kind, joints, [names.index(joint) for joint in joints])
+        columns = as_slice(np.array([names.index(joint) for joint in joints], dtype=np.int64))
+        return JointSelection(kind, joints, columns)
     if len(lacking) == 1:
         raise InputError(f'there are not {lacking[0]}')
     raise InputError(f'there are neither {lacking[0]} nor {lacking[1]}')
@@ -181,7 +186,8 @@ class JointStateReader:
         velocity = _measured(selection, velocities, 'velocity') if len(velocities) else None
         if selection.kind == INDEPENDENT:
             return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
-        y, residual = closest_pose(self._mechanism, position, self.tolerance)
+        fitted = quick_pose(self._mechanism, position, self.tolerance)
+        y, residual = fitted or closest_pose(self._mechanism, position, self.tolerance)
         motion = self._mechanism.solve(y)
         if velocity is not None:
             velocity = independent_velocity(self._mechanism, motion, velocity)
@@ -214,7 +220,7 @@ def _finite(numbers: FloatArray) -> bool:
 def _measured(
     selection: JointSelection, values: Sequence[float] | FloatArray, what: str
 ) -> FloatArray | None:
-    """The needed values; None if all are NaN, or there are none. `InputError` if some are not finite."""
+    """The needed values; None if there are none but NaN. `InputError` if some are not finite."""
     numbers = _needed(selection, values)
     if len(numbers) and _finite(numbers):
         return numbers
