@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
-from masticator_dynamics.engine.evaluation.with_parameters import sample_of
+from masticator_dynamics.engine.evaluation.with_parameters import variation_of
 from masticator_dynamics.engine.parameters import geometric, quantities
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -223,7 +223,7 @@ def _variable(mechanism: Mechanism, names: Sequence[str]) -> tuple[str, ...]:
 
     def varies(*some: str) -> bool:
         try:
-            sample_of(mechanism, some)
+            variation_of(mechanism, some)
         except InputError:
             return False
         return True

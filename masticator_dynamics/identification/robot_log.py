@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
@@ -300,7 +299,7 @@ def _gap(mechanism: Mechanism, position: FloatArray) -> float:
     """Median gap of the loops, m; infinite where nothing closes."""
     rows = np.linspace(0, len(position) - 1, _POSES).astype(int)
     try:
-        fitted = forward_kinematics_batch(mechanism, position[rows], np.inf)
+        fitted = mechanism.forward_kinematics_batch(position[rows], np.inf)
     except MasticatorError:
         return np.inf
     return float(np.median(fitted.closure_residual))

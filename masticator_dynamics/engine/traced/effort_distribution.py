@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
@@ -65,27 +65,19 @@ class Distribution:
         free, loads, self.optimality = best_answer
         run.comment('Efforts and forces with the best of them')
         self._loads = loads
-        self._amounts = [1.0, *free, *loads]
-        self._all = [self._cases.load, *self._cases.free, *self._cases.coulomb]
-        motors = range(len(run.forces.motors))
-        self._bearing = [
-            [self._sum([c.bearing[i][x] for c in self._all]) for x in range(3)] for i in motors
-        ]
+        cases, amounts = self._cases, [1.0, *free, *loads]
+        efforts = zip(*(c.efforts for c in (cases.load, *cases.free, *cases.coulomb)), strict=True)
+        self._total = cases.total([vec.dot(effort, amounts) for effort in efforts], loads)
         self._drag = [
-            goal.drag[i] + goal.per_newton[i] * direction(*self._bearing[i][:2])[0] for i in motors
-        ]
-        self._passed_on, self._efforts = [], []
-        for i in motors:
-            effort = self._sum([c.efforts[i] for c in self._all])
-            self._drag[i] = self._drag[i] + effort_lost(goal.gear_loss[i], effort)
-            self._passed_on.append(effort)
-            self._efforts.append(effort + self._drag[i])
+            drag + per_newton * direction(*bearing[:2])[0] + effort_lost(lost, effort)
+            for drag, per_newton, lost, bearing, effort in zip(
+                goal.drag, goal.per_newton, goal.gear_loss, self._total.bearing,
+                self._total.efforts, strict=True,
+            )
+        ]  # fmt: skip
+        self._efforts = vec.add(self._total.efforts, self._drag)
         sizes = [*self.efforts(), *self.multipliers()]
         conditions.append(LARGEST_SQUARE - vec.dot(sizes, sizes))
-
-    def _sum(self, per_case: Sequence[Any]) -> Any:
-        """A quantity summed over the load cases with their best amounts."""
-        return vec.dot(per_case, self._amounts)
 
     # Results, scalar by scalar
 
@@ -95,19 +87,11 @@ class Distribution:
 
     def multipliers(self) -> list[Any]:
         """Of all constraint equations, in block order."""
-        return self._run.in_block_order(
-            {
-                stage: [
-                    self._sum(cases)
-                    for cases in zip(*(c.multipliers[stage] for c in self._all), strict=True)
-                ]
-                for stage in self._run.plan.stages
-            }
-        )
+        return self._run.in_block_order(self._total.multipliers)
 
     def balance_residual(self) -> Any:
         """Largest generalised force left unbalanced, N or N m."""
-        return largest(self._sum(cases) for cases in zip(*(c.rest for c in self._all), strict=True))
+        return largest(self._total.rest)
 
     def joint_friction(self) -> list[Any]:
         """Part of the efforts that overcomes the friction of the actuated joints."""
@@ -123,12 +107,11 @@ class Distribution:
 
     def bearing_force(self) -> list[Any]:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
-        return self._run.vectors_per_actuator(self._bearing)
+        return self._run.vectors_per_actuator(self._total.bearing)
 
     def signs(self) -> list[Any]:
         """Of the contacts' multipliers, 0 where friction holds one at zero; 1 without friction."""
-        description, cases = self._run.plan.description, self._all
-        sizes = [self._sum([c.contacts[k] for c in cases]) for k in range(len(self._loads))]
+        description, sizes = self._run.plan.description, self._total.contacts
         least = ON_A_FACE * largest(sizes)
         return [
             select(absolute(x) - least, sign_of(x), 0.0)
@@ -141,10 +124,10 @@ class Distribution:
         """See :func:`smoothness`."""
         if not self._friction:
             return [1.0] * (len(self._cases.contacts) + len(self._run.plan.tree.joints))
-        across = [direction(*force[:2])[0] for force in self._bearing]
+        across = [direction(*force[:2])[0] for force in self._total.bearing]
         return smoothness(
             self._run, self._cases.contacts, self._goal.per_newton, across, self._goal.gear_loss,
-            self._passed_on,
+            self._total.efforts,
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ cancel in the motion; and the Coulomb friction of each contact, per unit of its 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,21 @@ class LoadCase:
     contacts: list[Any]  # multiplier of each contact
 
 
+    @classmethod
+    def sum_of(cls, cases: Sequence[LoadCase], amounts: Sequence[Any]) -> LoadCase:
+        """So much of each of some load cases."""
+
+        def summed(parts: Sequence[Any]) -> Any:
+            if isinstance(parts[0], dict):
+                return {key: summed([part[key] for part in parts]) for key in parts[0]}
+            if isinstance(parts[0], list):
+                return [summed(entries) for entries in zip(*parts, strict=True)]
+            return vec.dot(parts, amounts)
+
+        names = [field.name for field in dataclasses.fields(cls)]
+        return cls(*(summed([getattr(case, name) for case in cases]) for name in names))
+
+
 class LoadCases:
     """The load cases of a motion, in order: load, free efforts, contacts.
 
@@ -57,35 +73,38 @@ class LoadCases:
         contacts = run.plan.description.contacts
         self.contacts = [TracedContact(run, contact, friction) for contact in contacts]
         self._losses = losses(run) if friction else {}
+        self._passive: list[LoadCase] = []  # of the load and of contacts, without the motors
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
-        self.free = [self._case(efforts, False, []) for efforts in self._free_efforts()]
+        self.free = [self._of_motors(efforts) for efforts in self._free_efforts()]
         self.coulomb = [self._driven(False, [(c, c.coulomb)]) for c in self.contacts]
+
+    def total(self, efforts: list[Any], loads: list[Any]) -> LoadCase:
+        """The whole, with efforts and with loads that set the friction of the contacts."""
+        amounts = [1.0, *loads, 1.0]
+        return LoadCase.sum_of([*self._passive, self._of_motors(efforts)], amounts)
 
     def _driven(self, inertial: bool, friction: list[tuple[TracedContact, Vector]]) -> LoadCase:
         """A load case with the efforts of least norm that it needs."""
-        self._load(inertial, friction)
-        idle = [0.0] * len(self._forces.motors)
-        needed = self._balance(idle, inertial).freedoms
-        return self._case(self._forces.least_norm(needed), inertial, friction)
-
-    def _balance(self, efforts: list[Any], inertial: bool) -> Balance:
-        """With efforts of the motors and, in the motion, the joints' own losses."""
-        losses = self._losses if inertial else {}
-        return self._forces.balance(self._forces.on_joints(efforts, losses), inertial)
-
-    def _load(self, inertial: bool, friction: list[tuple[TracedContact, Vector]]) -> None:
         if inertial:
             self._forces.inertial()
         else:
             self._forces.clear()
         for contact, force in friction:
             contact.resist(force)
+        idle = [0.0] * len(self._forces.motors)
+        losses = self._losses if inertial else {}
+        balance = self._forces.balance(self._forces.on_joints(idle, losses), inertial)
+        self._passive.append(self._case(idle, balance))
+        needed = self._of_motors(self._forces.least_norm(balance.freedoms))
+        return LoadCase.sum_of([self._passive[-1], needed], [1.0, 1.0])
 
-    def _case(
-        self, efforts: list[Any], inertial: bool, friction: list[tuple[TracedContact, Vector]]
-    ) -> LoadCase:
-        self._load(inertial, friction)
-        balance = self._balance(efforts, inertial)
+    def _of_motors(self, efforts: list[Any]) -> LoadCase:
+        """What efforts of the motors do by themselves."""
+        self._forces.clear()
+        return self._case(efforts, self._forces.balance(self._forces.on_joints(efforts), False))
+
+    def _case(self, efforts: list[Any], balance: Balance) -> LoadCase:
+        """A load case of which the bodies bear the forces."""
         multipliers = balance.multipliers
         bearing = bearing_forces(self._run, multipliers)
         observed: list[Vector] = [
