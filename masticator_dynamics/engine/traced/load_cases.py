@@ -41,7 +41,6 @@ class LoadCase:
     observed: list[Vector]  # the same for the goal's joints, base axes
     contacts: list[Any]  # multiplier of each contact
 
-
     @classmethod
     def sum_of(cls, cases: Sequence[LoadCase], amounts: Sequence[Any]) -> LoadCase:
         """So much of each of some load cases."""

@@ -283,7 +283,7 @@ class ForceAction:
         return lambda time: float(np.interp(time, times, forces)), most
 
     def _allowed(self, reference: Reference) -> Reference:
-        """No more than the parameter allows at that time: it may be lowered while a goal presses."""
+        """No more than the parameter allows then: it may be lowered while a goal presses."""
         return lambda time: min(reference(time), self._settings().force_most)  # NaN stays NaN
 
     def _streamed_force(self, time: float) -> float:
