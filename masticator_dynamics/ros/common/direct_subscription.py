@@ -166,7 +166,7 @@ class ThreadedSubscription(DirectSubscription):
         """Read what waits; whatever it is, the caller goes on."""
         try:
             for numbers, received in self.take_numbers():
-                self._read(numbers, received)
+                self._keep(numbers, received)
         except Exception as error:
             self._refuse(error)
 
@@ -183,8 +183,8 @@ class ThreadedSubscription(DirectSubscription):
         """Whether the thread should read; where not, after a moment's wait."""
         return True
 
-    def _read(self, numbers: Numbers, received: int) -> None:
-        """Read a message, received at a time, ns since 1970."""
+    def _keep(self, numbers: Numbers, received: int) -> None:
+        """Keep what a message says, received at a time, ns since 1970."""
         raise NotImplementedError
 
 

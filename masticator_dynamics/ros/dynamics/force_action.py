@@ -83,7 +83,7 @@ class JointInput(ThreadedSubscription):
     def _wanted(self) -> bool:
         return self.needed.wait(POLL)
 
-    def _read(self, numbers: Numbers, received: int) -> None:
+    def _keep(self, numbers: Numbers, received: int) -> None:
         rows = dict(zip(numbers.message.name, numbers.rows[0].tolist(), strict=False))
         positions = np.array([rows.get(name, math.nan) for name in self._names])
         self._readings.take(numbers.stamp, positions)
