@@ -29,7 +29,9 @@ from masticator_dynamics.engine.evaluation.inertia_coupling import (
     inertia_coupling,
 )
 from masticator_dynamics.engine.traced import kernels, row_code
+from masticator_dynamics.engine.traced.changed_home import changed_home
 from masticator_dynamics.engine.traced.numbers import TooLargeError
+from masticator_dynamics.engine.traced.variable import Variable, Variation
 from masticator_dynamics.errors import (
     ActuationError,
     DescriptionWarning,
@@ -288,6 +290,21 @@ def test_home_by_machine_code_is_that_of_floats(name: str) -> None:
         np.testing.assert_array_equal(found.structure.home, found.home_positions)
         assert found.structure.largest_gap(found.home_positions) < 1e-12 * max(size, 1.0)
     assert closed >= 3 and home._code.available
+
+
+def test_an_equation_that_was_left_out_must_follow_from_others_still() -> None:
+    """Machine code leaves it to floats, which refuse."""
+    root, (key,) = mechanism('rrr4'), ('elbow_2.z',)
+    known = root.parameters(geometry=True)
+    with pytest.raises(InputError, match=f'depends on {key}: .* followed in part'):
+        root.with_parameters({key: known[key] + 1e-3})
+    of = Variation(root.description, root.structure, root.structure, (key,))
+    shifts = [x[root.independent_rows].tolist() for x in with_parameters._shifts(root)]
+    allowed = with_parameters._allowed_gaps(root, root.structure.extent())
+    code, start = changed_home(of, shifts, allowed), root.structure.home
+    for shift, counts in ((0.0, 1.0), (1e-9, 1.0), (1e-3, 0.0), (np.nan, 0.0)):
+        numbers = Variable(of, {key: known[key] + shift}, start).numbers
+        assert code(numbers)[0] == counts
 
 
 def test_one_row_of_other_numbers_is_served_by_the_entry() -> None:

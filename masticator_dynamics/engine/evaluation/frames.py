@@ -72,10 +72,9 @@ class FrameChain:
     @functools.cached_property
     def code(self) -> RowCode:
         """See :func:`frame_of_row`."""
-        of, variable = self._mechanism, self._mechanism.variable
-        return frame_of_row(
-            of.structure.tree, self._frame, self.joints, of.slices, variable and variable.code_of
-        )
+        of = self._mechanism
+        code_of = of.variable.code_of if of.variable else None
+        return frame_of_row(of.structure.tree, self._frame, self.joints, of.slices, code_of)
 
     def in_numbers(self, row: FloatArray) -> tuple[list[float], list[list[float]]]:
         """The pose for a whole row of a motion, in plain numbers, which few need faster."""
@@ -185,8 +184,7 @@ class _BodyPoses:
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
         self._turns = np.array([joint.turns for joint in tree.joints], bool)
-        variable = mechanism.variable
-        self._poses = poses(tree, variable and variable.code_of)
+        self._poses = poses(tree, mechanism.variable.code_of if mechanism.variable else None)
 
     def __call__(self, q: FloatArray) -> FloatArray:
         far = np.abs(q) > LARGEST_ANGLE

@@ -39,8 +39,9 @@ class _Tree:
 
     def of(self, constants: Sequence[Any]) -> SpanningTree:
         """The tree with recorded numbers, where there are such."""
-        recorded = self._variable and any(isinstance(x, Number) for x in constants)
-        return self._variable.of.recorded(constants)[1].tree if recorded else self._tree
+        if self._variable and any(isinstance(x, Number) for x in constants):
+            return self._variable.of.recorded(constants)[1].tree
+        return self._tree
 
     def depends_on(self, *further: Any) -> list[Any]:
         """What the code depends on."""
