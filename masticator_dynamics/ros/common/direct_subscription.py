@@ -94,17 +94,17 @@ class DirectSubscription:
     def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
         waiting = self.take_serialized()
-        return self._read(waiting, self._deserialized) if waiting else []
+        return self._converted(waiting, self._deserialized) if waiting else []
 
     def take_numbers(self) -> list[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
         waiting = self.take_serialized()
-        return self._read(waiting, self._reader) if waiting else []
+        return self._converted(waiting, self._reader) if waiting else []
 
     def _deserialized(self, data: bytes) -> Any:
         return deserialize_message(data, self._kind)
 
-    def _read(
+    def _converted(
         self, waiting: list[tuple[bytes, dict[str, int]]], read: Callable[[bytes], Any]
     ) -> list[tuple[Any, int]]:
         messages = []
