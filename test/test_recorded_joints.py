@@ -16,7 +16,7 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import is_bag, read_bag
-from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
+from masticator_dynamics.files.recorded_joints import _back_and_forth, read_joints, times_in_doubt
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed')
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
@@ -244,6 +244,25 @@ def test_two_robots_on_one_topic_are_doubted(tmp_path) -> None:
             for k, (t, topic, d, message) in enumerate(copies)]  # fmt: skip
     (doubt,) = read_joints(str(bag(tmp_path / 'both', both)), [JOINTS]).doubts
     assert '3 messages of /joint_states have the time of the one before and other' in doubt
+
+
+def test_two_robots_that_take_turns_on_one_topic_are_doubted(tmp_path) -> None:
+    """Their messages have other times; each robot by itself moves smoothly, also another way."""
+
+    def mixed(apart: float, name: str, first: int = 0) -> tuple[str, ...]:
+        merged = [message for pair in zip(states(), states(), strict=True) for message in pair]
+        for k, (t, topic, d, message) in enumerate(merged):
+            if k % 2 and k > first:
+                message.header.stamp.nanosec += 3_000_000
+                message.position = -message.position + [0.0, apart]
+                merged[k] = (t + 0.003, topic, d, message)
+        return read_joints(str(bag(tmp_path / name, merged)), [JOINTS]).doubts
+
+    for first, name in ((0, 'always'), (30, 'later')):
+        (doubt,) = mixed(2.0, name, first)
+        assert ' goes back and forth, by ' in doubt and 'more than one robot' in doubt
+    rough = np.random.default_rng(0).normal(0.0, 0.1, (100_000, 8))
+    assert not any(map(_back_and_forth, rough.T))
 
 
 def test_messages_that_cannot_be_read_are_named(tmp_path) -> None:

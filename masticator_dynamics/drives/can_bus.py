@@ -130,7 +130,7 @@ class GroupBus(can.BusABC):
 
     def send(self, msg: can.Message, timeout: float | None = None) -> None:
         """Send to all members but this one."""
-        data, around = msg.data, _AROUND(msg)
+        data, around = bytes(msg.data), _AROUND(msg)
         parts = self._packets.get((len(data), around))
         if parts is None:
             with self._packing:

@@ -212,10 +212,10 @@ class DriveFrames:
         pulse = self._cycles // self._pulse % 2 == 1
         self._homing = goal is DriveGoal.HOMING
         words, pack, sent = control_words(goal, pulse), self._layout.pack_into, self._sent
-        for message, status, *target in zip(
+        for message, status, count, torque in zip(
             self._messages, self._status, counts, per_mille, strict=True
         ):
-            pack(message.data, 0, *sent((words[status & 0x7F], *target)))
+            pack(message.data, 0, *sent((words[status & 0x7F], count, torque)))
         return self._messages
 
     def action(self, index: int, action: Action, goal: DriveGoal) -> can.Message:

@@ -151,7 +151,7 @@ class CyclicExchange(real_time.Worker):
         self._send(frames.to_drives(setpoint, feedback))
         for index, action in setpoint.actions:
             request = frames.action(index, action, setpoint.goal)
-            self.network.others.sent(request.arbitration_id, request.data)
+            self.network.others.sent(request.arbitration_id, bytes(request.data))
             self._send((request,))
         self._silent = setpoint.silent
         if not silent and begin >= self._heartbeat_due:

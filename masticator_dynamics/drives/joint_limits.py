@@ -290,6 +290,6 @@ def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
 
 def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionError:
     return DescriptionError(
-        'drives', 'drives', f'are for {", ".join(names)}; the actuated joints of '
+        'drives file', 'drives', f'are for {", ".join(names)}; the actuated joints of '
         f'{mechanism.name} are {", ".join(mechanism.actuated)}'
     )  # fmt: skip

@@ -57,7 +57,7 @@ class _Network(canopen.Network):
 
     def send_message(self, can_id: int, data: bytes, remote: bool = False) -> None:
         """Send a frame, from any thread."""
-        self._others.sent(can_id, data)
+        self._others.sent(can_id, bytes(data))
         super().send_message(can_id, data, remote)
 
 

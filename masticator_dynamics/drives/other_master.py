@@ -189,7 +189,7 @@ class OtherMaster:
         """Look at a frame that this side is about to send; only requests (SDO) matter."""
         index = self._requests.get(identifier)
         if index is not None:
-            self._answers[index].requested(bytes(data), ours=True)
+            self._answers[index].requested(data, ours=True)
 
     def take(self, message: can.Message) -> bool:
         """Look at a frame that came; return whether it may be believed.

@@ -72,6 +72,13 @@ class RecordedJoints(Columns):
                 f'{source}: {others} messages of {topic} have the time of the one before and other '
                 'positions, and are left out: does more than one robot publish there?',
             )
+        for name, column in zip(self.series.names, self.series.position.T, strict=False):
+            if there := _back_and_forth(column):
+                self.doubts += (
+                    f'{source}: from message to message of {topic}, {name} goes back and forth, by '
+                    f'{there:.2g} rad or m: does more than one robot publish there?',
+                )
+                break
 
     def __len__(self) -> int:
         """Count the messages."""
@@ -93,6 +100,21 @@ class RecordedJoints(Columns):
                 f'numbers, the first after {self._time[bad[0]]:.3f} s the {field} of {joint}'
             )
         return values
+
+
+_TURNS, _APART, _SAME = 12, 1e-3, 0.25  # messages in a row, rad or m, and part of that
+
+
+def _back_and_forth(position: FloatArray) -> float:
+    """By how much positions (N,) alternate between two places for a while; 0: they do not.
+
+    Noise as large as that would do so for `_TURNS` messages in a row once in 10^9 rows.
+    """
+    step, double = np.abs(np.diff(position))[:-1], np.abs(position[2:] - position[:-2])
+    alternates = (step > _APART) & (double < _SAME * step)  # never, with NaN
+    ends = np.flatnonzero(~alternates)
+    longest = np.diff(np.concatenate([[-1], ends, [len(alternates)]])).max(initial=0) - 1
+    return float(np.median(step[alternates])) if longest >= _TURNS else 0.0
 
 
 def read_joints(

@@ -266,10 +266,10 @@ def test_every_reason_has_a_test() -> None:
     assert set(RELEASES) | elsewhere == set(Reason)
 
 
-def stopped(held: bool, at: float, reference, force=spring(2e4), **goal):  # type: ignore[no-untyped-def]
+def stopped(held: bool, at: float, reference, **goal):  # type: ignore[no-untyped-def]
     """A law, its rows, and drives that stop at a time: joints and what they press, too."""
     law = ForceControl(Straight(), ForceGoal(**({'most': 80.0, 'duration': 1.0} | goal)))
-    drives = Stopped(held=held)
+    drives, force = Stopped(held=held), spring(2e4)
 
     def spoilt(now: Measured) -> Measured:
         if now.time < at:

@@ -240,7 +240,9 @@ def test_a_ring_of_followers_that_contradicts_itself_is_named(write: Write) -> N
     with pytest.raises(DescriptionError, match=f'first_mimic, {said}'):
         import_robot(write('a.urdf', ring), 'a')
     # The offset that the way back takes away again makes it a ring that moves.
-    import_robot(write('b.urdf', ring.replace('multiplier="2"', 'multiplier="2" offset="-0.2"')), 'b')
+    import_robot(
+        write('b.urdf', ring.replace('multiplier="2"', 'multiplier="2" offset="-0.2"')), 'b'
+    )
 
 
 def test_a_ring_is_told_where_another_joint_leads_to_it() -> None:

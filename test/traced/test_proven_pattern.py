@@ -34,9 +34,12 @@ def drawn(rng: np.random.Generator) -> Terms:
         (0.1 * rng.normal(size=MOTORS)).tolist(), (0.3 * rubs * rng.normal(size=MOTORS)).tolist(),
         [0.0] * MOTORS, [1] * MOTORS, 0.0, 0.0,
     )  # fmt: skip
+    levers = rng.normal(size=(MOTORS, 2))
+    aside = across - levers[:, :, None] * efforts[:, None, :]
     return Terms(
-        goal, FREE, efforts.tolist(), across.tolist(), [], contacts.tolist(), [1.0] * CONTACTS
-    )
+        goal, FREE, efforts.tolist(), levers.tolist(), aside.tolist(), [], contacts.tolist(),
+        [1.0] * CONTACTS,
+    )  # fmt: skip
 
 
 def squares(terms: Terms, x: samples.Array) -> samples.Array:

@@ -112,7 +112,10 @@ def _parsed(content: dict[str, Any]) -> FittedEstimator:
     error, kind = content['error'], str(content['kind'])
     if kind not in FITTED:
         raise ValueError(f'kind {kind!r} is none of {", ".join(FITTED)}')
-    independent, region = tuple(map(str, content['independent'])), _arrays(Region, content['region'])
+    independent, region = (
+        tuple(map(str, content['independent'])),
+        _arrays(Region, content['region']),
+    )
     if not region.normals.size:  # a box that nothing cuts: JSON does not tell how wide no rows are
         region = dataclasses.replace(region, normals=np.empty((0, len(independent))))
     return FittedEstimator(

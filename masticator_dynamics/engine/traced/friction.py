@@ -315,8 +315,10 @@ def smoothness(
 
 def _sense(rate: Any, fastest: Scalar, transition: Any) -> Any:
     """Direction of a joint's motion, -1 to 1; at rest 0, or where it grows its tangent there."""
-    speed = square_root(rate * rate + transition * transition)
     moving = absolute(rate) - REST * fastest  # rounding must not decide it
+    if is_known(transition, 0.0):
+        return select(moving, sign_of(rate), 0.0)
+    speed = square_root(rate * rate + transition * transition)
     return select(moving, rate * reciprocal(speed), rate * _per(transition))
 
 

@@ -521,9 +521,9 @@ def shortfall(
         first,
         free=free + len(others),
         efforts=joined(lambda t: t.efforts, first.efforts, with_them),
-        across=[
-            joined(operator.itemgetter(i), rows, [terms.across for terms in with_them])
-            for i, rows in enumerate(first.across)
+        aside=[
+            joined(operator.itemgetter(i), rows, [terms.aside for terms in with_them])
+            for i, rows in enumerate(first.aside)
         ],
         contacts=joined(lambda t: t.contacts, first.contacts, with_them),
     )

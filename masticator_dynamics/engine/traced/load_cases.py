@@ -20,6 +20,7 @@ from masticator_dynamics.engine.traced.forces import Balance
 from masticator_dynamics.engine.traced.friction import TracedContact, losses
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics
 from masticator_dynamics.engine.traced.numbers import (
+    is_known,
     lane_pick,
     per_lane,
     reciprocal,
@@ -38,6 +39,7 @@ class LoadCase:
     multipliers: dict[Stage, list[Any]]  # per equation
     rest: list[Any]  # generalised force left unbalanced, per joint
     bearing: list[Vector]  # force on the child of each actuated joint, the joint's own axes
+    aside: list[Vector]  # the same without what the joint's own motor adds; see `levers`
     observed: list[Vector]  # the same for the goal's joints, base axes
     contacts: list[Any]  # multiplier of each contact
 
@@ -63,6 +65,11 @@ class LoadCases:
     ----------
     observed : sequence of str
         Joints whose transmitted force is needed.
+
+    Attributes
+    ----------
+    levers : list of vector
+        Force on the child of each actuated joint per effort of its own motor.
     """
 
     def __init__(self, run: InverseDynamics, friction: bool, observed: tuple[str, ...]):
@@ -72,6 +79,14 @@ class LoadCases:
         contacts = run.plan.description.contacts
         self.contacts = [TracedContact(run, contact, friction) for contact in contacts]
         self._losses = losses(run) if friction else {}
+        motors = range(len(self._forces.motors))
+        alone = [self._bearing_of([float(i == j) for i in motors]) for j in motors]
+        self.levers = [alone[i][i] for i in motors]
+        # Motors other than its own that load a joint: in a limb none, in a chain those further out.
+        self._others = [
+            [float(i != j and not all(is_known(x, 0.0) for x in alone[j][i])) for j in motors]
+            for i in motors
+        ]
         self._passive: list[LoadCase] = []  # of the load and of contacts, without the motors
         self.load = self._driven(True, [(c, c.viscous) for c in self.contacts])
         self.free = [self._of_motors(efforts) for efforts in self._free_efforts()]
@@ -94,13 +109,25 @@ class LoadCases:
         losses = self._losses if inertial else {}
         balance = self._forces.balance(self._forces.on_joints(idle, losses), inertial)
         self._passive.append(self._case(idle, balance))
+        self._passive[-1].aside = self._passive[-1].bearing
         needed = self._of_motors(self._forces.least_norm(balance.freedoms))
         return LoadCase.sum_of([self._passive[-1], needed], [1.0, 1.0])
 
     def _of_motors(self, efforts: list[Any]) -> LoadCase:
         """What efforts of the motors do by themselves."""
         self._forces.clear()
-        return self._case(efforts, self._forces.balance(self._forces.on_joints(efforts), False))
+        case = self._case(efforts, self._forces.balance(self._forces.on_joints(efforts), False))
+        for i, others in enumerate(self._others):
+            if any(others):
+                rest = [e * other for e, other in zip(efforts, others, strict=True)]
+                case.aside[i] = self._bearing_of(rest)[i]
+        return case
+
+    def _bearing_of(self, efforts: list[Any]) -> list[Vector]:
+        """Forces on the actuated joints' children by efforts alone."""
+        self._forces.clear()
+        balance = self._forces.balance(self._forces.on_joints(efforts), False)
+        return bearing_forces(self._run, balance.multipliers)
 
     def _case(self, efforts: list[Any], balance: Balance) -> LoadCase:
         """A load case of which the bodies bear the forces."""
@@ -112,7 +139,8 @@ class LoadCases:
         ]
         contacts = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in self.contacts]
         rest = list(balance.rest.values())
-        return LoadCase(efforts, multipliers, rest, bearing, observed, contacts)
+        aside = [list(vec.ZERO) for _ in bearing]
+        return LoadCase(efforts, multipliers, rest, bearing, aside, observed, contacts)
 
     # Free efforts
 

@@ -54,7 +54,6 @@ from masticator_dynamics.engine.traced.sign_pattern import (
     SignPattern,
     Terms,
     at,
-    direction,
 )
 
 STEPS = 3
@@ -164,30 +163,29 @@ def _of_friction(
     free, count = terms.free, range(len(loads))
     by_x, bends = 0.0, 0.0
     by_load, saved = [0.0 for _ in count], [0.0 for _ in count]
-    for weight, row, across, per_newton, drag, lanes in _forces(terms):
+    for i, (weight, row, across, per_newton, drag, lanes) in enumerate(_forces(terms)):
         force, bent = at(pattern.combined(row), x) + drag, not is_known(per_newton, 0.0)
-        turning, rubs, pull = [pattern.combined(b) for b in across], absolute(per_newton), 0.0
+        rubs, pull = absolute(per_newton), 0.0
         if bent:
-            length, per_length, _ = direction(*(at(b, x) for b in turning))
-            force = force + per_newton * length
+            force, per_length, *_ = pattern.bent_effort(i, x)
             pull = weight * (force * per_newton)
             plain = total(square(b[1 : 1 + free]) for b in across)
             by_x = by_x + lane_sum(weight * (rubs * rubs * plain), lanes)
-            curl = total(square(b[1:]) for b in turning) * per_length
+            curl = total(square(b[1:]) for b in pattern.across(i)) * per_length
             # Without length there is no end to how it bends.
             curl = select(per_length, curl, 1.0 / _LEAST)
             bends = bends + lane_sum(greater(-pull, 0.0) * curl, lanes)
-        for i in count:
-            amount = absolute(row[1 + free + i])
-            turns = [[row[1 + free + c], loads[c][i]] for c in count]
+        for k in count:
+            amount = absolute(row[1 + free + k])
+            turns = [[row[1 + free + c], loads[c][k]] for c in count]
             save = -(weight * force) * total(a * b for a, b in turns)
             if bent:
-                amount = amount + rubs * total(absolute(b[1 + free + i]) for b in across)
+                amount = amount + rubs * total(absolute(b[1 + free + k]) for b in across)
                 hindered = total(
-                    absolute(total(b[1 + free + c] * loads[c][i] for c in count)) for b in across
+                    absolute(total(b[1 + free + c] * loads[c][k] for c in count)) for b in across
                 )
                 save = save + absolute(pull) * hindered
-            by_load[i] = by_load[i] + lane_sum(weight * (amount * amount), lanes)
-            saved[i] = saved[i] + lane_sum(save, lanes)
+            by_load[k] = by_load[k] + lane_sum(weight * (amount * amount), lanes)
+            saved[k] = saved[k] + lane_sum(save, lanes)
     roots = [square_root(part) for part in by_load]
     return (square_root(by_x), roots), bends, [greater(save, 0.0) for save in saved]

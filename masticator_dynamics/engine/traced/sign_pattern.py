@@ -69,7 +69,9 @@ class Terms:
     goal: PatternGoal
     free: int  # how many free efforts there are
     efforts: list[Row]  # per entry of ``Forces.motors``
-    across: list[list[Row]]  # force across the axis of each actuated joint
+    # Force across the axis of each actuated joint: per effort of its own motor, and the rest.
+    levers: list[Row]
+    aside: list[list[Row]]
     observed: list[Row]  # components of the goal's forces
     contacts: list[Row]  # multipliers of the contacts
     sliding: list[Any]  # positive for each contact with Coulomb friction
@@ -84,11 +86,24 @@ class Terms:
             goal,
             len(cases.free),
             [[c.efforts[i] for c in columns] for i in motors],
-            [[[c.bearing[i][x] for c in columns] for x in range(2)] for i in motors],
+            [cases.levers[i][:2] for i in motors],
+            [[[c.aside[i][x] for c in columns] for x in range(2)] for i in motors],
             [[c.observed[s][x] for c in columns] for s in seen for x in range(3)],
             [[c.contacts[i] for c in columns] for i in range(count)],
             [contact.sliding for contact in cases.contacts],
         )
+
+    @property
+    def across(self) -> list[list[Row]]:
+        """Force across the axis of each actuated joint."""
+        return [self.across_of(i, self.efforts[i], rows) for i, rows in enumerate(self.aside)]
+
+    def across_of(self, i: int, effort: Row, aside: list[Row]) -> list[Row]:
+        """The same of a joint whose own motor's effort and the rest are given."""
+        return [
+            [x + lever * e for x, e in zip(row, effort, strict=True)]
+            for row, lever in zip(aside, self.levers[i], strict=True)
+        ]
 
     @functools.cached_property
     def start(self) -> Row:
@@ -126,7 +141,8 @@ class Terms:
             self,
             goal=dataclasses.replace(goal, lanes=[1] * sum(lanes), **of_goal),
             efforts=entries(self.efforts),
-            across=entries(self.across),
+            levers=entries(self.levers),
+            aside=entries(self.aside),
         )
 
     @functools.cached_property
@@ -171,7 +187,7 @@ class Terms:
 
 
 _OF_GOAL = ('efforts', 'drag', 'per_newton', 'gear_loss')
-_OF_TERMS = ('efforts', 'across', 'observed', 'contacts', 'sliding')
+_OF_TERMS = ('efforts', 'levers', 'aside', 'observed', 'contacts', 'sliding')
 
 
 def mapped(part: Any, function: Callable[[Any], Any]) -> Any:
@@ -208,7 +224,6 @@ class SignPattern:
         ]  # fmt: skip
         self.answers, self.multipliers = self._solved_contacts()
         self._efforts = [self.combined(row) for row in terms.efforts]
-        self._across = [[self.combined(row) for row in rows] for rows in terms.across]
         self._observed = [self.combined(row) for row in terms.observed]
 
     @property
@@ -281,7 +296,7 @@ class SignPattern:
             part = at(row, x)
             value = value + lane_sum(weight * (part * part), lanes)
         for i in self._bent:
-            part, _, _ = self._bent_effort(i, x)
+            part, *_ = self.bent_effort(i, x)
             value = value + lane_sum(goal.efforts[i] * (part * part), goal.lanes[i])
         return 0.5 * value
 
@@ -330,16 +345,31 @@ class SignPattern:
         goal = self._goal
         return [i for i in range(len(goal.efforts)) if not is_known(goal.per_newton[i], 0.0)]
 
-    def _bent_effort(self, i: int, x: Row) -> tuple[Any, Row, list[Row]]:
-        """An effort with friction, its slopes and second derivatives."""
-        goal, (bx, by), free = self._goal, self._across[i], range(len(x))
-        row, per_newton = self._efforts[i], goal.per_newton[i]
-        length, per_length, (cx, cy) = direction(at(bx, x), at(by, x))
-        effort = at(row, x) + goal.drag[i] + per_newton * length
-        slopes = [row[1 + m] + per_newton * (cx * bx[1 + m] + cy * by[1 + m]) for m in free]
-        # The length bends only across its own direction.
-        turns = [cx * by[1 + m] - cy * bx[1 + m] for m in free]
-        return effort, slopes, [[per_newton * per_length * (a * b) for b in turns] for a in turns]
+    @functools.cached_property
+    def _aside(self) -> dict[int, list[Row]]:
+        """Of these motors, the force across the axis without what they add themselves."""
+        return {i: [self.combined(row) for row in self._terms.aside[i]] for i in self._bent}
+
+    def across(self, i: int) -> list[Row]:
+        """Force across the axis of one of these motors."""
+        return self._terms.across_of(i, self._efforts[i], self._aside[i])
+
+    def bent_effort(self, i: int, x: Row) -> tuple[Any, Any, Row, Row]:
+        """An effort with friction, one over the force across the axis, slopes of effort and angle.
+
+        The angle, times that force, is by how much the force turns: only that way its length bends.
+        """
+        (bx, by), (lx, ly), free = self._aside[i], self._terms.levers[i], range(len(x))
+        row, per_newton = self._efforts[i], self._goal.per_newton[i]
+        passed_on = at(row, x)
+        length, per_length, (cx, cy) = direction(
+            at(bx, x) + lx * passed_on, at(by, x) + ly * passed_on
+        )
+        effort = passed_on + self._goal.drag[i] + per_newton * length
+        gain, turn = 1.0 + per_newton * (cx * lx + cy * ly), cx * ly - cy * lx
+        slopes = [gain * row[1 + m] + per_newton * (cx * bx[1 + m] + cy * by[1 + m]) for m in free]
+        turns = [turn * row[1 + m] + (cx * by[1 + m] - cy * bx[1 + m]) for m in free]
+        return effort, per_length, slopes, turns
 
     @functools.cached_property
     def _quadratic(self) -> list[Row]:
@@ -357,13 +387,14 @@ class SignPattern:
         gradient = [at(row, x) for row in self._quadratic]
         hessian = [list(row[1:]) for row in self._quadratic]
         for i in self._bent:
-            effort, slopes, bends = self._bent_effort(i, x)
-            bent = select(effort * goal.per_newton[i], effort, 0.0) if convex else effort
+            effort, per_length, slopes, turns = self.bent_effort(i, x)
+            pull = effort * goal.per_newton[i]
+            bends = (select(pull, pull, 0.0) if convex else pull) * per_length
             for m in free:
                 part = goal.efforts[i] * (effort * slopes[m])
                 gradient[m] = gradient[m] + lane_sum(part, goal.lanes[i])
                 for n in free:
-                    part = goal.efforts[i] * (slopes[m] * slopes[n] + bent * bends[m][n])
+                    part = goal.efforts[i] * (slopes[m] * slopes[n] + bends * (turns[m] * turns[n]))
                     hessian[m][n] = hessian[m][n] + lane_sum(part, goal.lanes[i])
         return gradient, hessian
 

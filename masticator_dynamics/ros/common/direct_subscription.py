@@ -94,17 +94,17 @@ class DirectSubscription:
     def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
         waiting = self.take_serialized()
-        return self._read(waiting, self._deserialized) if waiting else []
+        return self._converted(waiting, self._deserialized) if waiting else []
 
     def take_numbers(self) -> list[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
         waiting = self.take_serialized()
-        return self._read(waiting, self._reader) if waiting else []
+        return self._converted(waiting, self._reader) if waiting else []
 
     def _deserialized(self, data: bytes) -> Any:
         return deserialize_message(data, self._kind)
 
-    def _read(
+    def _converted(
         self, waiting: list[tuple[bytes, dict[str, int]]], read: Callable[[bytes], Any]
     ) -> list[tuple[Any, int]]:
         messages = []
@@ -166,7 +166,7 @@ class ThreadedSubscription(DirectSubscription):
         """Read what waits; whatever it is, the caller goes on."""
         try:
             for numbers, received in self.take_numbers():
-                self._read(numbers, received)
+                self._keep(numbers, received)
         except Exception as error:
             self._refuse(error)
 
@@ -183,8 +183,8 @@ class ThreadedSubscription(DirectSubscription):
         """Whether the thread should read; where not, after a moment's wait."""
         return True
 
-    def _read(self, numbers: Numbers, received: int) -> None:
-        """Read a message, received at a time, ns since 1970."""
+    def _keep(self, numbers: Numbers, received: int) -> None:
+        """Keep what a message says, received at a time, ns since 1970."""
         raise NotImplementedError
 
 

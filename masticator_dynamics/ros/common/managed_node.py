@@ -235,7 +235,10 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the runtime."""
-        self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
+        self.get_logger().info(
+            f'loading mechanism {self.get_parameter("mechanism").value} '
+            '(the first time, compiling takes some seconds)'
+        )
         self.loading = True
         try:
             self._runtime = self._create(self, self._read_settings())

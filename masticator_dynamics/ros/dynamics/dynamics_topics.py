@@ -194,7 +194,7 @@ class WrenchInput(ThreadedSubscription):
             return True
         return not self._thread.ended.wait(POLL) and time.monotonic() - self._latest >= POLL
 
-    def _read(self, numbers: Numbers, received: int) -> None:
+    def _keep(self, numbers: Numbers, received: int) -> None:
         frame = numbers.message.header.frame_id.removeprefix(self._prefix)
         arrival = self._now() - max(time.time_ns() - received, 0)
         try:

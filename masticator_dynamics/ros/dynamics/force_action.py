@@ -83,7 +83,7 @@ class JointInput(ThreadedSubscription):
     def _wanted(self) -> bool:
         return self.needed.wait(POLL)
 
-    def _read(self, numbers: Numbers, received: int) -> None:
+    def _keep(self, numbers: Numbers, received: int) -> None:
         rows = dict(zip(numbers.message.name, numbers.rows[0].tolist(), strict=False))
         positions = np.array([rows.get(name, math.nan) for name in self._names])
         self._readings.take(numbers.stamp, positions)
@@ -283,7 +283,7 @@ class ForceAction:
         return lambda time: float(np.interp(time, times, forces)), most
 
     def _allowed(self, reference: Reference) -> Reference:
-        """No more than the parameter allows at that time: it may be lowered while a goal presses."""
+        """No more than the parameter allows then: it may be lowered while a goal presses."""
         return lambda time: min(reference(time), self._settings().force_most)  # NaN stays NaN
 
     def _streamed_force(self, time: float) -> float:

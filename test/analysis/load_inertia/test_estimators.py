@@ -210,7 +210,9 @@ def test_fingerprint_sees_what_inertia_depends_on_and_nothing_else() -> None:
 
 
 def test_a_coordinate_without_limits_is_told_how_to_give_it_a_range() -> None:
-    with pytest.raises(InputError, match=r'crank has no limits in the URDF; .*--range crank=LOW:HI'):
+    with pytest.raises(
+        InputError, match=r'crank has no limits in the URDF; .*--range crank=LOW:HI'
+    ):
         build_estimator(samples.mechanism('archetype slider_crank'), 'grid', BuildOptions())
 
 
