@@ -3,9 +3,9 @@
 """What each question costs, by machine code and from Python: ``python -m benchmark.questions``.
 
 Processor time in µs, 10th percentile of turns within one process: machine code of one row alone
-(without the time of ctypes), a call from Python for one row, a row of a batch of 512; and the
-processor time that it takes to make the code of one row, in s, where none is kept. Names of
-mechanisms may follow; by default, the shipped ones.
+(without the time of ctypes; all codes up to the one that is certain), a call from Python for one
+row, a row of a batch of 512; and the processor time that it takes to make the code of one row, in
+s, where none is kept. Names of mechanisms may follow; by default, the shipped ones.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import process_time, thread_time
 from typing import Any
 
@@ -42,17 +43,17 @@ BINDS = 0.97  # of the largest effort without limits
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """One question: a call, the machine code that answers it with its input row, and a batch."""
+    """One question: a call, codes that are asked in turn with their input rows, and a batch."""
 
     call: Callable[[], Any]
-    code: tuple[RowCode, FloatArray] | None = None
+    codes: Sequence[tuple[RowCode, FloatArray]] = ()
     batch: Callable[[], Any] | None = None
 
 
 def asked(
     mechanism: Mechanism, name: str, given: Mapping[str, Any],
     batch: Callable[[], Any] | None = None,
-    read: str = '', last: int = 0, public: str = '',
+    read: str = '', public: str = '',
 ) -> Question:  # fmt: skip
     """A question by the name of a method and its arguments.
 
@@ -60,8 +61,6 @@ def asked(
     ----------
     read : str
         Attribute of the result that is read, too.
-    last : int
-        Which of the answers is reached: 0, or -1 for the last.
     public : str
         Method that is called, where another name has the machine code.
     """
@@ -74,24 +73,24 @@ def asked(
         answer = method(*arguments, **named)
         return getattr(answer, read) if read else answer
 
-    return Question(call, _code(source.answers(mechanism, given), given, last), batch)
+    return Question(call, _codes(source.answers(mechanism, given), given), batch)
 
 
 CHOICES = ('frame', 'goal', 'friction', 'limits', 'nearest')
 
 
-def _code(
-    answers: Sequence[Answer], given: Mapping[str, Any], last: int
-) -> tuple[RowCode, FloatArray] | None:
-    """Machine code and its input row."""
-    if not answers:
-        return None
-    answer = answers[last]
-    arrays = {n: np.frombuffer(x._numbers) if n == 'motion' else x for n, x in given.items()
-              if n not in CHOICES}  # fmt: skip
-    parts = answer.parts or {n: [(0, len(x))] for n, x in arrays.items()}
-    row = [arrays[n][a : a + k] for n, places in parts.items() for a, k in places]
-    return answer.code, np.concatenate([*row, answer.code.followed_by(answer.numbers)])
+def _codes(answers: Sequence[Answer], given: Mapping[str, Any]) -> list[tuple[RowCode, FloatArray]]:
+    """Machine code up to that which is certain, with input rows."""
+    arrays = {n: np.frombuffer(x._numbers) if n == 'motion' else x.ravel()
+              for n, x in given.items() if n not in CHOICES}  # fmt: skip
+    codes = []
+    for answer in answers:
+        code, parts = answer.code, answer.parts or {n: [(0, len(x))] for n, x in arrays.items()}
+        row = [arrays[n][a : a + k] for n, places in parts.items() for a, k in places]
+        codes.append((code, np.concatenate([*row, code.followed_by(answer.numbers)])))
+        if code.of_complete(codes[-1][1])[0] == 1.0:
+            break
+    return codes
 
 
 def questions_of(mechanism: Mechanism) -> dict[str, Question]:
@@ -106,13 +105,14 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
                    if (part := getattr(limits, f.name)) is not None}
     )  # fmt: skip
 
-    def efforts(name: str, method: str = 'feedforward', last: int = 0, **choice: Any) -> None:
+    def efforts(name: str, method: str = 'feedforward', **choice: Any) -> None:
         batch = getattr(mechanism, f'{method}_batch')
-        with_batch = not last and (choice.get('goal') != 'power' or choice['friction'])
+        with_batch = choice.get('limits', far) is far  # others are searched for row by row
+        with_batch = with_batch and (choice.get('goal') != 'power' or choice['friction'])
         table[name] = asked(
             mechanism, method, row | choice,
             (lambda: batch(*columns, **choice).actuated) if with_batch else None,
-            'actuated', last,
+            'actuated',
         )  # fmt: skip
 
     for friction in (False, True):
@@ -125,8 +125,7 @@ def questions_of(mechanism: Mechanism) -> dict[str, Question]:
             limits, effort_low=None, effort=np.full(len(mechanism.actuated), BINDS * effort)
         )
         for name, nearest in (('one binds', False), ('nearest motion', True)):
-            efforts(f'limits, {name}{rubs}', last=-1, limits=tight, nearest=nearest,
-                    **with_friction)  # fmt: skip
+            efforts(f'limits, {name}{rubs}', limits=tight, nearest=nearest, **with_friction)
         for goal in ('torque', 'power'):
             efforts(f'derivatives, {goal}{rubs}', 'feedforward_derivatives', goal=goal,
                     **with_friction)  # fmt: skip
@@ -165,9 +164,28 @@ def _of_motion(mechanism: Mechanism, row: dict[str, FloatArray]) -> dict[str, Qu
         table['inertia coupling'] = ask('_coupling', at, public='inertia_coupling')
     except MasticatorError:
         pass  # not defined for these limbs
-    place = mechanism.frame_pose(mechanism.home, frame).position + 1e-4
-    table['inverse kinematics'] = Question(lambda: mechanism.inverse_kinematics(frame, place))
+    pose = mechanism.frame_pose(motion, frame)
+    place = {'frame': frame, 'position': pose.position.copy(), 'rotation': np.full((3, 3), np.nan),
+             'start': mechanism.home.y.copy()}  # fmt: skip
+    table['inverse kinematics, position'] = ask('inverse_kinematics', place)
+    whole = place | {'rotation': pose.rotation.copy()}
+    table['inverse kinematics, pose'] = ask('inverse_kinematics', whole)
+    for kind, name in (('mass', _first(mechanism, '.mass')), ('place', _first(mechanism, '.x'))):
+        value = mechanism.parameters(geometry=True)[name]
+        values = itertools.count(value, 1e-9)
+        table[f'with_parameters, a {kind}'] = Question(
+            functools.partial(_changed, mechanism, name, values)
+        )
     return table
+
+
+def _first(mechanism: Mechanism, ending: str) -> str:
+    names = mechanism.parameters(geometry=True)
+    return next(name for name in names if name.endswith(ending))
+
+
+def _changed(mechanism: Mechanism, name: str, values: Iterator[float]) -> Mechanism:
+    return mechanism.with_parameters({name: next(values)})
 
 
 def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]]:
@@ -184,18 +202,16 @@ def figures(mechanism: Mechanism) -> dict[str, tuple[float, float, float, float]
             with contextlib.suppress(MasticatorError):  # limits that are too narrow for a row
                 question.batch()
                 turns[f'{name}|batch'] = _turn(question.batch, BATCHES, ROWS)
-        if question.code:
-            code, given = question.code
+        for k, (code, given) in enumerate(question.codes):
             alone = _Alone(code, np.array(given), np.empty(code.outputs))
-            turns[f'{name}|code'] = _turn(alone, CALLS, 1)
+            turns[f'{name}|code {k}'] = _turn(alone, CALLS, 1)
     turns['|'] = _turn(_Alone(NOTHING, np.zeros(1), np.zeros(1)), CALLS, 1)
     times = percentiles(in_turns(turns, TURNS), 10.0, 1e6)
     by_itself = times.pop('|')  # what ctypes takes
-    times = {k: t - by_itself * k.endswith('|code') for k, t in times.items()}
-    kinds = 'code', 'call', 'batch'
     return {
-        name: (*(times.get(f'{name}|{kind}', np.nan) for kind in kinds),
-               MADE.get(q.code[0].kind, np.nan) if q.code else np.nan)
+        name: (sum(times[f'{name}|code {k}'] - by_itself for k, _ in enumerate(q.codes)) or np.nan,
+               times[f'{name}|call'], times.get(f'{name}|batch', np.nan),
+               MADE.get(q.codes[-1][0].kind, np.nan) if q.codes else np.nan)
         for name, q in questions.items() if f'{name}|call' in times
     }  # fmt: skip
 

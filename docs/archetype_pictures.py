@@ -7,6 +7,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import archetypes
@@ -58,8 +59,17 @@ def draw(name: str, axes: plt.Axes) -> None:
             axes.plot(*columns, color=colour, linewidth=width, marker='o', markersize=3)
     axes.set_aspect('equal')
     axes.set_title(f'{name} (m)', fontsize=9)
-    axes.tick_params(labelsize=6)
-    axes.locator_params(nbins=4 if name in SPATIAL else 5)
+    spatial = name in SPATIAL
+    axes.tick_params(labelsize=6, **({'pad': -2} if spatial else {}))
+    letters = 'xyz' if spatial else 'xy'
+    spans = {letter: np.ptp(getattr(axes, f'get_{letter}lim')()) for letter in letters}
+    for letter, span in spans.items():
+        axis = getattr(axes, f'{letter}axis')
+        short = span < 0.4 * max(spans.values())
+        axis.set_major_locator(MaxNLocator((1 if spatial else 2) if short else 4))
+        label = 'z' if letter == 'y' and not spatial else letter
+        axis.set_label_text(label, fontsize=7)
+        axis.labelpad = -8 if spatial else 2
 
 
 if __name__ == '__main__':

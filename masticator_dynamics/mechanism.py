@@ -16,7 +16,7 @@ from masticator_dynamics.description import load_description
 from masticator_dynamics.engine.evaluation.answered import answered
 from masticator_dynamics.engine.evaluation.dynamics import Dynamics
 from masticator_dynamics.engine.evaluation.kinematics import Kinematics
-from masticator_dynamics.engine.evaluation.packing import pack_row, pack_rows
+from masticator_dynamics.engine.evaluation.packing import pack_state
 from masticator_dynamics.engine.evaluation.parameter_methods import ParameterMethods
 from masticator_dynamics.engine.evaluation.quick_effort import QuickEffort
 from masticator_dynamics.engine.evaluation.results import (
@@ -151,7 +151,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
     @functools.cached_property
     def home(self) -> Motion:
         """The mechanism at home, at rest."""
-        return self.solve(self.structure.home[self.tree_indices(self.independent)])
+        return self.solve(self.home_positions[self.independent_rows])
 
     # Evaluation
 
@@ -178,7 +178,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         SingularityError
             When the loops do not determine the velocities at ``y``.
         """
-        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, None)
+        inputs = pack_state(self._freedoms, y, y_dot, y_ddot, None)
         motion = SolvedMotion.of(self, inputs, self.solver.motions(inputs))
         self._tell_of_ranges(motion.q)
         return motion
@@ -198,7 +198,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         ReachError, SingularityError, InputError
             As for a single call, naming the first row that fails.
         """
-        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, None)
+        inputs = pack_state(self._freedoms, Y, Y_dot, Y_ddot, None, many=True)
         motion = Motion(self, inputs, self.solver.motions(inputs), self.slices)
         self._tell_of_ranges(motion.q)
         return motion
@@ -218,7 +218,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         InputError
             For a wrong shape.
         """
-        inputs = pack_rows(self._freedoms, Y, None, None, None)
+        inputs = pack_state(self._freedoms, Y, None, None, None, many=True)
         return Attempts(self, inputs, self.solver.attempt(inputs))
 
     @answered(_answers_at_motion, on_branch=True)
@@ -269,7 +269,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
             When they lose control only at this pose.
         """
         check_motion(self, motion)
-        inputs = pack_row(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
+        inputs = pack_state(self._freedoms, motion.y, motion.y_dot, motion.y_ddot, wrench)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches, motion.q)
         options = EffortOptions(goal, friction, limits, nearest)
@@ -305,7 +305,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
             As for :meth:`inverse_dynamics`.
         """
         options = EffortOptions(goal, friction, limits, nearest)
-        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        inputs = pack_state(self._freedoms, y, y_dot, y_ddot, wrench)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
         return self._effort(inputs, options, self.solver.rows)
@@ -344,7 +344,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         """
         options = EffortOptions(goal, friction, limits, nearest)
         answer, *others = self.batch_answers(options)
-        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        inputs = pack_state(self._freedoms, Y, Y_dot, Y_ddot, W, many=True)
         if link_wrenches:
             inputs = self._with_links(inputs, link_wrenches)
         result = cast(type[QuickEffort], answer.result)
@@ -398,7 +398,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         """
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        inputs = pack_row(self._freedoms, y, y_dot, y_ddot, wrench)
+        inputs = pack_state(self._freedoms, y, y_dot, y_ddot, wrench)
         return effort_derivatives(self, inputs, goal, friction)
 
     def feedforward_derivatives_batch(
@@ -414,7 +414,7 @@ class Mechanism(Bridged, Dynamics, Kinematics, ParameterMethods, EffortRows):
         """:meth:`feedforward_derivatives` for rows (N, ...); an error names the row."""
         from masticator_dynamics.engine.evaluation.effort_derivatives import effort_derivatives
 
-        inputs = pack_rows(self._freedoms, Y, Y_dot, Y_ddot, W)
+        inputs = pack_state(self._freedoms, Y, Y_dot, Y_ddot, W, many=True)
         return effort_derivatives(self, inputs, goal, friction)
 
     def load_code(self, goal: Goal = 'torque', friction: bool = False) -> None:

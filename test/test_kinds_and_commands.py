@@ -395,7 +395,7 @@ _ONLY_PLANES = Refusal(
     'so',
 )
 _NO_RODS = Refusal(
-    'redundantly actuated mechanisms whose limbs are a driven link and a rod',
+    '4 motors move 3 freedoms: .* that of cable_1 is none: pivot_1 comes before it',
     'inertia of more motors than freedoms is defined for limbs of a driven link and a rod',
 )
 REFUSED: dict[tuple[str, str], Refusal] = {

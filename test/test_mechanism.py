@@ -285,8 +285,8 @@ def test_malformed_input_is_named(mechanism: Mechanism, arguments, reason: str) 
         ((5.0,), 'shape'),
         (([0.0] * 4,), 'shape'),
         ((np.zeros((2, 3)),), r'shape \(2, 3\)'),
-        ((np.zeros((2, 4)), np.zeros((3, 4))), r'shape \(3, 4\), needed \(2, 4\)'),
-        ((np.zeros((2, 4)), None, None, np.zeros((2, 5))), r'shape \(2, 5\), needed \(2, 6\)'),
+        ((np.zeros((2, 4)), np.zeros((3, 4))), r'shape \(3, 4\), needed is \(2, 4\)'),
+        ((np.zeros((2, 4)), None, None, np.zeros((2, 5))), r'shape \(2, 5\), needed is \(2, 6\)'),
     ],
 )
 def test_malformed_batches_are_named(mechanism: Mechanism, arguments, reason: str) -> None:
@@ -335,6 +335,8 @@ def test_goals_are_checked(mechanism: Mechanism) -> None:
         (lambda m: m.feedforward([0.0] * 4, friction='yes'), "friction is 'yes', neither True nor"),
         (lambda m: m.feedforward([0.0] * 4, friction=np.array([1, 0])), 'friction is array'),
         (lambda m: m.feedforward_batch([[0.0] * 4], friction=np.array([1, 0])), 'friction is'),
+        (lambda m: m.feedforward([0.0] * 4, nearest=True), 'nearest=True needs limits'),
+        (lambda m: m.feedforward_batch([[0.0] * 4], nearest=True), 'nearest=True needs limits'),
         (lambda m: m.feedforward_derivatives([0.0] * 4, friction=np.array([1, 0])), 'friction is'),
         (lambda m: m.with_parameters({'mandible.mass': True}), 'mandible.mass is True, not a'),
         (lambda m: m.with_parameters({'mandible.mass': '1.0'}), "mandible.mass is '1.0', not a"),

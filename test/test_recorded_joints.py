@@ -16,7 +16,7 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.bag import is_bag, read_bag
-from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
+from masticator_dynamics.files.recorded_joints import _back_and_forth, read_joints, times_in_doubt
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='rosbags is not installed')
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
@@ -246,6 +246,25 @@ def test_two_robots_on_one_topic_are_doubted(tmp_path) -> None:
     assert '3 messages of /joint_states have the time of the one before and other' in doubt
 
 
+def test_two_robots_that_take_turns_on_one_topic_are_doubted(tmp_path) -> None:
+    """Their messages have other times; each robot by itself moves smoothly, also another way."""
+
+    def mixed(apart: float, name: str, first: int = 0) -> tuple[str, ...]:
+        merged = [message for pair in zip(states(), states(), strict=True) for message in pair]
+        for k, (t, topic, d, message) in enumerate(merged):
+            if k % 2 and k > first:
+                message.header.stamp.nanosec += 3_000_000
+                message.position = -message.position + [0.0, apart]
+                merged[k] = (t + 0.003, topic, d, message)
+        return read_joints(str(bag(tmp_path / name, merged)), [JOINTS]).doubts
+
+    for first, name in ((0, 'always'), (30, 'later')):
+        (doubt,) = mixed(2.0, name, first)
+        assert ' goes back and forth, by ' in doubt and 'more than one robot' in doubt
+    rough = np.random.default_rng(0).normal(0.0, 0.1, (100_000, 8))
+    assert not any(map(_back_and_forth, rough.T))
+
+
 def test_messages_that_cannot_be_read_are_named(tmp_path) -> None:
     twice, short = states(names=('shoulder', 'elbow', 'elbow'), order=(0, 1, 1)), states()
     assert 'a message names joint elbow 2 times' in refused(bag(tmp_path / 'b', twice))
@@ -275,6 +294,21 @@ def test_parts_that_are_missing_or_damaged_are_said(tmp_path) -> None:
     old.write_bytes(b'#ROSBAG V2.0\n...')
     with pytest.raises(InputError, match='a bag of ROS 1; `rosbags-convert'):
         read_bag(old)
+
+
+def test_a_part_between_others_is_missed_without_metadata(tmp_path) -> None:
+    (folder := tmp_path / 'split').mkdir()
+    for number, name in enumerate(('day_0', 'day_2', 'day_10')):
+        part = states()[13 * number : 13 * number + 13]
+        alone(bag(tmp_path / f'b{number}', part, 'sqlite3')).rename(folder / f'{name}.db3')
+    cut = read_bag(folder).cut
+    assert 'day_1.db3: it is missing between the others; what else is there: ' in cut
+    assert read_joints(str(folder), [JOINTS]).doubts == (cut,)
+    (folder / 'day_2.db3').rename(folder / 'day_9.db3')
+    (folder / 'day_0.db3').unlink()  # a recording may be read from its middle on
+    assert not read_bag(folder).cut
+    (folder / 'day_10.db3').rename(folder / 'day_20261129.db3')
+    assert not read_bag(folder).cut
 
 
 def text(columns, time=TIME, form='{:.9g}', rows=()):

@@ -14,7 +14,9 @@ import re
 import sys
 from typing import Any
 
-from masticator_dynamics.ros.common.managed_node import Declaration, declarations
+from rcl_interfaces.msg import ParameterDescriptor
+
+from masticator_dynamics.ros.common.managed_node import declarations
 from masticator_dynamics.ros.executable import module_of
 
 # Where the settings are, if not next to the node itself.
@@ -33,12 +35,9 @@ def settings_of(node: str) -> type:
 def parameter_table(node: str) -> str:
     """Markdown table of the parameters of a node."""
     rows = ['| parameter | default | | may change |', '|---|---|---|---|']
-    for parameter in declarations(settings_of(node)):
-        changes = '' if parameter.read_only else 'yes'
-        rows.append(
-            f'| `{parameter.name}` | {_default(parameter.default)} | {_text(parameter)} '
-            f'| {changes} |'
-        )
+    for name, _, default, descriptor in declarations(settings_of(node)):
+        changes = '' if descriptor.read_only else 'yes'
+        rows.append(f'| `{name}` | {_default(default)} | {_text(descriptor)} | {changes} |')
     return '\n'.join(rows)
 
 
@@ -53,13 +52,12 @@ def _default(value: Any) -> str:
     return f'`{str(value).lower() if isinstance(value, bool) else value}`'
 
 
-def _text(parameter: Declaration) -> str:
-    parts = [parameter.description.rstrip('.')]
-    if parameter.interval is not None:
-        low, high = parameter.interval
-        parts.append(f'{low:g} to {high:g}')
-    if parameter.constraints:
-        parts.append(parameter.constraints)
+def _text(descriptor: ParameterDescriptor) -> str:
+    parts = [descriptor.description.rstrip('.')]
+    for interval in descriptor.floating_point_range:
+        parts.append(f'{interval.from_value:g} to {interval.to_value:g}')
+    if descriptor.additional_constraints:
+        parts.append(descriptor.additional_constraints)
     return '; '.join(parts)
 
 

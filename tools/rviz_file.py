@@ -7,9 +7,9 @@
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.files.share import share_directory
-from masticator_dynamics.ros.rviz_configuration import configuration
+from masticator_dynamics.ros.rviz_configuration import FILE, configuration
 
 if __name__ == '__main__':
-    file = share_directory() / 'rviz/masticator.rviz'
+    file = share_directory() / FILE
     file.write_text(configuration(Mechanism.load('masticator')), encoding='utf-8')
     print(file)

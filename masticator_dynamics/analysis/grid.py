@@ -159,7 +159,7 @@ def _completed(mechanism: Mechanism, axis: Axis, steps: int) -> tuple[float, flo
     if not (abs(lower) <= FARTHEST and abs(upper) <= FARTHEST):
         raise InputError(
             f'{name} needs a finite range, at most {FARTHEST:g} {joint.unit} from 0, not '
-            f'[{lower:g}, {upper:g}] {joint.unit}'
+            f'[{lower:g}, {upper:g}] {joint.unit}: give it one (--axis {name}:LOW:HIGH)'
         )
     if lower > upper:
         raise InputError(

@@ -147,11 +147,9 @@ class _Map:
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
         present = _present(survey)
-        edges = np.arange(len(present) + 1) - 0.5
         colours = ListedColormap([_COLOURS[k] for k in present])
         places = np.searchsorted(present, survey.pose_class)
-        # A scale of one class needs two bins, of which the second stays empty.
-        norm = BoundaryNorm(edges if len(present) > 1 else [-0.5, 0.5, 1.5], max(len(present), 2))
+        norm = BoundaryNorm(np.arange(len(present) + 1) - 0.5, len(present))
         bar = self.values(panel, places, cmap=colours, norm=norm)
         bar.set_ticks(range(len(present)), labels=[_words(k) for k in present])
         bar.ax.tick_params(length=0)

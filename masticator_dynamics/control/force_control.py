@@ -52,8 +52,11 @@ _SWING, _LEAST_LOADING = 0.85, 0.1
 _CLEAR = 8.0  # standard deviations of the noise, of an error that is none
 _PLANNED = 0.9  # of velocities and accelerations that are possible: the rest is for the error
 _AT_END, _AT_REST = 2e-5, 1e-4  # m, m/s
-# At the end of the way, with so much of the force missing, for so long, s: it cannot go on.
-_SHORT, _AT_END_FOR = 0.1, 0.1
+# Held up, with so much of the force missing, for so long, s: it cannot go on.
+_SHORT, _HELD_UP_FOR = 0.1, 0.1
+_HELD_UP = 0.9  # of the leash, by which position loops push
+# Leashes of force by which drives may be off at the end: what friction and wrong masses explain.
+_FOLLOWED_TO = 4.0
 _OLD_JOINTS = 0.05  # s
 _MOST_MISSED = 4.0  # cycles, at most, that one may stand for
 _CREEP = 0.1  # of the loop's speed
@@ -98,6 +101,8 @@ class ForceControl:
 
     Attributes
     ----------
+    bounds : ForceBounds
+        May be replaced between two cycles.
     state : State
     release : Release or None
         Why it let go.
@@ -125,13 +130,13 @@ class ForceControl:
         stiffness: float | None = None,
     ):
         self._way, self.goal = way, goal
-        self._bounds, self._sensor = bounds or ForceBounds(), sensor or ForceSensor()
+        self.bounds, self._sensor = bounds or ForceBounds(), sensor or ForceSensor()
         self._timing = timing or LoopTiming()
-        self.watch = SensorWatch(self._sensor, self._bounds, self._timing.period)
+        self.watch = SensorWatch(self._sensor, self.bounds, self._timing.period)
         most = way.stiffest if stiffness is None else min(1.5 * stiffness, way.stiffest)
         self.stiffness = Stiffness(most, softest, self._sensor.noise, _TRAVEL_NOISE)
-        self._velocity_bound = min(self._bounds.velocity, way.velocity)
-        self._slowing = 0.5 * min(self._bounds.acceleration, way.least_acceleration)
+        self._velocity_bound = min(self.bounds.velocity, way.velocity)
+        self._slowing = 0.5 * min(self.bounds.acceleration, way.least_acceleration)
         self.state = State.APPROACH
         self.release: Release | None = None
         self.commanded = Commanded(0.0, 0.0, 0.0, 0.0)
@@ -145,7 +150,8 @@ class ForceControl:
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
-        self._at_end = 0.0  # s that it has been there, with less force than is wanted
+        self._held_up = 0.0  # s for which it could not go on, with less force than is wanted
+        self._astray = 0.0  # s for which the joints have not been where they are commanded
         self._beyond, self._elapsed = 0, self._timing.period
 
     def step(self, now: Measured, reference: Reference) -> Commanded:
@@ -159,7 +165,7 @@ class ForceControl:
         self.watch.take(now)
         self._laid_over.measured(now.time - now.joints_age, now.travel)
         self._learn(now)
-        self._look_at_end()
+        self._look_at_drives(now)
         if self.release is None and (reason := self._reason(now, reference)) is not None:
             self.end(*reason, now.time)
         wish = self._wish(now, reference)
@@ -201,12 +207,27 @@ class ForceControl:
         drives = self._way.stiffness(self.commanded.travel)
         return self._timing.motion_delay(self.stiffness.likely / drives) + self.watch.delay
 
-    def _look_at_end(self) -> None:
-        missing = self._expected(self._felt_delay) - self.watch.force
-        there = self._way.length - self.commanded.travel < 5.0 * _AT_END
-        short = missing > max(_SHORT * self.wanted, self._sensor.contact)
-        going = self.state is State.FORCE and there and short
-        self._at_end = self._at_end + self._elapsed if going else 0.0
+    def _look_at_drives(self, now: Measured) -> None:
+        """How long it could not go on where it should, and how long drives have not followed."""
+        going = self.state in (State.APPROACH, State.CONTACT)
+        held_up = now.limited or self._ahead(now) > _HELD_UP
+        held_up |= self._at_end and self.state is not State.APPROACH
+        if self.state is State.FORCE:
+            missing = self._expected(self._felt_delay) - self.watch.force
+            going = missing > max(_SHORT * self.wanted, self._sensor.contact)
+        self._held_up = self._held_up + self._elapsed if going and held_up else 0.0
+        astray = now.joints_age > _OLD_JOINTS or not abs(self._ahead(now)) < _FOLLOWED_TO
+        self._astray = self._astray + self._elapsed if astray else 0.0
+
+    @property
+    def _at_end(self) -> bool:
+        return self._way.length - self.commanded.travel < 5.0 * _AT_END
+
+    def _ahead(self, now: Measured) -> float:
+        """By how much what is commanded is ahead of the joints: leashes of the position loops."""
+        lag = self._timing.path_delay + now.joints_age
+        ahead = self.commanded.travel - now.travel - self.commanded.velocity * lag
+        return ahead * self._way.stiffness(self.commanded.travel) / self.bounds.leash
 
     # Why to let go
 
@@ -219,7 +240,7 @@ class ForceControl:
         )
 
     def _out_of_bounds(self, now: Measured) -> tuple[Reason, str] | None:
-        bounds = self._bounds
+        bounds = self.bounds
         if now.joints_age > _OLD_JOINTS or not math.isfinite(now.travel):
             return Reason.NO_JOINTS, f'joints were last measured {now.joints_age:.3g} s ago'
         if now.lateral_force > bounds.lateral_force:
@@ -239,8 +260,23 @@ class ForceControl:
             return Reason.BEYOND, f'{now.force:.3g} N where {wanted:.3g} N were wanted'
         return None
 
+    def _why_held_up(self, now: Measured) -> str:
+        felt = f'{now.force:.3g} N are felt'
+        if self.state is State.FORCE:
+            felt = f'{now.force:.3g} of {self.wanted:.3g} N are reached'
+        if now.limited:
+            return f'{felt}, and a motor is at its limit'
+        if self._at_end:
+            return f'{felt} at the end of the way, after {1e3 * self._way.length:.3g} mm'
+        return f'{felt}, and drives do not follow: the point is {self._off(now)} behind'
+
+    def _off(self, now: Measured) -> str:
+        """How far joints are from what is commanded; off the way, travel is not what they say."""
+        off, most = abs(self.commanded.travel - now.travel), self._way.length
+        return f'{1e3 * off:.2g} mm' if off < most else f'more than {1e3 * most:.3g} mm'
+
     def _over(self, now: Measured, reference: Reference) -> tuple[Reason, str] | None:
-        goal, bounds = self.goal, self._bounds
+        goal, bounds = self.goal, self.bounds
         elapsed = now.time - (now.time if self._start is None else self._start)
         if self.state in _PRESSING:
             since = now.time - self._began
@@ -250,11 +286,8 @@ class ForceControl:
                 return Reason.NO_REFERENCE, 'nobody says any more what force is wanted'
         if self.travelled >= goal.travel:
             return Reason.TRAVEL, f'{1e3 * self.travelled:.3g} mm since contact'
-        if self._at_end >= _AT_END_FOR:
-            return Reason.NO_WAY, (
-                f'{now.force:.3g} of {self.wanted:.3g} N are reached at the end of the way, '
-                f'after {1e3 * self._way.length:.3g} mm'
-            )
+        if self._held_up >= _HELD_UP_FOR:
+            return Reason.NO_WAY, self._why_held_up(now)
         if elapsed >= bounds.time:
             return Reason.TOO_LONG, f'not over after {elapsed:.3g} s'
         if self.state is State.CONTACT and elapsed >= 2.0 * bounds.approach_time:
@@ -262,7 +295,7 @@ class ForceControl:
         if self.state is State.APPROACH:
             if elapsed >= bounds.approach_time:
                 return Reason.NOTHING_MET, f'nothing was met in {elapsed:.3g} s{self._offset}'
-            if self._way.length - self.commanded.travel < 5.0 * _AT_END:
+            if self._at_end:
                 way = f'{1e3 * self._way.length:.3g} mm'
                 return Reason.NOTHING_MET, f'nothing was met on {way}{self._offset}'
         return None
@@ -278,7 +311,7 @@ class ForceControl:
             return None
         if self._near_hard:
             return None  # hard things that meet bounce
-        recent, bounds = [force for _, force in self.watch.recent], self._bounds
+        recent, bounds = [force for _, force in self.watch.recent], self.bounds
         if len(recent) > 1:
             before, span = max(recent[: max(len(recent) - 2, 1)]), self.watch.span
             lost = max(bounds.crack, bounds.crack_share * before) + self._lowered(span)
@@ -313,7 +346,7 @@ class ForceControl:
         if self.state is State.RELEASE:
             if abs(self.commanded.travel - goal.release_to) < _AT_END:
                 if abs(self.commanded.velocity) < _AT_REST:
-                    self.state = State.DONE
+                    self._finish(now)
                 return 0.0
             return math.copysign(goal.release_velocity, goal.release_to - self.commanded.travel)
         if self.state is State.FORCE and now.time - self._began >= goal.duration:
@@ -365,7 +398,7 @@ class ForceControl:
         the error would change its sign all the time, and friction's compensation with it. Where
         something soft is left after all, or the position loops press too much, travel follows.
         """
-        period, leash = self._timing.period, self._bounds.leash
+        period, leash = self._timing.period, self.bounds.leash
         stiffness = self._way.stiffness(self.commanded.travel)
         error = self._expected(self._felt_delay) - self.watch.force
         taken = _FOLLOWED * self._trim  # N/s
@@ -414,7 +447,7 @@ class ForceControl:
             0.5 * abs(left) / timing.rise,
             math.sqrt(2.0 * fastest * abs(left)),
             _PLANNED * (self._velocity_bound if left < 0.0 else self._loading_bound) * likely,
-            min(self._bounds.loading_rate, self._bounds.force_rate),
+            min(self.bounds.loading_rate, self.bounds.force_rate),
         )
         change = (math.copysign(most, left) - self._wanted_rate) * 2.0 / timing.rise * period
         fastest *= 1.0 / _PLANNED * period
@@ -425,12 +458,26 @@ class ForceControl:
     def _clipped(self, force: float) -> float:
         return 0.0 if math.isnan(force) else min(max(force, 0.0), self.goal.most)
 
+    def _finish(self, now: Measured) -> None:
+        """It is done once joints are where they are commanded, or are not after a while."""
+        if 0.0 < self._astray < _HELD_UP_FOR:
+            return
+        self.state, release = State.DONE, self.release
+        if self._astray and release is not None:
+            where = f'{self._off(now)} from where it should be'
+            if now.joints_age > _OLD_JOINTS:
+                where = f'unknown for {now.joints_age:.3g} s'
+            excused = release.reason.wanted or release.reason is Reason.CANCELLED
+            reason = Reason.NOT_FOLLOWED if excused else release.reason
+            text = f'{release.text}; whether it has let go is doubtful: the point is {where}'
+            self.release = Release(reason, text, release.time)
+
     # Bounds
 
     @property
     def _acceleration_bound(self) -> float:
         """m/s^2, where it is."""
-        return min(self._bounds.acceleration, self._way.acceleration(self.commanded.travel))
+        return min(self.bounds.acceleration, self._way.acceleration(self.commanded.travel))
 
     @property
     def _loading_bound(self) -> float:
@@ -453,14 +500,11 @@ class ForceControl:
 
     def _kept_within(self, wish: float, now: Measured) -> float:
         """Of a wished velocity, what the bounds leave, m/s."""
-        travel, velocity = self.commanded.travel, self.commanded.velocity
+        travel = self.commanded.travel
         if self.state in (State.APPROACH, State.CONTACT, State.FORCE):
             left = self._way.hard - travel
-            wish = min(wish, self._bounds.touch + max(left, 0.0) / _BRAKING)
-            lag = self._timing.path_delay + now.joints_age
-            ahead = travel - now.travel - velocity * lag
-            pushes = ahead > self._bounds.leash / self._way.stiffness(travel)
-            if now.limited or pushes:
+            wish = min(wish, self.bounds.touch + max(left, 0.0) / _BRAKING)
+            if now.limited or self._ahead(now) > 1.0:
                 wish = min(wish, 0.0)
         end = self.goal.release_to if self.state is State.RELEASE else 0.0
         lower = -self._approaching(travel - min(end, travel))
@@ -491,7 +535,7 @@ class ForceControl:
         if inside != travel:
             velocity = 0.0
         force = self._fed()
-        most = self._bounds.force_rate * period
+        most = self.bounds.force_rate * period
         force = min(max(force, before.force - most), before.force + most)
         return Commanded(inside, velocity, (velocity - before.velocity) / period, max(force, 0.0))
 

@@ -54,6 +54,7 @@ class Reason(enum.Enum):
     NO_REFERENCE = 'no wanted force'
     NO_JOINTS = 'joints not measured'
     NO_WAY = 'cannot go on'
+    NOT_FOLLOWED = 'not followed'
 
     @property
     def wanted(self) -> bool:

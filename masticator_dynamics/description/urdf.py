@@ -225,13 +225,14 @@ def _mimics_in_rings(mimics: Iterable[Mimic]) -> Iterator[str]:
     """Joints that follow one another in a ring, which leaves them one position only."""
     followed, seen = {mimic.joint: mimic for mimic in mimics}, set[str]()
     for name in followed:
-        ring, ratio = list[str](), 1.0
+        chain = list[str]()
         while name in followed and name not in seen:
             seen.add(name)
-            ring.append(name)
-            ratio *= followed[name].multiplier
+            chain.append(name)
             name = followed[name].other
-        if name in ring[:1] and abs(ratio - 1.0) > 1e-9:
+        ring = chain[chain.index(name) :] if name in chain else []  # others may lead to it
+        ratio = math.prod(followed[name].multiplier for name in ring)
+        if abs(ratio - 1.0) > 1e-9:
             yield (
                 f'<mimic> of joints {", ".join(ring)} makes a ring in which each follows itself '
                 f'with the multiplier {ratio:g}: it holds them all at one position'

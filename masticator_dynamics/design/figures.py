@@ -16,6 +16,7 @@ from masticator_dynamics.design.formulas import Formula
 from masticator_dynamics.design.states import States
 from masticator_dynamics.design.study_file import Figure
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_units
 from masticator_dynamics.errors import InputError, meant
 from masticator_dynamics.files.units import QUANTITIES
 from masticator_dynamics.mechanism import Mechanism
@@ -107,6 +108,20 @@ class Chosen:
             worst = np.where(valid, values, -np.inf).argmax(axis=1)
         figure = np.where(none, np.nan, values[np.arange(len(values)), worst])
         return figure, np.where(none, -1, self.states[worst])
+
+    def unit(self, mechanism: Mechanism) -> str:
+        """SI unit of the figure, of the joints that it has values of; empty for a formula."""
+        tree = mechanism.structure.tree.joints
+        joints = [tree[j].unit for j in mechanism.actuated_rows]
+        by_joint = {
+            'actuated': mechanism.effort_units,
+            'position': joints,
+            'velocity': [f'{unit}/s' for unit in joints],
+            'load_inertia': inertia_units(mechanism),
+        }.get(self.kind.quantity)
+        if by_joint is None:
+            return self.kind.unit
+        return ' or '.join(dict.fromkeys(by_joint[k] for k in self.columns))
 
     def _values(self, quantities: Quantities, states: Any, joints: Mapping[str, int]) -> Any:
         """The worst of all joints (G, N), or a list of them for what is summed up over states."""

@@ -59,6 +59,15 @@ class Judge:
         return (*(f.name for f in self.figures), *(f.name for f in self.experiments))
 
     @property
+    def units(self) -> dict[str, str]:
+        """SI units of the figures that the engine computes; empty for those without."""
+        return {figure.name: figure.unit(self.mechanism) for figure in self.figures}
+
+    def label(self, name: str) -> str:
+        """Name of a figure, with its unit if it has one."""
+        return ', '.join(filter(None, (name, self.units.get(name))))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Of tables: variables, status, figures, and the states in which these are worst."""
         variables = (axis.name for axis in self.space.axes)

@@ -13,7 +13,6 @@ import yaml
 
 from masticator_dynamics.description.written import save
 from masticator_dynamics.design import report_pictures
-from masticator_dynamics.design.figures import KINDS
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.space import MOTORS
 from masticator_dynamics.design.study import Study, StudyResult
@@ -122,9 +121,15 @@ def _compared(study: Study, result: StudyResult) -> list[str]:
     """Figures of the given and of the best geometry."""
     if result.best is None:
         return ['no geometry keeps all constraints'] if study.objectives else []
+    given, best = (dict(zip(study.judge.names, _sizes(study, result, row), strict=True))
+                   for row in (result.given, result.best))  # fmt: skip
+    return [f'{name}: {given[name]} as given, {best[name]} best' for name in study.judge.names]
+
+
+def _sizes(study: Study, result: StudyResult, row: FloatArray) -> list[str]:
+    """Figures of a geometry with their units."""
     return [
-        f'{name}: {_number(result.column(result.given, name))} as given, '
-        f'{_number(result.column(result.best, name))} best'
+        f'{_number(result.column(row, name))} {study.judge.units.get(name, "")}'.rstrip()
         for name in study.judge.names
     ]
 
@@ -138,7 +143,7 @@ def _page(study: Study, result: StudyResult, best: Mechanism | None) -> str:
     if best is not None:
         parts += ['<h2>The best beside the given geometry</h2>', _variables_table(study, result)]
         drawn = report_pictures.beside(study.judge.mechanism, best)
-        parts.append(image(drawn, 'The two mechanisms at home, from three sides'))
+        parts.append(image(drawn, 'The two mechanisms at home'))
     if len(study.objectives) > 1 and len(result.front):
         parts += ['<h2>Front: what no other geometry excels in all</h2>']
         parts.append(image(report_pictures.front(study, result), 'Samples and front'))
@@ -168,11 +173,10 @@ def _sensitivity_note(result: StudyResult) -> str:
 def _figures_table(study: Study, result: StudyResult) -> str:
     rows = []
     for name in study.judge.names:
-        figure = study.content.figures[name]
-        kind = KINDS.get(figure.figure or name)
         values = result.column(result.shown, name)
         values = values[np.isfinite(values)]
-        row = [name, kind.unit if kind else '', _number(result.column(result.given, name))]
+        unit = study.judge.units.get(name, '')
+        row = [name, unit, _number(result.column(result.given, name))]
         row.append('' if result.best is None else _number(result.column(result.best, name)))
         row += [_number(np.quantile(values, p)) if len(values) else '' for p in (0.0, 0.5, 1.0)]
         state = f'{name}_state'
@@ -208,4 +212,4 @@ def _front_table(study: Study, result: StudyResult) -> str:
     ).tolist()
     names = study.judge.names
     rows = [[_number(result.column(result.front[k], name)) for name in names] for k in some]
-    return table(list(names), rows)
+    return table([study.judge.label(name) for name in names], rows)

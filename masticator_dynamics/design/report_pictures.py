@@ -17,6 +17,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 _GREY = '#bbbbbb'
 _MOST_LINES = 300
+_FLAT = 0.02  # of the largest extent: less is no view
 
 
 def front(study: Study, result: StudyResult) -> Any:
@@ -24,7 +25,7 @@ def front(study: Study, result: StudyResult) -> Any:
     from matplotlib.figure import Figure
 
     first, *others = study.objectives
-    figure = Figure(figsize=(4.6 * len(others) + 1.0, 4.2), layout='constrained')
+    figure = Figure(figsize=(4.6 * len(others) + 1.0, 4.5), layout='constrained')
     panels = figure.subplots(1, len(others), squeeze=False)[0]
     good = _feasible(study, result.shown)
     for axes, other in zip(panels, others, strict=True):
@@ -40,12 +41,17 @@ def front(study: Study, result: StudyResult) -> Any:
                     result.column(rows, first), result.column(rows, other), s=size, color=colour,
                     label=label, marker='o' if size < 50 else 'X',
                 )  # fmt: skip
-        axes.set(xlabel=first, ylabel=other)
+        axes.set(xlabel=study.judge.label(first), ylabel=study.judge.label(other))
         axes.set_xlim(*_window(result, first))
         axes.set_ylim(*_window(result, other))
         axes.grid(alpha=0.3)
-    panels[0].legend(fontsize=8, loc='upper right')
+    _legend_below(figure, panels[0])
     return figure
+
+
+def _legend_below(figure: Any, panel: Any) -> None:
+    handles, labels = panel.get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=8, loc='outside lower center', ncols=len(labels))
 
 
 def _window(result: StudyResult, name: str) -> tuple[float, float]:
@@ -90,7 +96,7 @@ def parallel(study: Study, result: StudyResult) -> Any:
     axes.set(
         yticks=[], ylim=(-0.05, 1.05), title=f'samples within all constraints; dark: small {order}'
     )
-    axes.legend(fontsize=8, loc='upper right')
+    axes.legend(fontsize=8, loc='upper left', bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -113,22 +119,32 @@ def indices(sensitivity: Sensitivity) -> Any:
 
 
 def beside(original: Mechanism, best: Mechanism) -> Any:
-    """Both mechanisms at home as lines between joints, from the front, the side and above."""
+    """Both mechanisms at home as lines between joints, from sides that show more than a line."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.0, 4.2), layout='constrained')
-    views = ((1, 2, 'front'), (0, 2, 'side'), (0, 1, 'above'))
-    for axes, (across, up, title) in zip(figure.subplots(1, 3), views, strict=True):
-        for mechanism, colour, label in ((original, _GREY, 'given'), (best, RED, 'best')):
-            for n, line in enumerate(_lines(mechanism)):
+    drawn = ((_lines(original), _GREY, 'given'), (_lines(best), RED, 'best'))
+    views = _views(np.concatenate([line for lines, _, _ in drawn for line in lines]))
+    figure = Figure(figsize=(3.7 * len(views), 4.2), layout='constrained')
+    panels = figure.subplots(1, len(views), squeeze=False)[0]
+    for axes, (across, up, title) in zip(panels, views, strict=True):
+        for lines, colour, label in drawn:
+            for n, line in enumerate(lines):
                 axes.plot(
                     1e3 * line[:, across], 1e3 * line[:, up], '.-', color=colour, lw=1.6, ms=4,
                     label=label if not n else None,
                 )  # fmt: skip
         labels = {'xlabel': f'{"xyz"[across]}, mm', 'ylabel': f'{"xyz"[up]}, mm'}
         axes.set(aspect='equal', title=title, **labels)
-    figure.axes[0].legend(fontsize=8)
+    _legend_below(figure, panels[0])
     return figure
+
+
+def _views(points: FloatArray) -> list[tuple[int, int, str]]:
+    """Axes across and up of each view, without those that see a planar mechanism edgeways."""
+    every = [(1, 2, 'front'), (0, 2, 'side'), (0, 1, 'above')]
+    spans = np.ptp(points, axis=0)
+    wide = spans > _FLAT * spans.max()
+    return [view for view in every if wide[view[0]] and wide[view[1]]] or every
 
 
 def _lines(mechanism: Mechanism) -> list[FloatArray]:

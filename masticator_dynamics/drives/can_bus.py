@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import errno
 import ipaddress
+import operator
 import pathlib
 import select
 import socket
@@ -129,18 +130,16 @@ class GroupBus(can.BusABC):
 
     def send(self, msg: can.Message, timeout: float | None = None) -> None:
         """Send to all members but this one."""
-        data = bytes(msg.data)
-        key = (msg.timestamp, msg.arbitration_id, len(data)) if _is_plain(msg) else ()
-        parts = self._packets.get(key)
+        data, around = bytes(msg.data), _AROUND(msg)
+        parts = self._packets.get((len(data), around))
         if parts is None:
             with self._packing:
                 packet = self._packer.pack({name: getattr(msg, name) for name in _FIELDS})
-            at = packet.find(_DATA, _AFTER_TIME) + len(_DATA) + 1
-            parts = packet[:at], packet[at + len(data) :]
+            end = len(packet) - _FLAGS
+            parts = packet[: end - len(data)], packet[end:]
             if len(self._packets) > _KEPT:
                 self._packets.clear()
-            if key:
-                self._packets[key] = parts
+            self._packets[len(data), around] = parts
         try:
             self._sender.sendto(b'%b%b%b' % (parts[0], data, parts[1]), self._destination)
         except OSError as error:
@@ -164,6 +163,9 @@ _KEPT = 1024  # kinds of frames that a bus remembers
 _HEAD = b'\x8b\xa9timestamp\xcb'
 _TIME, _AFTER_TIME = len(_HEAD), len(_HEAD) + 8
 _DATA = b'\xa4data\xc4'
+# Bytes of the three flags that come after its data, and all but these data.
+_FLAGS = sum(2 + len(name) for name in _FIELDS[-3:])
+_AROUND = operator.attrgetter(*(name for name in _FIELDS if name != 'data'))
 
 
 def _is_plain(message: can.Message) -> bool:

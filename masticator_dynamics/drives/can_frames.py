@@ -13,7 +13,7 @@ import numpy as np
 
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import FROM_DRIVE, largest_per_mille, pdo_layout
-from masticator_dynamics.drives.can_bus import data_frame
+from masticator_dynamics.drives.can_bus import data_frame, is_data_frame
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.scaling import LARGEST_COUNT, Scaling
@@ -72,7 +72,7 @@ class DriveFrames:
         self._homing = False
 
         self.outstanding = 0
-        self._sync = -np.inf
+        self._sync = -math.inf
         self._fresh = [False] * count
         self._status = [0] * count
         self._counts = [0] * count
@@ -81,7 +81,9 @@ class DriveFrames:
         # Times of the SYNCs that each drive has not answered: its answers may be late.
         self._unanswered = [collections.deque[float]() for _ in settings]
         self._answers_twice = ''
-        self._none_missed = np.zeros(count, dtype=np.int64)
+        self._all_fresh, self._none_missed = np.ones(count, bool), np.zeros(count, dtype=np.int64)
+        for shared in (self._all_fresh, self._none_missed):
+            shared.flags.writeable = False
         self._missed, self._lost = self._none_missed, self._none_missed
 
         self._known_at = self._sampled.copy()  # when positions were taken
@@ -106,21 +108,29 @@ class DriveFrames:
         believed : bool
             False for an SDO answer that this side has not asked for.
         """
-        if message.arbitration_id in self._own:
+        if message.arbitration_id in self._own or self.take_answer(message):
             return True
         index = self._sdo_replies.get(message.arbitration_id)
         if index is not None:  # canopen may also have requested it
             self._take_status(index, bytes(message.data), believed)
+        return False
+
+    def take_answer(self, message: can.Message) -> bool:
+        """Read a frame if it is a drive's PDO; return whether it is."""
+        identifier, data = message.arbitration_id, message.data
+        index = self._index_of.get(identifier)
+        if index is None or not is_data_frame(message) or len(data) != _FROM_DRIVE.size:
             return False
-        index = self._index_of.get(message.arbitration_id)
-        if index is None or message.is_extended_id or len(message.data) != _FROM_DRIVE.size:
-            return False
-        if self._sync == -np.inf:  # this side has not asked yet, so its age is not known
+        sync = self._sync
+        if sync == -math.inf:  # this side has not asked yet, so its age is not known
             return True
-        values = _FROM_DRIVE.unpack(message.data)
-        self._status[index], self._counts[index], self._torque[index] = values
-        self._sampled[index] = self._sync
-        self._count_answer(index, message.arbitration_id)
+        self._status[index], self._counts[index], self._torque[index] = _FROM_DRIVE.unpack(data)
+        self._sampled[index] = sync
+        if self._unanswered[index]:
+            self._unanswered[index].pop()
+        else:  # it answers more often than it is asked: another node does so, too
+            name = self._names[index]
+            self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
         if self.outstanding and not self._fresh[index]:
             self._fresh[index] = True
             self.outstanding -= 1
@@ -159,14 +169,14 @@ class DriveFrames:
         """
         self.outstanding = 0
         other_master, self._answers_twice = other_master or self._answers_twice, ''
-        fresh = np.array(self._fresh)
-        if all(self._fresh):
-            self._missed = self._none_missed
+        if False not in self._fresh:
+            fresh, self._missed = self._all_fresh, self._none_missed
         else:
+            fresh = np.array(self._fresh)
             self._missed = np.where(fresh, 0, self._missed + 1)
             self._lost = self._lost + ~fresh
-        self._advance()
-        torque = np.array(self._torque, dtype=float)
+        counts, torque = np.array((self._counts, self._torque), dtype=float)
+        self._advance(counts)
         return Feedback(
             time=self._sync,
             status_word=np.array(self._status, dtype=np.int64),
@@ -201,10 +211,11 @@ class DriveFrames:
         self._cycles += 1
         pulse = self._cycles // self._pulse % 2 == 1
         self._homing = goal is DriveGoal.HOMING
-        words = control_words(goal, pulse)
-        for i, message in enumerate(self._messages):
-            word = words[self._status[i] & 0x7F]
-            self._layout.pack_into(message.data, 0, *self._sent(word, counts[i], per_mille[i]))
+        words, pack, sent = control_words(goal, pulse), self._layout.pack_into, self._sent
+        for message, status, count, torque in zip(
+            self._messages, self._status, counts, per_mille, strict=True
+        ):
+            pack(message.data, 0, *sent((words[status & 0x7F], count, torque)))
         return self._messages
 
     def action(self, index: int, action: Action, goal: DriveGoal) -> can.Message:
@@ -228,15 +239,6 @@ class DriveFrames:
             request = _WRITE_CONTROL_WORD.pack(_CONTROL_WORD_HEAD, word)
         return data_frame(objects.SDO_TO_DRIVE_COB + node, request)
 
-    def _count_answer(self, index: int, identifier: int) -> None:
-        """Notice a drive that answers more often than it is asked: another node does so, too."""
-        unanswered = self._unanswered[index]
-        if unanswered:
-            unanswered.pop()
-        else:
-            name = self._names[index]
-            self._answers_twice = f'another node answers as {name} (0x{identifier:03X})'
-
     def _take_status(self, index: int, data: bytes, believed: bool) -> None:
         """Take a status word by SDO, unless a PDO of this cycle has told a newer one.
 
@@ -248,9 +250,9 @@ class DriveFrames:
             if believed or is_powered(word):
                 self._status[index] = word
 
-    def _advance(self) -> None:
+    def _advance(self, counts: FloatArray) -> None:
         """Compute positions and velocities from the raw values."""
-        position = self._scaling.position_from_counts(np.array(self._counts, dtype=float))
+        position = self._scaling.position_from_counts(counts)
         before = zip(
             self._known_at, self._position.tolist(), self._velocity.tolist(), strict=True
         )  # fmt: skip

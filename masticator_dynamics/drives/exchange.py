@@ -13,7 +13,7 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import can
 import canopen
@@ -27,7 +27,7 @@ from masticator_dynamics.drives.can_bus import (
     is_data_frame,
 )
 from masticator_dynamics.drives.can_frames import DriveFrames
-from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Feedback, Setpoint
+from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Emergency, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import MOVING, Finding
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.real_time import Longest, Statistics
@@ -141,26 +141,29 @@ class CyclicExchange(real_time.Worker):
         self._receive_waiting()
         silent = self._silent
         if not silent:
-            self._send(self._sync)
+            self._send((self._sync,))
         begin = time.monotonic()
         frames.sampled(begin)
         self._sleep_until(begin + _NAP * self._period)
         answered = self._collect(begin + _ANSWER * self._period)
         feedback = self._feedback(begin, begin - due)
         setpoint = cycle(feedback)
-        for message in frames.to_drives(setpoint, feedback):
-            self._send(message)
+        self._send(frames.to_drives(setpoint, feedback))
         for index, action in setpoint.actions:
-            self._send(frames.action(index, action, setpoint.goal))
+            request = frames.action(index, action, setpoint.goal)
+            self.network.others.sent(request.arbitration_id, bytes(request.data))
+            self._send((request,))
         self._silent = setpoint.silent
         if not silent and begin >= self._heartbeat_due:
-            self._send(self._heartbeat)
+            self._send((self._heartbeat,))
             self._heartbeat_due = begin + self.network.drives.heartbeat.period
         self.statistics.add(begin - due, answered - begin, time.monotonic() - begin)
 
     def _feedback(self, begin: float, lateness: float) -> Feedback:
         waiting = self.network.emergencies
-        emergencies = tuple(waiting.popleft() for _ in range(len(waiting)))
+        emergencies: tuple[Emergency, ...] = ()
+        if waiting:
+            emergencies = tuple([waiting.popleft() for _ in range(len(waiting))])
         # A heartbeat that came after SYNC has no age yet.
         age = np.maximum(begin - self.network.heard, 0.0)
         others = self.network.others.found()
@@ -202,6 +205,8 @@ class CyclicExchange(real_time.Worker):
             return False
         if message is None:
             return False
+        if self._frames.take_answer(message):
+            return True
         if message.is_error_frame:
             self._error = error_frame_words(message) or self._error
         elif is_data_frame(message):
@@ -210,12 +215,14 @@ class CyclicExchange(real_time.Worker):
                 self._pass_on(message)
         return True
 
-    def _send(self, message: can.Message) -> None:
-        try:
-            with self._canopen.send_lock:
-                self._bus.send(message)
-        except BUS_ERRORS as error:
-            self._error = f'cannot send: {error}'
+    def _send(self, messages: Iterable[can.Message]) -> None:
+        send = self._bus.send
+        with self._canopen.send_lock:
+            for message in messages:
+                try:
+                    send(message)
+                except BUS_ERRORS as error:
+                    self._error = f'cannot send: {error}'
 
 
 PATIENCE = 0.8  # s that a monitoring thread may take beyond its pause

@@ -186,7 +186,8 @@ class Following:
     """
 
     def __init__(self, limits: DriveJointLimits, drives: Drives):
-        self._limits, self._drives = limits, drives
+        self._limits, self._timeout = limits, drives.command_timeout
+        self._lead, self._lead_of_effort = drives.lead, drives.lead_of_effort
         self._positions = drives.sends.positions
         self._longest_age = _LONGEST_AGE * limits.period  # s
         self._longest_step = _LONGEST_STEP * limits.period  # s
@@ -247,7 +248,7 @@ class Following:
 
     def overdue(self, now: float) -> list[Finding]:
         """A quick stop when nothing has been commanded for too long."""
-        timeout, silence = self._drives.command_timeout, self.silence(now)
+        timeout, silence = self._timeout, self.silence(now)
         if silence <= timeout:
             return []
         text = f'none for {silence:.3g} s (command_timeout {timeout:g} s)'
@@ -289,13 +290,13 @@ class Following:
     def motion(self, now: float) -> DesiredMotion | None:
         """The desired motion, unless it is not known, or too old to count."""
         desired = self.desired
-        if desired is None or now - desired.time > self._drives.command_timeout:
+        if desired is None or now - desired.time > self._timeout:
             return None
         return desired
 
     def _ahead(self, followed: _Followed, now: float) -> float:
         """From the stamp of a command to when drives are there, s."""
-        return self._drives.lead + followed.passed(now, self._longest_age)
+        return self._lead + followed.passed(now, self._longest_age)
 
     def _lead_to(self, position: FloatArray, now: float) -> None:
         """Send positions (n,), rad."""
@@ -444,7 +445,7 @@ class Following:
 
         Only the commands themselves may go beyond a bound.
         """
-        load, lead = followed.load, self._drives.lead_of_effort
+        load, lead = followed.load, self._lead_of_effort
         if load is None:
             return np.zeros(len(self._limits.names))
         effort = load.values
@@ -473,7 +474,7 @@ class Following:
         return [dataclasses.replace(f, text=f'{f.text}: {after}') for f in findings]
 
     def _out_of_date(self, command: Command) -> str:
-        timeout, before = self._drives.command_timeout, self._followed
+        timeout, before = self._timeout, self._followed
         if abs(command.age) > timeout:
             when = 'in the past' if command.age > 0.0 else 'ahead'
             amount = f'{abs(command.age):.3g} s {when}'

@@ -125,16 +125,13 @@ class DriveJointLimits:
         enabling : bool
             Whether drives are only being enabled: some may not be in operation yet.
         """
-        dropped, ignoring = list[int](), list[int]()
+        dropped: list[int] = []
+        ignoring: list[int] = []
         if not enabling:
-            states = zip(in_operation(feedback).tolist(), follows(feedback).tolist(), strict=True)
-            for k, (operates, obeys) in enumerate(states):
-                if not operates:
-                    dropped.append(k)
-                elif not obeys:
-                    ignoring.append(k)
+            operate = in_operation(feedback)
+            dropped, ignoring = where(~operate), where(operate & ~follows(feedback))
         fast = larger(feedback.velocity, self.velocity)
-        behind = list[int]()
+        behind: list[int] = []
         if expected is not None:
             behind = larger(expected - feedback.position, self.following_error)
         beyond = self.out_of_range(feedback)
@@ -293,6 +290,6 @@ def in_order(drives: Drives, mechanism: Mechanism) -> Drives:
 
 def _other_joints(names: tuple[str, ...], mechanism: Mechanism) -> DescriptionError:
     return DescriptionError(
-        'drives', 'drives', f'are for {", ".join(names)}; the actuated joints of '
+        'drives file', 'drives', f'are for {", ".join(names)}; the actuated joints of '
         f'{mechanism.name} are {", ".join(mechanism.actuated)}'
     )  # fmt: skip

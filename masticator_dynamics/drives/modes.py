@@ -44,12 +44,9 @@ class DriveMode:
         )  # fmt: skip
         return {entry: data_type for entry, data_type in types if entry is not None}
 
-    def sent(self, word: int, counts: int, per_mille: int) -> tuple[int, ...]:
-        """Values of these."""
-        return self._chosen((word, counts, per_mille))
-
     @functools.cached_property
-    def _chosen(self) -> Callable[[tuple[int, int, int]], tuple[int, ...]]:
+    def sent(self) -> Callable[[tuple[int, int, int]], tuple[int, ...]]:
+        """Chooses their values from a control word, counts and per mille."""
         parts = objects.CONTROL_WORD, self.target, self.torque
         first, *others = (k for k, entry in enumerate(parts) if entry is not None)
         return operator.itemgetter(first, *others)

@@ -48,6 +48,19 @@ _GONE = 0.5  # s without a heartbeat, after which no answer is expected
 logging.getLogger('canopen').addHandler(logging.NullHandler())
 
 
+class _Network(canopen.Network):
+    """Tells of requests before they are sent; the exchange, which sends by itself, does so, too."""
+
+    def __init__(self, bus: can.BusABC, others: OtherMaster):
+        super().__init__(bus)
+        self._others = others
+
+    def send_message(self, can_id: int, data: bytes, remote: bool = False) -> None:
+        """Send a frame, from any thread."""
+        self._others.sent(can_id, bytes(data))
+        super().send_message(can_id, data, remote)
+
+
 class DriveNetwork:
     """The drives of a file; call its methods from any thread but that of the exchange.
 
@@ -103,14 +116,7 @@ class DriveNetwork:
             Naming drive, node id and object. The bus is closed again.
         """
         bus = open_bus(self.drives.bus)
-        send = bus.send
-
-        def look_and_send(message: can.Message, timeout: float | None = None) -> None:
-            self.others.sent(message)
-            send(message, timeout)
-
-        bus.send = look_and_send  # type: ignore[method-assign, assignment]  # whoever of this process sends
-        self._network = canopen.Network(bus)
+        self._network = _Network(bus, self.others)
         # canopen would keep every answer to LSS, which nothing here uses, for ever.
         self._network.unsubscribe(self._network.lss.LSS_RX_COBID)
         self._receiver = Receiver(bus, self._take)

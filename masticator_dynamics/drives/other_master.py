@@ -185,11 +185,11 @@ class OtherMaster:
         self._found: set[int] = set()
         self._texts: dict[str, None] = {}
 
-    def sent(self, message: can.Message) -> None:
-        """Look at a frame that this side is about to send."""
-        index = self._requests.get(message.arbitration_id)
+    def sent(self, identifier: int, data: bytes) -> None:
+        """Look at a frame that this side is about to send; only requests (SDO) matter."""
+        index = self._requests.get(identifier)
         if index is not None:
-            self._answers[index].requested(bytes(message.data), ours=True)
+            self._answers[index].requested(data, ours=True)
 
     def take(self, message: can.Message) -> bool:
         """Look at a frame that came; return whether it may be believed.
@@ -210,6 +210,8 @@ class OtherMaster:
 
     def found(self) -> str:
         """What came from other nodes since the last time, in words; empty when nothing did."""
+        if not (self._found or self._texts):
+            return ''
         identifiers, self._found = self._found, set()
         texts, self._texts = self._texts, {}
         words = dict.fromkeys(self._words[identifier] for identifier in sorted(identifiers))
@@ -304,12 +306,14 @@ class SignsOfLife:
         self.emergencies.clear()
         self.booted.clear()
         for index, (name, drive) in enumerate(self._drives.items()):
-            # canopen's own listener keeps all messages forever, and raises for short ones.
-            network.unsubscribe(objects.EMERGENCY_COB + drive.node_id)
-            network.subscribe(objects.EMERGENCY_COB + drive.node_id, self._emergency_listener(name))
-            network.subscribe(
-                objects.HEARTBEAT_COB + drive.node_id, self._heartbeat_listener(index)
+            listeners = (
+                (objects.EMERGENCY_COB, self._emergency_listener(name)),
+                (objects.HEARTBEAT_COB, self._heartbeat_listener(index)),
             )
+            for kind, listener in listeners:
+                # canopen's own listeners keep all messages forever, and raise for short ones.
+                network.unsubscribe(kind + drive.node_id)
+                network.subscribe(kind + drive.node_id, listener)
 
     def _emergency_listener(self, name: str) -> canopen.network.Callback:
         def take(_: int, data: bytearray, __: float) -> None:

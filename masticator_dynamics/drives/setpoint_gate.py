@@ -24,7 +24,7 @@ from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.joint_limits import FIRST_STEP, DriveJointLimits
 from masticator_dynamics.engine.arrays import FloatArray, as_slice, larger, outside, within
-from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap, quick_pose
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.mechanism import Mechanism
 
@@ -105,6 +105,9 @@ def _residual(mechanism: Mechanism, position: FloatArray) -> float:
     """Largest gap, m, when the closed mechanism fits positions best; infinite when none is near."""
     if not np.isfinite(position).all():
         return np.inf
+    quick = quick_pose(mechanism, position, np.inf)
+    if quick is not None:
+        return quick[1]
     try:
         motion = mechanism.made(ActuatedFit).closest(position, _POSES)
     except MasticatorError:

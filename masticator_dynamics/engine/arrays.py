@@ -130,27 +130,24 @@ def between(values: FloatArray, low: npt.ArrayLike, high: npt.ArrayLike) -> Floa
 def where(mask: npt.NDArray[np.bool_]) -> list[int]:
     """Where a short mask (n,) is true; ``mask.any()`` alone takes three times as long."""
     flags = mask.tolist()
-    return [k for k, flag in enumerate(flags) if flag] if any(flags) else []
+    return [k for k, flag in enumerate(flags) if flag] if True in flags else []
 
 
 def outside(values: FloatArray, low: FloatArray, high: FloatArray) -> list[int]:
     """Where values (n,) are not within a range; NaN is not."""
-    rows = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [k for k, (x, least, most) in enumerate(rows) if not least <= x <= most]
+    inside = ((low <= values) & (values <= high)).tolist()
+    return [k for k, flag in enumerate(inside) if not flag] if False in inside else []
 
 
 def larger(values: FloatArray, limits: FloatArray) -> list[int]:
-    """Where values (n,) are not within limits (n,) of either sign; NaN is not.
-
-    In plain Python, as :func:`outside`: numpy's four steps take longer for a few.
-    """
-    rows = zip(values.tolist(), limits.tolist(), strict=True)
-    return [k for k, (x, most) in enumerate(rows) if not -most <= x <= most]
+    """Where values (n,) are not within limits (n,) of either sign; NaN is not."""
+    inside = (abs(values) <= limits).tolist()
+    return [k for k, flag in enumerate(inside) if not flag] if False in inside else []
 
 
 def within(values: FloatArray, limit: float) -> bool:
     """Whether values (n,) are within a limit of either sign; NaN is not."""
-    return all([-limit <= x <= limit for x in values.tolist()])
+    return False not in (abs(values) <= limit).tolist()
 
 
 def as_slice(indices: IntArray) -> slice | IntArray:

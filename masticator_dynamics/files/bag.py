@@ -9,16 +9,18 @@ they are then those of Jazzy.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 import importlib
 import io
 import pathlib
+import re
 import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import IO, Any, NamedTuple
 
 import yaml
@@ -126,7 +128,7 @@ def _cut(recording: Recording, file: pathlib.Path, error: Exception) -> str:
     if isinstance(error, CRCValidationError | sqlite3.Error):
         how = 'is damaged'
     elif isinstance(error, FileNotFoundError):
-        how = f'is named in {METADATA} and missing; what else is there'
+        how = f'{error}; what else is there'
     return f'{file}: it {how}: {1e-9 * (max(times) - min(times)):.2f} s, {len(times)} messages'
 
 
@@ -140,14 +142,28 @@ def _files(path: pathlib.Path, faults: list[tuple[pathlib.Path, Exception]]) -> 
     if any(file.exists() for file in named):  # otherwise files were renamed
         for file in named:
             if not file.exists():
-                faults.append((file, FileNotFoundError(f'{METADATA} names it, and it is missing')))
+                faults.append((file, FileNotFoundError(f'is named in {METADATA} and missing')))
         return [file for file in named if file.exists()]
     files = _parts(path)
     if not files:
         raise InputError(
             f'{path}: not a recording: a folder without files {", ".join(_SUFFIXES[:2])}'
         )
+    for file in _between(files):
+        faults.append((file, FileNotFoundError('is missing between the others')))
     return files
+
+
+def _between(files: Sequence[pathlib.Path]) -> list[pathlib.Path]:
+    """Parts of split recordings that are missing by their numbers, ``NAME_2.mcap`` and so on."""
+    missing, numbers = [], collections.defaultdict[tuple[str, str], set[int]](set)
+    for file in files:
+        if part := re.fullmatch(r'(.*_)(0|[1-9]\d{0,3})(\..*)', file.name):
+            numbers[part[1], part[3]].add(int(part[2]))
+    for (before, after), there in numbers.items():
+        absent = sorted(set(range(min(there), max(there))) - there) if len(there) > 1 else []
+        missing += [files[0].parent / f'{before}{number}{after}' for number in absent]
+    return missing
 
 
 def _named(folder: pathlib.Path) -> list[pathlib.Path]:

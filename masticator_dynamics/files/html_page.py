@@ -10,13 +10,13 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from masticator_dynamics.files.share import view_text
+from masticator_dynamics.files.share import config_text
 
 
 def page(title: str, parts: Sequence[str]) -> str:
     """A page of parts that are HTML, below its title, which is text."""
-    title = html.escape(title)
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{view_text("report.css")}</style>'
+    title, style = html.escape(title), config_text('view/report.css')
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
     body = '\n'.join([f'<h1>{title}</h1>', *parts])
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 

@@ -72,6 +72,13 @@ class RecordedJoints(Columns):
                 f'{source}: {others} messages of {topic} have the time of the one before and other '
                 'positions, and are left out: does more than one robot publish there?',
             )
+        for name, column in zip(self.series.names, self.series.position.T, strict=False):
+            if there := _back_and_forth(column):
+                self.doubts += (
+                    f'{source}: from message to message of {topic}, {name} goes back and forth, by '
+                    f'{there:.2g} rad or m: does more than one robot publish there?',
+                )
+                break
 
     def __len__(self) -> int:
         """Count the messages."""
@@ -93,6 +100,21 @@ class RecordedJoints(Columns):
                 f'numbers, the first after {self._time[bad[0]]:.3f} s the {field} of {joint}'
             )
         return values
+
+
+_TURNS, _APART, _SAME = 12, 1e-3, 0.25  # messages in a row, rad or m, and part of that
+
+
+def _back_and_forth(position: FloatArray) -> float:
+    """By how much positions (N,) alternate between two places for a while; 0: they do not.
+
+    Noise as large as that would do so for `_TURNS` messages in a row once in 10^9 rows.
+    """
+    step, double = np.abs(np.diff(position))[:-1], np.abs(position[2:] - position[:-2])
+    alternates = (step > _APART) & (double < _SAME * step)  # never, with NaN
+    ends = np.flatnonzero(~alternates)
+    longest = np.diff(np.concatenate([[-1], ends, [len(alternates)]])).max(initial=0) - 1
+    return float(np.median(step[alternates])) if longest >= _TURNS else 0.0
 
 
 def read_joints(
@@ -123,13 +145,10 @@ def read_joints(
         When it cannot be read, or no topic or several have what is needed.
     """
     recorded = {there: here for here, there in (names or {}).items()}
-    if not (is_bag(source) or pathlib.Path(source).is_dir()):
-        table = read_table(source, topic)
-        table.rename_joints(recorded)
-        _refuse_other_joints(table, joints)
-        return table
-    recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
-    _check_names(recording, recorded)
+    recording = _opened(source, topic, recorded)
+    if isinstance(recording, Table):
+        _refuse_other_joints(recording, joints)
+        return recording
     for needed in joints:
         fitting = _topics_with(recording, needed, fields, topic, recorded)
         if fitting:
@@ -143,6 +162,22 @@ def read_joints(
         )
     ((name, series),) = fitting.items()
     return RecordedJoints(source, name, series, recording.cut)
+
+
+def _opened(source: str, topic: str | None, recorded: Mapping[str, str]) -> Table | Recording:
+    """A table whose joints are called as here, or a recording that has those that are named."""
+    if not (is_bag(source) or pathlib.Path(source).is_dir()):
+        table = read_table(source, topic)
+        table.rename_joints(recorded)
+        return table
+    recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
+    present = {name for events in recording.events.values() for name in joint_names(events)}
+    for there in recorded:
+        if there not in present:
+            raise InputError(
+                f'{source}: no joint {there} in it; there are: {listed_names(sorted(present))}'
+            )
+    return recording
 
 
 def _refuse_other_joints(table: Columns, joints: Sequence[Sequence[str]]) -> None:
@@ -181,21 +216,18 @@ def recorded_ranges(
     recorded = {there: here for here, there in (names or {}).items()}
     prefix = f'{FIELDS[0]}_'
     ranges: dict[str, tuple[float, float]] = {}
-    if not (is_bag(source) or pathlib.Path(source).is_dir()):
-        table = read_table(source, topic)
-        table.rename_joints(recorded)
-        columns = [column for column in table.columns if column.startswith(prefix)]
+    recording = _opened(source, topic, recorded)
+    if isinstance(recording, Table):
+        columns = [column for column in recording.columns if column.startswith(prefix)]
         others = (TIME, *(f'{field}_' for field in FIELDS))
-        for column in columns or [c for c in table.columns if not c.startswith(others)]:
-            (values,) = table.numbers([column]).T
+        for column in columns or [c for c in recording.columns if not c.startswith(others)]:
+            (values,) = recording.numbers([column]).T
             ranges[column.removeprefix(prefix)] = float(values.min()), float(values.max())
     else:
-        recording = read_bag(pathlib.Path(source), (STATES, TRAJECTORIES))
-        _check_names(recording, recorded)
         for name, events in recording.events.items():
             for joint in joint_names(events) if _is_meant(name, topic) else ():
                 series = _series(events, [joint])  # one by one: messages may have some of them
-                if series is not None and np.isfinite(series.position).any():
+                if not isinstance(series, str) and np.isfinite(series.position).any():
                     low, high = np.nanmin(series.position), np.nanmax(series.position)
                     here = recorded.get(joint, joint)
                     before = ranges.get(here, (np.inf, -np.inf))
@@ -218,16 +250,6 @@ def times_in_doubt(table: Columns, time: FloatArray) -> str:
     )
 
 
-def _check_names(recording: Recording, recorded: Mapping[str, str]) -> None:
-    present = {name for events in recording.events.values() for name in joint_names(events)}
-    for there in recorded:
-        if there not in present:
-            raise InputError(
-                f'{recording.source}: no joint {there} in it; there are: '
-                f'{listed_names(sorted(present))}'
-            )
-
-
 def _topics_with(
     recording: Recording,
     joints: Sequence[str],
@@ -242,7 +264,9 @@ def _topics_with(
         if not _is_meant(name, topic):
             continue
         series = _series(events, wanted)
-        if series is not None and all(getattr(series, field).shape[1] for field in fields):
+        if isinstance(series, str):
+            continue
+        if all(getattr(series, field).shape[1] for field in fields):
             fitting[recording.datatypes[name]][name] = series.renamed(joints)
     return fitting[STATES] or fitting[TRAJECTORIES]
 
@@ -257,22 +281,14 @@ def _is_meant(topic: str, chosen: str | None) -> bool:
     return chosen is None or topic.strip('/') == chosen.strip('/')
 
 
-def _series(events: Sequence[Event], joints: Sequence[str]) -> JointSeries | None:
+def _series(events: Sequence[Event], joints: Sequence[str]) -> JointSeries | str:
+    """Joints of a topic, or why its messages do not give them."""
     if not set(joints) <= set(joint_names(events)):
-        return None
+        return f'no message has {listed_names(joints)}'
     try:
         return joint_series(events, events[0].log_time, joints)
-    except InputError:  # `_fault` says why
-        return None
-
-
-def _fault(events: Sequence[Event], joints: Sequence[str]) -> str:
-    """Why messages that name the joints cannot be read; empty where they can."""
-    try:
-        joint_series(events, events[0].log_time, joints)
     except InputError as error:
         return str(error)
-    return ''
 
 
 def _wanted(fields: Sequence[str]) -> str:
@@ -295,7 +311,6 @@ def _lacking(
         events = recording.events.get(name, [])
         present, series = joint_names(events), _series(events, wanted)
         missing = [joint for joint in wanted if joint not in present]
-        lacks = [f for f in fields if series is None or not getattr(series, f).shape[1]]
         if not events:
             sentences.append(f'{name} has no message')
         elif missing:
@@ -303,8 +318,11 @@ def _lacking(
             hint = hint or _mapping(missing, [n for n in present if n not in wanted])
             if len(missing) < len(wanted):
                 hint += '; `masticator import --recording` holds joints that it does not have'
+        elif isinstance(series, str):
+            sentences.append(series)
         else:
-            sentences.append(_fault(events, wanted) or f'{name} has no {_wanted(lacks)}')
+            lacks = [field for field in fields if not getattr(series, field).shape[1]]
+            sentences.append(f'{name} has no {_wanted(lacks)}')
     if others or not topics:
         those = listed_names(others or sorted(recording.datatypes))
         sentences.append(f'no joints are in {those}' if others else f'there are: {those}')

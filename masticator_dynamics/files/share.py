@@ -32,9 +32,9 @@ def shipped_names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(p.stem for p in (share_directory() / 'config' / folder).glob('*.yaml')))
 
 
-def view_text(name: str) -> str:
-    """A style or script of pages in the browser, by its file's name in config/view/."""
-    return (share_directory() / 'config' / 'view' / name).read_text(encoding='utf-8')
+def config_text(file: str) -> str:
+    """Text of a file in config/."""
+    return (share_directory() / 'config' / file).read_text(encoding='utf-8')
 
 
 def find_yaml(name_or_path: str | pathlib.Path, what: str, *folders: str) -> pathlib.Path:

@@ -123,7 +123,7 @@ class _Run:
         self.count = len(model.free)
         free = model.arrays.free
         closed = model.state(start.q, start.q[free], start.v[free])
-        self.first = self.near = closed.q
+        self.near = closed.q
         self.null = model.null_space(closed.q)
         self.modal = [
             np.array([model.index(name) for name in beam.coordinates]).reshape(-1, beam.modes)
@@ -142,7 +142,7 @@ class _Run:
 
     def go(self, progress: Callable[[float], None] | None) -> FlexibleTrajectory:
         """Step to the end, or as far as possible."""
-        states, done, stopped = [self.solver.y.copy()], 1, ''
+        states, guesses, done, stopped = [self.solver.y.copy()], [self.near], 1, ''
         while self.solver.status == 'running' and not stopped:
             message = self.solver.step()
             if self.solver.status == 'failed':
@@ -154,11 +154,14 @@ class _Run:
                 break
             inside = self.times[done:][self.times[done:] <= self.solver.t]
             if len(inside):
-                states.extend(self.solver.dense_output()(inside).T)
+                rows = self.solver.dense_output()(inside).T
+                states.extend(rows)
+                # From the pose of their step: requested times may be far from one another.
+                guesses.extend(self.guess(row[: self.count]) for row in rows)
                 done += len(inside)
             if progress:
                 progress(self.solver.t)
-        return self.collect(np.array(states), stopped)
+        return self.collect(np.array(states), guesses, stopped)
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
         """Time derivative of the state; NaN where the loops do not close."""
@@ -208,12 +211,14 @@ class _Run:
                 )
         return ''
 
-    def collect(self, states: FloatArray, stopped: str) -> FlexibleTrajectory:
-        """Close the loops at the requested times."""
-        rows, guess = [], self.first
-        for state in states:
-            rows.append(self.model.state(guess, state[: self.count], state[self.count : -1]))
-            guess = rows[-1].q
+    def collect(
+        self, states: FloatArray, guesses: list[FloatArray], stopped: str
+    ) -> FlexibleTrajectory:
+        """Close the loops at the requested times, from poses near to them."""
+        rows = [
+            self.model.state(guess, state[: self.count], state[self.count : -1])
+            for guess, state in zip(guesses, states, strict=True)
+        ]
         return FlexibleTrajectory(
             self.times[: len(rows)],
             np.array([row.q for row in rows]),

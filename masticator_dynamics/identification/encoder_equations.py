@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.parameter_batch import ParameterBatch
+from masticator_dynamics.engine.evaluation.with_parameters import variation_of
 from masticator_dynamics.engine.parameters import geometric, quantities
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
@@ -182,7 +183,7 @@ class EncoderUnknowns:
         if not 0.0 <= tolerance < np.inf:
             raise InputError(f'the tolerance is {tolerance} m; 0 or more is needed')
         others = dimensions(mechanism) if tolerance else ()
-        others = tuple(name for name in others if name not in self.asked)
+        others = _variable(mechanism, [name for name in others if name not in self.asked])
         self.names = (*self.asked, *others)
         self.batch = mechanism.parameter_batch(self.names)
         priors = [self._prior(name) for name in self.asked]
@@ -215,6 +216,21 @@ class EncoderUnknowns:
         robust = plain @ scatter @ plain
         grown = np.sqrt(np.maximum(np.diag(robust) / np.diag(plain), 1.0))
         return np.asarray(plain * scale * np.outer(grown, grown))
+
+
+def _variable(mechanism: Mechanism, names: Sequence[str]) -> tuple[str, ...]:
+    """Those that can differ by themselves: none across a planar loop, which could not close."""
+
+    def varies(*some: str) -> bool:
+        try:
+            variation_of(mechanism, some)
+        except InputError:
+            return False
+        return True
+
+    if varies(*names):
+        return tuple(names)
+    return tuple(name for name in names if varies(name))
 
 
 def dimensions(mechanism: Mechanism) -> tuple[str, ...]:

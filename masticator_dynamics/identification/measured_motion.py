@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.robot_log import RobotLog
@@ -141,7 +140,7 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
     every = max(1, round(_SEEDS * log.rate))
     rows = np.unique([*range(0, len(log.time), every), len(log.time) - 1])
     try:
-        seeds = forward_kinematics_batch(mechanism, log.position[rows], np.inf).y
+        seeds = mechanism.forward_kinematics_batch(log.position[rows], np.inf).y
         y = np.column_stack([np.interp(log.time, log.time[rows], column) for column in seeds.T])
         scale = np.abs(_rates(mechanism, mechanism.home)).max(axis=-1)
         scale[scale == 0.0] = 1.0

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.parameters import BRAKES
+from masticator_dynamics.engine.parameters import BRAKES, KINDS, quantities
 from masticator_dynamics.files.html_page import image, page, table
+from masticator_dynamics.files.units import QUANTITIES
 from masticator_dynamics.identification.identify import Identified
 from masticator_dynamics.identification.unknowns import OFFSET
+from masticator_dynamics.mechanism import Mechanism
 
 _SHOWN = 10.0  # s in the figures
 _LARGEST = 0.95  # confidence of intervals
@@ -69,7 +71,7 @@ def report(result: Identified, source: str, held_out: str, doubts: Sequence[str]
         f'<p>The data tell {len(result.learnt.amounts)} combinations of parameters better than the '
         f'file does. {len(result.determined)} parameters are determined by themselves.</p>',
         table(
-            ['parameter', 'file', 'found', 'standard deviation', 'before'],
+            ['parameter', 'unit', 'file', 'found', 'standard deviation', 'before'],
             _parameters(result, result.determined),
         ),
         f'<h2>Only in combinations</h2><p>{html.escape(", ".join(result.combined)) or "None."}</p>',
@@ -105,10 +107,18 @@ def _parameters(result: Identified, names: tuple[str, ...]) -> list[list[str]]:
     before = dict(zip(unknowns.names, unknowns.deviation, strict=True))
     values = file | result.values
     return [
-        [name, f'{file[name]:.5g}', f'{values[name]:.5g}', f'{after[name]:.2g}',
-         f'{before[name]:.2g}']
+        [name, _unit(result.mechanism, name), f'{file[name]:.5g}', f'{values[name]:.5g}',
+         f'{after[name]:.2g}', f'{before[name]:.2g}']
         for name in names
     ]  # fmt: skip
+
+
+def _unit(mechanism: Mechanism, name: str) -> str:
+    """SI unit of a parameter; empty for ratios, and for numbers of sensors."""
+    if name.rpartition('.')[2] not in KINDS or name.startswith('sensor.'):
+        return ''
+    (quantity, *_) = quantities(mechanism.description, name)
+    return next(iter(QUANTITIES[quantity]), '')
 
 
 def _of_encoders(result: Identified) -> list[str]:
@@ -121,11 +131,16 @@ def _of_encoders(result: Identified) -> list[str]:
             'masses.</p>'
         ]
     misfit = zip(mechanism.actuated, _rms(result.measured.misfit), strict=True)
-    joints = mechanism.structure.tree.joints
-    units = [joints[j].unit for j in mechanism.actuated_rows]
+    units = _joint_units(mechanism)
     rows = [[name, f'{x:.3g} {unit}'] for (name, x), unit in zip(misfit, units, strict=True)]
     text = 'What is left when the closed mechanism is fitted to the encoders (RMS):'
     return [f'<h2>Encoders</h2><p>{text}</p>', table(['motor', 'misfit'], rows)]
+
+
+def _joint_units(mechanism: Mechanism) -> list[str]:
+    """Units of the motors' joints, which slide or turn whatever their motors do."""
+    joints = mechanism.structure.tree.joints
+    return [joints[j].unit for j in mechanism.actuated_rows]
 
 
 def _efforts_figure(result: Identified) -> Any:
@@ -141,7 +156,7 @@ def _efforts_figure(result: Identified) -> Any:
         axis.plot(time, measured - errors[1][shown, k], color='tab:blue', lw=1, label='found')
         axis.set_ylabel(f'{name}\n{result.mechanism.effort_units[k]}')
     axes[0].legend(loc='upper right', ncols=3, fontsize='small')
-    axes[-1].set_xlabel('s')
+    axes[-1].set_xlabel('time, s')
     return figure
 
 
@@ -150,6 +165,7 @@ def _friction_figure(result: Identified) -> Any:
     held, names = result.held_out, result.mechanism.actuated
     figure, axes = _figure(len(names), 2.0, sharex=False)
     errors, friction = (held.errors(0.0), held.errors(result.x)), _friction_found(result)
+    units = _joint_units(result.mechanism)
     for k, (axis, name) in enumerate(zip(axes, names, strict=True)):
         for rows, color, label in zip(
             errors, ('tab:red', 'tab:blue'), ('file', 'found'), strict=True
@@ -159,9 +175,8 @@ def _friction_figure(result: Identified) -> Any:
             held.velocity[:, k], friction[:, k], '.', ms=1, color='black', label='friction found'
         )
         axis.axhline(0.0, color='0.6', lw=0.5)
-        unit = result.mechanism.effort_units[k]
-        axis.set_ylabel(f'{name}\n{unit} left')
-        axis.set_xlabel('m/s' if unit == 'N' else 'rad/s', loc='right', labelpad=0.0)
+        axis.set_ylabel(f'{name}\n{result.mechanism.effort_units[k]} left')
+        axis.set_xlabel(f'velocity of the joint, {units[k]}/s')
     axes[0].legend(loc='upper left', ncols=3, fontsize='small')
     return figure
 

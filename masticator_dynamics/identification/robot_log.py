@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
@@ -129,7 +128,8 @@ def parted(log: RobotLog, share: float) -> tuple[RobotLog, RobotLog]:
             f'by, should be {_SHORTEST:g} s or more: record {_SHORTEST / share:g} s, or give '
             'another recording with --held-out'
         )
-    end = round((1.0 - share) * len(log.time))
+    latest = np.searchsorted(log.time, log.time[-1] - _SHORTEST, side='right') - 1
+    end = min(round((1.0 - share) * len(log.time)), max(int(latest), 0))
     return log.part(slice(0, end)), log.part(slice(end, None))
 
 
@@ -299,7 +299,7 @@ def _gap(mechanism: Mechanism, position: FloatArray) -> float:
     """Median gap of the loops, m; infinite where nothing closes."""
     rows = np.linspace(0, len(position) - 1, _POSES).astype(int)
     try:
-        fitted = forward_kinematics_batch(mechanism, position[rows], np.inf)
+        fitted = mechanism.forward_kinematics_batch(position[rows], np.inf)
     except MasticatorError:
         return np.inf
     return float(np.median(fitted.closure_residual))

@@ -247,9 +247,24 @@ def _closed(model: RobotModel) -> dict[str, float]:
             for tie, _ in kinematics.ties()
             if kinematics.gap(q, tie) > ROUNDING
         )
-        reason = f'no pose was found that closes all; open stay {still}'
+        reason = f'no pose was found that closes all; open stay {still}{_contradiction(model)}'
         raise DescriptionError(model.file, 'loops', reason)
     return dict(zip(kinematics.names, q.tolist(), strict=True))
+
+
+def _contradiction(model: RobotModel) -> str:
+    """Couplings that no positions satisfy together, as mimics in a ring with an offset."""
+    straight = [c for c in model.couplings if not any(any(k[1:]) for k in c.of.values())]
+    joints = sorted({joint for c in straight for joint in (c.joint, *c.of)})
+    rows = np.zeros((len(straight), len(joints)))
+    for row, coupling in zip(rows, straight, strict=True):
+        row[joints.index(coupling.joint)] += 1.0
+        for joint, coefficients in coupling.of.items():
+            row[joints.index(joint)] -= sum(coefficients)
+    offsets = np.array([coupling.offset for coupling in straight])
+    missed = rows @ np.linalg.lstsq(rows, offsets)[0] - offsets
+    wrong = [c.name for c, miss in zip(straight, missed, strict=True) if abs(miss) > ROUNDING]
+    return f': {", ".join(wrong)} contradict one another, whatever the pose' if wrong else ''
 
 
 def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinematics, Array, Array]:

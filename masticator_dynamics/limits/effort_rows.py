@@ -44,19 +44,15 @@ class EffortOptions:
     nearest: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse flags that are none."""
+        """Refuse flags that are none, and the nearest motion within no limits."""
         as_flag(self.friction, 'friction')
-        as_flag(self.nearest, 'nearest')
+        if as_flag(self.nearest, 'nearest') and self.limits is False:
+            raise InputError('nearest=True needs limits')
 
     @property
     def least_norm(self) -> bool:
         """Whether these are the frictionless efforts of least norm."""
         return self.goal == 'torque' and not self.friction
-
-    @property
-    def unlimited(self) -> bool:
-        """Whether no limits need to be kept."""
-        return self.limits is False and not self.nearest
 
 
 class EffortRows(Evaluator):
@@ -74,7 +70,8 @@ class EffortRows(Evaluator):
         self._answers: dict[tuple[int, int, bool], list[Answer]] = {}
         self._freedoms = len(self.independent)
         code_of = variable.code_of if variable else None
-        self.kernels = kernels.Kernels(description, self.structure, self.driving, code_of)
+        structure = code_of.of.structure if code_of else self.structure
+        self.kernels = kernels.Kernels(description, structure, self.driving, code_of)
         self.solver = RowSolver(self, self.kernels)
 
     def effort_answers(self, options: EffortOptions) -> list[Answer]:
@@ -83,7 +80,7 @@ class EffortRows(Evaluator):
         Inputs are those of a row; see ``traced/python_entry.py``.
         """
         kind, result = self._kind(options), cast(type, QuickEffort)
-        within = None if options.unlimited else self._within(options)
+        within = None if options.limits is False else self._within(options)
         key = id(kind), id(within), options.nearest
         if key in self._answers:
             return self._answers[key]
@@ -107,15 +104,13 @@ class EffortRows(Evaluator):
     def batch_answers(self, options: EffortOptions) -> list[Answer]:
         """Those of them that serve a batch: a search within limits goes row by row."""
         answers = self.effort_answers(options)
-        return answers if options.unlimited else answers[: -1 - options.nearest]
+        return answers if options.limits is False else answers[: -1 - options.nearest]
 
     def _within(self, options: EffortOptions) -> WithinLimits:
         """The best efforts for a goal within limits; the last few are kept."""
         from masticator_dynamics.limits.load_limits import limits_for
         from masticator_dynamics.limits.within_limits import WithinLimits
 
-        if options.limits is False:
-            raise InputError('nearest=True needs limits')
         limits = limits_for(self, options.limits)
         kind = self.solver.distribution(options.goal, options.friction)
         key = id(kind), id(limits)
@@ -137,11 +132,8 @@ class EffortRows(Evaluator):
 
     def _kind(self, options: EffortOptions) -> RowKind:
         """Kind of rows that hold the efforts for these options."""
-        if options.limits is False:
-            if options.nearest:
-                raise InputError('nearest=True needs limits')
-            if options.least_norm:
-                return self.solver.least_norm
+        if options.limits is False and options.least_norm:
+            return self.solver.least_norm
         return self.solver.distribution(options.goal, options.friction)
 
     def _effort(

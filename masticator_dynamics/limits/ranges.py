@@ -238,20 +238,16 @@ def refuse_outside(
 
 def survey_ranges(mechanism: Model, batch: Effort) -> RangeSurvey:
     """Violations of many motions at once, as :func:`find_violations` reports them row by row."""
-    survey = RangeSurvey(np.zeros(len(batch.q), dtype=bool))
+    anywhere = np.zeros(len(batch.q), dtype=bool)
+    worst: tuple[int | None, RangeViolation | None, float] = None, None, 0.0
     for group in ranged(mechanism, batch.q, batch.v, batch.actuated):
         outside = group.outside()
+        anywhere |= outside.any(axis=1)
         excess = np.where(outside, group.signed_excess(), 0.0)
-        row, index = np.unravel_index(np.argmax(excess), excess.shape) if excess.size else (0, 0)
-        survey = dataclasses.replace(survey, outside=survey.outside | outside.any(axis=1))
-        if excess.size and excess[row, index] > survey.excess:
-            survey = dataclasses.replace(
-                survey,
-                worst_row=int(row),
-                worst=group.violation(int(index), int(row)),
-                excess=float(excess[row, index]),
-            )
-    return survey
+        if excess.max(initial=0.0) > worst[2]:
+            row, index = divmod(int(np.argmax(excess)), excess.shape[1])
+            worst = row, group.violation(index, row), float(excess[row, index])
+    return RangeSurvey(anywhere, *worst)
 
 
 def range_room(mechanism: Model, motion: Motion | Effort) -> RangeRoom:

@@ -183,7 +183,7 @@ def _read_request(
             f'there are {len(values)} positions for {len(names)} joints; give one per joint for '
             'each configuration, and at least one configuration'
         )
-    table = values.reshape(-1, len(names))[:, list(selection.columns)]
+    table = values.reshape(-1, len(names))[:, selection.columns]
     if len(table) > LARGEST:
         raise InputError(f'there are {len(table)} configurations; at most {LARGEST} are answered')
     if not np.isfinite(table).all():

@@ -49,7 +49,7 @@ from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.files.yaml_file import read_mapping
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.ros import middleware
-from masticator_dynamics.ros.dynamics.effort_topics import effort_topic
+from masticator_dynamics.ros.dynamics.settings import effort_topic
 from masticator_dynamics.ros.ending_with_parent import ending_with_parent
 from masticator_dynamics.ros.ros2_control import CONTROLLERS, FEEDFORWARD, HARDWARE
 from masticator_dynamics.ros.rviz_configuration import configuration
@@ -319,7 +319,7 @@ def rviz(description: MechanismDescription, value: Values, nodes: Sequence[str] 
     value : dict
         Values of the launch arguments.
     nodes : sequence of str
-        Those whose drawings are shown, keys of `rviz_configuration.DRAWINGS`.
+        Those whose drawings are shown, of `rviz_configuration.DRAWINGS`.
     """
     config = configuration(Mechanism(description), value['frame_prefix'], nodes)
     arguments = ['-d', str(temporary_file(config, '.rviz'))]

@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What RViz shows of a mechanism: its configuration, made from the description.
+"""What RViz shows of a mechanism: the jaw's configuration with what differs, from the description.
 
 Topics are relative: RViz runs in the namespace of the nodes.
 """
@@ -20,26 +20,14 @@ from scipy.spatial.transform import Rotation
 from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.share import share_directory
 from masticator_dynamics.mechanism import Mechanism
 
-# What nodes draw: title, topic, and whether it is seen from the start.
-DRAWINGS = {
-    'dynamics': ('Forces', 'dynamics/markers', True),
-    'inertia_coupling': ('Inertia coupling', 'inertia_coupling/markers', False),
-    'frame_path': ('Path', 'frame_path/path', True),
-}
-_SEEN_THROUGH = 0.65  # opacity of a robot with forces, some of which act inside and behind it
-_BACKGROUND = '70; 76; 84'  # white names, dark motors and light teeth are all seen on it
+FILE = 'rviz/masticator.rviz'  # of the jaw; what is the same for all mechanisms stands there alone
+# Nodes that draw, on topics below their names.
+DRAWINGS = 'dynamics', 'inertia_coupling', 'frame_path'
 _DISTANCE = 2.8  # of the camera, in sizes of the mechanism, at least
 _HALF_VIEW = 0.93 * math.tan(math.radians(22.5))  # of its height per distance, and a little margin
-_YAW, _PITCH = 0.6, 0.3  # rad: from the front, the left, and above
-_HEAD = """\
-# Copyright 2026 The masticator_dynamics authors
-# SPDX-License-Identifier: Apache-2.0
-#
-# Made from the description by python -m tools.rviz_file; launch files make one for each mechanism.
-# Topics are relative: start RViz in the namespace of the nodes.
-"""
 
 
 def configuration(
@@ -52,51 +40,31 @@ def configuration(
     frame_prefix : str
         Of all frames, as robot_state_publisher puts it before them.
     nodes : iterable of str
-        Keys of `DRAWINGS`: the nodes whose drawings are shown.
+        Of `DRAWINGS`, those whose drawings are shown.
 
     Raises
     ------
     InputError
         For a prefix that RViz cannot show.
     """
-    nodes = list(nodes)
-    opacity = _SEEN_THROUGH if 'dynamics' in nodes else 1.0
-    displays = [
-        _grid(mechanism),
-        _robot(tf_prefix(frame_prefix), opacity),
-        _frames(mechanism, frame_prefix),
-        *(_drawing(node) for node in nodes),
-    ]
-    manager = {
-        'Class': '',
-        'Displays': displays,
-        'Enabled': True,
-        'Global Options': {
-            'Background Color': _BACKGROUND,
-            'Fixed Frame': frame_prefix + mechanism.description.base,
-            'Frame Rate': 30,
-        },
-        'Name': 'root',
-        'Tools': [
-            {'Class': f'rviz_default_plugins/{tool}'}
-            for tool in ('MoveCamera', 'Select', 'FocusCamera', 'Measure')
-        ],
-        'Transformation': {'Current': {'Class': 'rviz_default_plugins/TF'}},
-        'Value': True,
-        'Views': {'Current': _view(mechanism), 'Saved': None},
-    }
-    content = {
-        'Panels': [_panel()],
-        'Visualization Manager': manager,
-        'Window Geometry': {
-            'Displays': {'collapsed': False},
-            'Hide Left Dock': False,
-            'Hide Right Dock': True,
-            'Height': 800,
-            'Width': 1200,
-        },
-    }
-    return _HEAD + yaml.safe_dump(content, sort_keys=False, width=100)
+    text = (share_directory() / FILE).read_text(encoding='utf-8')
+    content, nodes = yaml.safe_load(text), list(nodes)
+    manager = content['Visualization Manager']
+    grid, robot, frames, *drawings = manager['Displays']
+    grid |= _grid(mechanism)
+    robot['TF Prefix'] = tf_prefix(frame_prefix)
+    if 'dynamics' not in nodes:  # forces, some of which act inside and behind the robot
+        robot['Alpha'] = 1.0
+    named = '|'.join(re.escape(f'{frame_prefix}{name}') for name in named_frames(mechanism))
+    frames['Filter (whitelist)'] = f'^({named})$'  # RViz has a switch for each of the others
+    frames['Marker Scale'] = _rounded(0.5 * mechanism.structure.extent())
+    shown = [d for d in drawings if d['Topic']['Value'].partition('/')[0] in nodes]
+    manager['Displays'] = [grid, robot, frames, *shown]
+    manager['Global Options']['Fixed Frame'] = frame_prefix + mechanism.description.base
+    view = manager['Views']['Current']
+    view |= _view(mechanism, view['Yaw'], view['Pitch'])
+    head = itertools.takewhile(lambda line: line.startswith('#'), text.splitlines(keepends=True))
+    return ''.join(head) + yaml.safe_dump(content, sort_keys=False, width=100)
 
 
 def tf_prefix(frame_prefix: str) -> str:
@@ -172,33 +140,25 @@ def _half_sizes(shape: Shape) -> FloatArray:
     return np.full(3, shape.size[0] if shape.kind == 'sphere' else 0.0)
 
 
-def _distance(mechanism: Mechanism, middle: FloatArray) -> float:
+def _distance(mechanism: Mechanism, middle: FloatArray, yaw: float, pitch: float) -> float:
     """From which joints fill the window well, and all that is drawn is inside, m."""
     along = np.array([
-        np.cos(_YAW) * np.cos(_PITCH), np.sin(_YAW) * np.cos(_PITCH), np.sin(_PITCH),
+        np.cos(yaw) * np.cos(pitch), np.sin(yaw) * np.cos(pitch), np.sin(pitch),
     ])  # fmt: skip
-    aside = np.array([-np.sin(_YAW), np.cos(_YAW), 0.0])
+    aside = np.array([-np.sin(yaw), np.cos(yaw), 0.0])
     away = drawn_points(mechanism) - middle
     across = np.maximum(np.abs(away @ aside), np.abs(away @ np.cross(along, aside)))
     needed = (across / _HALF_VIEW + away @ along).max(initial=0.0)
     return max(_DISTANCE * mechanism.structure.extent(), float(needed))
 
 
-def _view(mechanism: Mechanism) -> dict[str, Any]:
+def _view(mechanism: Mechanism, yaw: float, pitch: float) -> dict[str, Any]:
     lowest, highest = box_at_home(mechanism)
-    middle, extent = 0.5 * (lowest + highest), mechanism.structure.extent()
+    middle = 0.5 * (lowest + highest)
     return {
-        'Class': 'rviz_default_plugins/Orbit',
-        'Name': 'Current View',
-        'Distance': _rounded(_distance(mechanism, middle)),
+        'Distance': _rounded(_distance(mechanism, middle, yaw, pitch)),
         'Focal Point': _vector(middle),
-        'Focal Shape Fixed Size': True,
-        'Focal Shape Size': 0.02,
-        'Near Clip Distance': _rounded(0.01 * extent),
-        'Pitch': _PITCH,
-        'Target Frame': '<Fixed Frame>',
-        'Value': 'Orbit (rviz)',
-        'Yaw': _YAW,
+        'Near Clip Distance': _rounded(0.01 * mechanism.structure.extent()),
     }
 
 
@@ -211,86 +171,8 @@ def _grid(mechanism: Mechanism) -> dict[str, Any]:
     offset = 0.5 * (lowest + highest)
     below = lowest[down] - 0.2 * extent
     offset[down] = below if gravity[down] <= 0.0 else highest[down] + 0.2 * extent
-    return _display(
-        'Grid', 'Grid', True,
-        {
-            'Alpha': 0.4,
-            'Cell Size': grid_cell(extent),
-            'Color': '160; 160; 164',
-            'Normal Cell Count': 0,
-            'Offset': _vector(offset),
-            'Plane': ('YZ', 'XZ', 'XY')[down],
-            'Plane Cell Count': 10,
-            'Reference Frame': '<Fixed Frame>',
-        },
-    )  # fmt: skip
-
-
-def _robot(prefix: str, opacity: float) -> dict[str, Any]:
-    topic = _topic('robot_description', 'Transient Local')
-    return _display(
-        'RobotModel', 'Robot', True,
-        {
-            'Alpha': opacity,
-            'Collision Enabled': False,
-            'Description Source': 'Topic',
-            'Description Topic': topic,
-            'TF Prefix': prefix,
-            'Update Interval': 0,
-            'Visual Enabled': True,
-        },
-    )  # fmt: skip
-
-
-def _frames(mechanism: Mechanism, prefix: str) -> dict[str, Any]:
-    """Axes and names; of all the frames only those that mean something to people.
-
-    By a filter: RViz enables frames that a configuration does not name.
-    """
-    named = '|'.join(re.escape(f'{prefix}{name}') for name in named_frames(mechanism))
-    return _display(
-        'TF', 'Frames', False,
-        {
-            'Filter (whitelist)': f'^({named})$',
-            'Frame Timeout': 15,
-            'Marker Scale': _rounded(0.5 * mechanism.structure.extent()),
-            'Show Arrows': False,
-            'Show Axes': True,
-            'Show Names': True,
-            'Update Interval': 0,
-        },
-    )  # fmt: skip
-
-
-def _drawing(node: str) -> dict[str, Any]:
-    title, topic, seen = DRAWINGS[node]
-    kind = 'Marker' if topic.endswith('path') else 'MarkerArray'
-    return _display(kind, title, seen, {'Namespaces': {}, 'Topic': _topic(topic, 'Volatile')})
-
-
-def _display(kind: str, name: str, seen: bool, settings: dict[str, Any]) -> dict[str, Any]:
-    head = {'Class': f'rviz_default_plugins/{kind}', 'Name': name, 'Enabled': seen, 'Value': seen}
-    return head | settings
-
-
-def _topic(name: str, durability: str) -> dict[str, Any]:
-    return {
-        'Depth': 5,
-        'Durability Policy': durability,
-        'History Policy': 'Keep Last',
-        'Reliability Policy': 'Reliable',
-        'Value': name,
-    }
-
-
-def _panel() -> dict[str, Any]:
-    return {
-        'Class': 'rviz_common/Displays',
-        'Help Height': 0,
-        'Name': 'Displays',
-        'Property Tree Widget': {'Expanded': ['/Global Options1'], 'Splitter Ratio': 0.5},
-        'Tree Height': 400,
-    }
+    plane = ('YZ', 'XZ', 'XY')[down]
+    return {'Cell Size': grid_cell(extent), 'Offset': _vector(offset), 'Plane': plane}
 
 
 def _vector(values: FloatArray) -> dict[str, float]:

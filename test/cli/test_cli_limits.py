@@ -91,6 +91,9 @@ def test_limits_that_are_far_away_change_nothing(inverse) -> None:
     answer, columns = inverse(rows, '--limits', '--nearest')
     assert (answer.status, answer.err) == (0, '')
     for name, values in expected.items():  # by other code, which rounds otherwise
+        if name.endswith('_residual'):  # nothing but rounding
+            assert max(np.abs(values).max(), np.abs(columns[name]).max()) < 1e-12
+            continue
         assert columns[name] == pytest.approx(values, 1e-13, 1e-14 * np.abs(values).max()), name
 
 

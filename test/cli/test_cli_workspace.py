@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """workspace: classes and margins over grids, as text, CSV and PNG."""
 
+import contextlib
 import csv
 import importlib.util
 
@@ -10,6 +11,7 @@ import pytest
 import samples
 
 from masticator_dynamics import Mechanism
+from masticator_dynamics.analysis import workspace_plot
 
 FIVE_BAR = samples.file_of('five_bar')
 GRID = ['workspace', FIVE_BAR, '--axis', 'x:-0.3:0.3:7', '--axis', 'y:0.05:0.55:6']
@@ -91,6 +93,19 @@ def test_pictures_of_one_two_and_three_coordinates(run, tmp_path, words) -> None
     assert [path.name for path in tmp_path.iterdir()] == ['out.png']
 
 
+def test_an_only_class_is_named_in_the_middle_of_its_scale(run, tmp_path, monkeypatch) -> None:
+    figures = pytest.importorskip('matplotlib.figure', reason='pictures need matplotlib')
+    figure = figures.Figure()
+    monkeypatch.setattr(
+        workspace_plot, 'png_figure', lambda *_, **__: contextlib.nullcontext(figure)
+    )
+    words = ['--axis', 'x:0.5:0.6:2', '--axis', 'beta:2', '--plot', tmp_path / 'out.png']
+    assert run('workspace', 'masticator', *words).status == 0
+    named = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
+    scale = figure.axes[named.index(['out of reach'])]
+    assert scale.get_yticks() == [pytest.approx(np.mean(scale.get_ylim()))]
+
+
 def test_without_matplotlib_the_data_are_still_written(run, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, 'find_spec', lambda name: None)
     answer = run(*GRID, '--output', tmp_path / 'out.csv', '--plot', tmp_path / 'out.png')
@@ -149,5 +164,6 @@ def test_a_coordinate_without_limits_needs_a_range(run) -> None:
     answer = run('workspace', samples.file_of('boom'))
     assert answer.status == 2
     assert (
-        'swivel needs a finite range, at most 1e+06 rad from 0, not [-inf, inf] rad' in answer.err
+        'swivel needs a finite range, at most 1e+06 rad from 0, not [-inf, inf] rad: give it one '
+        '(--axis swivel:LOW:HIGH)' in answer.err
     )

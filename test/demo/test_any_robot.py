@@ -5,17 +5,21 @@
 The mechanisms included are in ``test_kinds_and_commands.py``.
 """
 
+import contextlib
+
 import linkages
 import numpy as np
 import pytest
 import samples
 import yaml
 from linkages import Part, frame
+from matplotlib.figure import Figure
 
 from demo.perfect_run import RATE, perfect_record
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import LimitError
+from masticator_dynamics.robot.acceptance import plot
 from masticator_dynamics.robot.acceptance.checks import judge
 from masticator_dynamics.robot.acceptance.passes import Pass, Run
 from masticator_dynamics.robot.recording.demo_motion import built_in_script, has_jaw
@@ -101,6 +105,28 @@ def test_motors_that_slide_on_screws(tmp_path):
     legs = {f'leg_{i + 1}': leg for i, leg in enumerate(legs.values())}
     script = assert_passes(archetype(tmp_path, 'stewart', actuators=legs))
     assert len(script.coordinates) == 6
+
+
+@pytest.mark.parametrize(('name', 'labels'), [
+    ('slider_crank', ['rotation', 'force', 'effort']),
+    ('five_bar', ['position', 'force', 'effort']),
+    ('cable_planar', ['position', 'rotation', 'force', 'effort']),
+    ('jaw_6pus', ['position', 'rotation', 'force', 'effort', 'normal force']),
+])  # fmt: skip
+def test_the_figure_of_a_run_has_no_empty_panel(tmp_path, monkeypatch, name, labels):
+    figure = Figure()
+    monkeypatch.setattr(plot, 'png_figure', lambda file, size: contextlib.nullcontext(figure))
+    mechanism = archetype(tmp_path, name)
+    script = built_in_script(mechanism, 1)
+    plot.plot_run(
+        tmp_path / 'run.png', Run(Pass(mechanism, script, perfect_record(mechanism, script)), RATE)
+    )
+    panels = [
+        axes for axes in figure.axes if axes.get_xlabel() not in ('left (mm)', 'forward (mm)')
+    ]
+    assert [axes.get_ylabel().partition('\n')[0] for axes in panels] == labels
+    assert all(axes.lines for axes in panels)
+    assert panels[0].get_title() == 'Independent coordinates'
 
 
 def test_a_weld_that_is_open_by_an_angle_is_seen(tmp_path):

@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import main
 from masticator_dynamics.description.written import save
+from masticator_dynamics.design import report_pictures
 from masticator_dynamics.design import study as studies
 from masticator_dynamics.design.judge import DesignStatus
 from masticator_dynamics.design.study import Study
@@ -358,7 +359,7 @@ def test_the_example_runs_small_and_its_best_geometry_loads(tmp_path, capsys) ->
     page = (folder / 'report.html').read_text(encoding='utf-8')
     assert page.count('<img') == 4 and '<script' not in page
     best = Mechanism.load(folder / 'best.yaml')
-    figure = re.search(r'peak_torque: \S+ as given, (\S+) best', out)
+    figure = re.search(r'peak_torque: \S+ N m as given, (\S+) N m best', out)
     file = tmp_path / 'again.yaml'
     of = Study(tmp_path / 'jaw_design.yaml', folder)
     s = of.judge.states
@@ -455,4 +456,36 @@ def test_the_small_study_of_the_page_runs(tmp_path, capsys) -> None:
     file = tmp_path / 'small.yaml'
     file.write_text(text)
     assert main(['design', str(file), '--output', str(tmp_path / 'small'), '--processes', '1']) == 0
-    assert '20 geometries: 20 judged' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    printed = page.read_text(encoding='utf-8').partition('output small    #')[2].splitlines()[1:4]
+    assert out.splitlines()[:3] == printed
+
+
+def test_units_are_those_of_the_motors_and_their_joints(tmp_path) -> None:
+    figures = '{peak_torque: {}, joint_range: {}, joint_speed: {}, load_inertia: {}, condition: {}}'
+    expected = {
+        'five_bar': ('N m', 'rad', 'rad/s', 'kg m^2', ''),
+        'stewart': ('N', 'm', 'm/s', 'kg', ''),
+        'trimule': ('N m', 'm', 'm/s', 'kg m^2', ''),  # by screws
+        'excavator': ('N m or N', 'rad or m', 'rad/s or m/s', 'kg m^2 or kg', ''),
+    }
+    for name, units in expected.items():
+        text = f"""
+            schema: 1
+            title: units
+            mechanism: {name}
+            variables: {{part: {{range: [0.0, 1.0], given: 0.5}}}}
+            motions: {{home: {{box: {{}}}}}}
+            figures: {figures}
+            samples: {{count: 2}}
+        """
+        assert tuple(study(tmp_path, text, name).judge.units.values()) == units, name
+
+
+@pytest.mark.parametrize(('name', 'titles'), [
+    ('five_bar', ['side']), ('rrr4', ['above']), ('delta', ['front', 'side', 'above']),
+])  # fmt: skip
+def test_a_planar_mechanism_is_not_drawn_edgeways(name, titles) -> None:
+    mechanism = Mechanism.load(name)
+    panels = report_pictures.beside(mechanism, mechanism).axes
+    assert [axes.get_title() for axes in panels] == titles

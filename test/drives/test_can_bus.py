@@ -159,6 +159,8 @@ FRAMES = st.builds(
     arbitration_id=st.sampled_from([0, 0x7F, 0x80, 0xFF, 0x100, 0x181, 0x7FF]),
     is_extended_id=st.sampled_from([False, False, True]),
     timestamp=st.sampled_from([0.0, 0.0, 1.5]),
+    # The last one looks like the beginning of the data.
+    channel=st.sampled_from([None, None, 'can0', 'ädataā']),
     data=st.binary(max_size=8),
 )
 

@@ -310,6 +310,23 @@ def test_a_bus_that_breaks_is_told_and_the_cycle_goes_on(robot):
         assert exchange.running
 
 
+def test_a_frame_that_cannot_be_sent_holds_none_of_the_others_back(robot, monkeypatch):
+    with connected(robot) as network, exchanging(network) as (exchange, told):
+        wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')
+        send = exchange._bus.send
+
+        def full(message, timeout=None):
+            if message.arbitration_id == 0x201:
+                raise can.CanOperationError('no room')
+            send(message, timeout)
+
+        monkeypatch.setattr(exchange._bus, 'send', full)
+        wait_for(lambda: told.newest.bus_error == 'cannot send: no room', 'told')
+        with open_bus(network.drives.bus) as listener:
+            heard = {message.arbitration_id for message in (listener.recv(1.0) for _ in range(100))}
+        assert {0x080, *range(0x202, 0x207)} <= heard and 0x201 not in heard
+
+
 def test_sdo_goes_on_beside_the_cycle(robot):
     with connected(robot) as network, exchanging(network) as (_, told):
         wait_for(lambda: told.newest is not None and told.newest.fresh.all(), 'feedback')

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.setpoint_gate import check_reference
+from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
 
 TOLERANCE = 1e-3
 RESOLUTION = 2.0 * np.pi / 4096 / 4.8  # rad, of the encoder at the crank
@@ -134,6 +135,17 @@ def test_a_slipped_encoder_that_follows_its_command_is_named_by_angles(mechanism
     measured[2] += 0.3
     (suspect,) = check_reference(mechanism, measured, TOLERANCE, np.zeros(6)).suspects
     assert suspect.drive == 'crank_3'
+
+
+@settings(max_examples=30, deadline=None)
+@given(pose=POSES, crank=st.integers(0, 5), amount=st.floats(-0.2, 0.2))
+def test_the_gap_is_that_of_the_closest_pose(mechanism, pose, crank, amount):
+    """Machine code finds it, or else steps on floats, which are the second derivation."""
+    position = mechanism.solve(mechanism.home.y + pose).position.copy()
+    position[crank] += amount
+    motion = ActuatedFit(mechanism).closest(position)
+    residual = check_reference(mechanism, position, np.inf).residual
+    assert residual == pytest.approx(gap(mechanism, motion, position), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize('amounts', [(1.31,), (2.5,), (2.0, -2.0, 1.5, -1.5, 2.5, -2.5)])

@@ -18,6 +18,7 @@ from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
 from masticator_dynamics.drives.setpoint_gate import CommandedClosure, SetpointGate
+from masticator_dynamics.engine.arrays import larger, outside, within
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 
 COUNT = int(os.environ.get('GATE_COMMANDS', '10000'))
@@ -29,6 +30,13 @@ SLACK = 1.0 + 1e-6
 @pytest.fixture
 def strict(mechanism):
     return Bench(mechanism, strict=True)
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1.5, -1.5])
+def test_what_is_no_number_is_within_nothing(value):
+    values, limits = np.array([0.0, value, -1.0]), np.ones(3)
+    assert larger(values, limits) == outside(values, -limits, limits) == [1]
+    assert not within(values, 1.0) and within(values[[0, 2]], 1.0)
 
 
 class Judge:

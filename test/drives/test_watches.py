@@ -235,18 +235,13 @@ CHANGES = {
 }
 
 
-def write(bus, node, entry, kind, value):
-    """Request that a value be written, from any node on the bus."""
+def alter(network, node, entry, kind, value):
+    """Change a setting such that nobody on the bus is seen to do so."""
     data = struct.pack('<' + kind, value)
     head = 0x23 | (4 - len(data)) << 2
     request = struct.pack('<BHB4s', head, entry.index, entry.subindex, data)
-    bus.send(frame(0x600 + node, request))
+    network._connected.send_message(0x600 + node, request)
     time.sleep(0.05)
-
-
-def alter(network, node, entry, kind, value):
-    """Change a setting such that nobody on the bus is seen to do so."""
-    write(network._connected.bus, node, entry, kind, value)
 
 
 # Each is looked at in turn, a second apart.

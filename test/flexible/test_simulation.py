@@ -154,3 +154,18 @@ def test_wrong_requests_are_refused() -> None:
     with pytest.raises((ActuationError, InputError)):
         few = dataclasses.replace(beams.rrr4(), actuated=beams.MOTORS[:2])
         run_flexible(few, short_spiral(), samples=2)
+
+
+def test_rows_do_not_depend_on_how_many_are_asked_for() -> None:
+    """Two rows of a long way are no less closed than many."""
+    mechanism, _ = driven_mechanism(beams.rrr4(), 'b')
+    times = np.linspace(0.0, 6.0, 121)
+    far = np.array([0.0, 0.0, 0.55])
+    way = 0.5 - 0.5 * np.cos(np.pi * times / 6.0)
+    path = MotionPath.through(
+        times, mechanism.home.y + np.outer(way, far),
+        np.outer(np.pi / 12.0 * np.sin(np.pi * times / 6.0), far),
+    )  # fmt: skip
+    few, many = (run_flexible(beams.rrr4(), path, samples=count) for count in (2, 61))
+    assert not few.stopped and len(few.time) == 2
+    assert np.array_equal(few.q, many.q[[0, -1]]) and np.array_equal(few.work, many.work[[0, -1]])

@@ -357,3 +357,13 @@ def test_intervals_hold(kind) -> None:
     print(f'{kind}: {100.0 * share:.1f} % of {count} intervals hold')
     # Six zeros of a plant err together: as many independent ones as plants.
     assert abs(share - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / CALIBRATIONS)
+
+
+@pytest.mark.parametrize(('name', 'step'), [('cable_planar', 1e-5), ('rrr4', COUNT)])
+def test_a_planar_mechanism_has_no_tolerance_across_its_plane(name, step) -> None:
+    """Its loops could not close with it."""
+    zeros = np.array([0.004, -0.003, 0.002, 0.005])
+    shown = readings(name, zeros, step=step)
+    found = calibrate(mechanism(name), shown, step / np.sqrt(12.0), tolerance=1e-6)
+    assert found.better and (np.abs(found.values - zeros) < 5.0 * found.sd).all()
+    assert (found.sd < 1e-3).all()

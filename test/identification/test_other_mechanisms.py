@@ -5,12 +5,13 @@
 import numpy as np
 import pytest
 import samples
+from matplotlib.figure import Figure
 
 from identification.hard_truths import measured, sines
 from masticator_dynamics import Mechanism
+from masticator_dynamics.identification import report as pages
 from masticator_dynamics.identification.identify import identify
 from masticator_dynamics.identification.measured_motion import measured_motion
-from masticator_dynamics.identification.report import report
 from masticator_dynamics.identification.robot_log import RobotLog
 
 RATE, NOISE = 500.0, 0.002  # Hz; of the usual effort
@@ -41,14 +42,28 @@ def _log(mechanism: Mechanism, name: str) -> RobotLog:
 
 
 @pytest.mark.parametrize('name', samples.swept(['rcid', 'rrr4', 'five_bar', 'trimule']))
-def test_masses_are_found(name) -> None:
+def test_masses_are_found(name, monkeypatch) -> None:
     mechanism = Mechanism.load(samples.file_of(name))
     log = _log(mechanism, name)
     found = identify(mechanism.description, log.part(slice(0, 4500)), log.part(slice(4500, None)))
     before, after = found.errors
     assert after < NOISE < 0.5 * before
     alone = len(mechanism.actuated) == len(mechanism.independent)
-    assert ('encoders cannot be checked' in report(found, name, name)) == alone
+    figures: list[Figure] = []
+    monkeypatch.setattr(pages, 'image', lambda figure, text: figures.append(figure) or '')
+    page = pages.report(found, name, name)
+    assert ('encoders cannot be checked' in page) == alone
+    # Motors of rcid and trimule slide their joints, those of trimule by a screw: efforts in N m.
+    slides = name in ('rcid', 'trimule')
+    labels = [axis.get_xlabel() for axis in figures[-1].axes]
+    assert labels == [f'velocity of the joint, {"m" if slides else "rad"}/s'] * len(labels)
+    for parameter in found.determined:
+        ending = parameter.rpartition('.')[2]
+        turns = name != 'rcid'  # rotors of trimule turn
+        unit = {'mass': 'kg', 'mx': 'kg m', 'rotor_inertia': 'kg m^2' if turns else 'kg'}.get(
+            ending
+        )
+        assert unit is None or f'<td>{parameter}</td><td>{unit}</td>' in page
 
 
 @pytest.mark.parametrize('name', ['trimule', 'rrr4'])

@@ -14,6 +14,7 @@ from interchange import five_bars
 from interchange.test_five_bar import MOTORS, Write, assert_the_same, effort_at_home, write
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import commands
+from masticator_dynamics.description.urdf import parse
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.imported_description import import_description, import_robot
 
@@ -227,6 +228,34 @@ def test_a_joint_does_not_follow_itself(write: Write) -> None:
     text = FINGER.replace('MIMIC', mimic).replace('REST', rest.replace('>second<', '>first<'))
     with pytest.raises(DescriptionError, match='plugin m: joint first follows itself'):
         import_robot(write('a.urdf', text), 'a')
+
+
+LIMITS = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
+
+
+def test_a_ring_of_followers_that_contradicts_itself_is_named(write: Write) -> None:
+    text = FINGER.replace('MIMIC', '<mimic joint="first" multiplier="2"/>').replace('REST', '')
+    ring = text.replace(LIMITS, LIMITS + '<mimic joint="second" multiplier="0.5" offset="0.1"/>', 1)
+    said = 'second_mimic contradict one another, whatever the pose'
+    with pytest.raises(DescriptionError, match=f'first_mimic, {said}'):
+        import_robot(write('a.urdf', ring), 'a')
+    # The offset that the way back takes away again makes it a ring that moves.
+    import_robot(
+        write('b.urdf', ring.replace('multiplier="2"', 'multiplier="2" offset="-0.2"')), 'b'
+    )
+
+
+def test_a_ring_is_told_where_another_joint_leads_to_it() -> None:
+    more = (
+        '<link name="tip"/><joint name="zeroth" type="revolute"><parent link="two"/>'
+        f'<child link="tip"/>{LIMITS}<mimic joint="first"/></joint>'
+    )
+    text = FINGER.replace('MIMIC', '<mimic joint="first" multiplier="2"/>').replace('REST', '')
+    ring = text.replace(LIMITS, LIMITS + '<mimic joint="second"/>', 1)
+    led_to = ring.replace('<joint name="first"', more + '<joint name="first"', 1)
+    for xml in (ring, led_to):
+        (told,) = (w for w in parse(xml, pathlib.Path('a.urdf')).warnings if 'ring' in w)
+        assert '<mimic> of joints first, second makes a ring' in told and 'multiplier 2:' in told
 
 
 def test_following_twice_in_two_ways_is_refused(write: Write) -> None:

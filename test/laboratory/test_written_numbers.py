@@ -4,6 +4,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,9 +43,33 @@ def test_rounding_loses_at_most_a_twentieth_of_the_uncertainty_and_no_exponent_a
         assert abs(float(text.replace('\u2212', '-')) - value) <= 0.0501 * half
 
 
+@pytest.mark.parametrize('count', [1, 2, 5])
+def test_strokes_are_counted_in_whole_numbers(count) -> None:
+    pytest.importorskip('matplotlib', reason='pictures need matplotlib')
+    from masticator_dynamics.robot.laboratory.report_parts import force_figure
+
+    results = [
+        SimpleNamespace(
+            mouthful=SimpleNamespace(levels={'motion.force.level': level}),
+            first_bite=np.array([[0.01, 0.0], [0.0, level]]),
+            strokes=[SimpleNamespace(peak_force=level)] * count,
+        )
+        for level in (100.0, 60.0, 30.0)
+    ]
+    figure = force_figure(results)
+    figure.draw_without_rendering()
+    first, peaks = figure.axes
+    low, high = peaks.get_xlim()
+    shown = [tick for tick in peaks.get_xticks() if low <= tick <= high]
+    assert shown == [*range(1, count + 1)]
+    names = [text.get_text() for text in first.get_legend().get_texts()]
+    assert names == [f'{level}{SPACE}N' for level in (30.0, 60.0, 100.0)]
+
+
 def test_levels_have_units_and_nothing_can_break_inside() -> None:
     assert written.condition({'food': 'nut', 'motion.period': 0.7}) == f'nut, 0.7{SPACE}s'
     assert written.condition({'strokes': 5}) == f'5{SPACE}strokes'
+    assert written.condition({'motion.force.level': 30}) == f'30{SPACE}N'
     assert written.condition({}) == 'all'
     assert written.named_term('food:motion.period') == 'food × period'
     assert written.interval(-1.0, 2.0, 1) == f'\u22121.0{SPACE}to{SPACE}2.0'

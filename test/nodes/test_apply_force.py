@@ -67,6 +67,7 @@ class Robot(Client):
         self.action = ActionClient(self.node, interfaces.apply_force(), '/dynamics/apply_force')
         assert self.action.wait_for_server(30.0)
         self.food, self.silent, self.numb = math.inf, False, False
+        self.aside = 0.0  # N m
         self.felt = collections.deque(maxlen=100_000)
         self._ended_too = threading.Event()
         self._answers = threading.Thread(target=self._answer, daemon=True)
@@ -97,7 +98,8 @@ class Robot(Client):
         force = max(STIFFNESS * (travel - self.food), 0.0)
         pull = self._axes.T @ [0.0, 0.0, -force]
         if not self.numb:
-            self.bite('molar_left', pull, stamp=nanoseconds(state.header.stamp))
+            stamp = nanoseconds(state.header.stamp)
+            self.bite('molar_left', pull, (self.aside, 0.0, 0.0), stamp)
         self.felt.append(force)
 
     def open(self):
@@ -171,6 +173,22 @@ def test_turns_a_second_goal_and_cancelling(robot):
     handle.cancel_goal_async()
     result = robot.result_of(first)
     assert result.reason == 'cancelled'
+
+
+def test_bounds_that_are_lowered_while_it_presses_hold_at_once(robot):
+    robot.open()
+    handle = robot.request(robot.goal(duration=0.0))
+    wait_for(lambda: min(list(robot.felt)[-20:]) > 39.0, 'force')
+    robot.set_parameter('force.most', 20.0)
+    try:
+        wait_for(lambda: abs(np.mean(list(robot.felt)[-20:]) - 20.0) < 1.0, 'less force')
+        robot.set_parameter('force.torque', 0.001)
+        robot.aside = 0.1
+        assert robot.result_of(handle).reason == 'torque'
+    finally:
+        robot.aside = 0.0
+        robot.set_parameter('force.most', 120.0)
+        robot.set_parameter('force.torque', 3.0)
 
 
 def trajectory_of(robot):

@@ -56,7 +56,7 @@ def settled(node, level, *texts):
 
     def seen():
         connections.look()
-        status = connections.status()
+        status = connections.status
         looked = time.monotonic() - begin > 1.0  # at every topic
         fits = looked and status.level == level and all(text in status.message for text in texts)
         return fits and status

@@ -3,6 +3,7 @@
 """Drawings of node `inertia_coupling`, the path beside the teeth, and topics named by joints."""
 
 import itertools
+import types
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from std_msgs.msg import Float64  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from masticator_dynamics.ros.common import markers  # noqa: E402
-from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics, effort_topic  # noqa: E402
+from masticator_dynamics.ros.common.markers import PERIOD  # noqa: E402
+from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers  # noqa: E402
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings, effort_topic  # noqa: E402
 from masticator_dynamics.ros.frame_path_node import _outward  # noqa: E402
 from masticator_dynamics.ros.joint_states.coupling_markers import (  # noqa: E402
-    PERIOD,
     CouplingMarkers,
     pair_indices,
 )
@@ -75,7 +77,7 @@ def test_lines_join_the_motors_that_feel_one_another(ros_node, listen):
     drawn = CouplingMarkers(ros_node, mechanism, 'left/')
     ros_node.trigger_activate()
     newest = listen(MarkerArray, 'inertia_coupling/markers')
-    wait_for(lambda: drawn._board.wanted, 'a subscription')
+    wait_for(lambda: drawn._board._publisher.get_subscription_count(), 'a subscription')
     pairs = pair_indices(mechanism.actuated_inertia(mechanism.home))
     stronger = np.maximum(pairs, pairs.T)
     joints = {j.name: j for j in mechanism.description.tree.joints}
@@ -123,14 +125,18 @@ def test_texts_have_blanks_that_rviz_can_show():
 
 
 def test_efforts_have_topics_named_by_joints(ros_node, listen):
-    topics = EffortTopics(ros_node, ['crank_1', 'crank_2'])
+    mechanism = samples.mechanism('five_bar')
+    second = mechanism.actuated[1]
+    cycle = types.SimpleNamespace(joint_frames=mechanism.actuated)
+    publishers = Publishers(ros_node, mechanism, DynamicsSettings(effort_topics=True), cycle)
+    publishers.show_joints(False, active=False)
     ros_node.trigger_activate()
-    newest = listen(Float64, 'joint_effort/crank_2')
-    topic = topics._publishers[1]
-    wait_for(topic.get_subscription_count, 'a subscription')
-    topics.publish(np.array([0.25, -0.5]))
+    newest = listen(Float64, f'joint_effort/{second}')
+    cycle.contact_forces = cycle.joint_forces = None  # nobody asks for these
+    wait_for(lambda: publishers._by_joint[1].wanted, 'a subscription')
+    publishers.visual(0, types.SimpleNamespace(effort=None, actuated=np.array([0.25, -0.5])))
     assert newest().data == -0.5
-    topics.destroy()
+    publishers.destroy(ros_node)
 
 
 def test_no_topic_of_an_effort_could_be_a_field_of_another():

@@ -19,6 +19,7 @@ from masticator_dynamics.ros.dynamics import trajectory_checks
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import TrajectoryPoints
 
 S = 10**9
@@ -139,9 +140,8 @@ def points(mechanism, seconds, beta):
 def prepare(mechanism, scale, limits, seconds=0.06, **options):
     at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
     given = points(mechanism, seconds, 0.08)
-    return trajectory_checks.prepare(
-        mechanism, given, at_home, at_home, S, S, scale, limits=limits, **options
-    )
+    settings = DynamicsSettings(effort_limit_scale=scale, limits=limits, **options)
+    return trajectory_checks.prepare(mechanism, given, at_home, at_home, S, S, settings)
 
 
 def told(prepared):
@@ -175,7 +175,9 @@ def test_trajectories_use_what_limits_allow_and_no_more(tight):
 def test_efforts_can_be_left_out(tight):
     """For controllers that do not command efforts; the rest of the message is the same."""
     full, plain = (
-        deserialize_message(prepare(tight, 1.0, False, efforts=given).message, JointTrajectory)
+        deserialize_message(
+            prepare(tight, 1.0, False, trajectory_efforts=given).message, JointTrajectory
+        )
         for given in (True, False)
     )
     assert all(len(point.effort) == 6 for point in full.points)

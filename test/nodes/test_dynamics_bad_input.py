@@ -189,8 +189,8 @@ def wrench(frame='molar_left', **components):
 
 
 BAD_FORCES = {
-    'unknown frame': (wrench('molar', fz=-1.0), ["'molar'", 'unknown frame']),
-    'no frame': (wrench('', fz=-1.0), ["''", 'unknown frame']),
+    'unknown frame': (wrench('molar', fz=-1.0), ["'molar'", 'no frame']),
+    'no frame': (wrench('', fz=-1.0), ["''", 'no frame']),
     'NaN': (wrench(fy=np.nan), ['fy', 'nan']),
     'infinity': (wrench(tx=-np.inf), ['tx', 'inf']),
     'absurd': (wrench(fz=1e300), ['fz', '1e+300 N']),

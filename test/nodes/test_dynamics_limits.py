@@ -173,13 +173,14 @@ def test_forces_of_joints_are_wanted_when_somebody_listens(ros_node, mechanism):
         joint_frames=[f'link_{k}' for k in range(6)], contact_forces=None,
         joint_forces=lambda effort: asked.append(effort) or forces,
     )  # fmt: skip
-    publishers = Publishers(ros_node, mechanism, '', cycle)
+    publishers = Publishers(ros_node, mechanism, DynamicsSettings(), cycle)
+    answer = types.SimpleNamespace(effort='effort', actuated=())
     listener = rclpy.create_node('listener', context=ros_node.context, namespace='here')
     try:
-        publishers.visual(0, 'effort')
+        publishers.visual(0, answer)
         assert not asked
         listener.create_subscription(WrenchStamped, 'joint_force/crank_4', print, 1)
-        wait_for(lambda: publishers.visual(0, 'effort') or asked, 'a subscription')
+        wait_for(lambda: publishers.visual(0, answer) or asked, 'a subscription')
     finally:
         publishers.destroy(ros_node)
         listener.destroy_node()

@@ -50,7 +50,7 @@ def test_unusable_parameters_end_the_node_with_one_line(ros_domain):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signal_while_starting_ends_the_node_cleanly(ros_domain, number):
     process = NodeProcess(wait=False, namespace='starting')
-    process.wait_for_line('loading mechanism', patience=START)
+    process.wait_for_line('the first time, compiling takes', patience=START)
     assert process.end(number) == 0
     assert not process.log('Traceback')
 

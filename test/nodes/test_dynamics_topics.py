@@ -205,7 +205,7 @@ def test_a_cycle_that_reads_wrenches_wakes_no_other_thread(ros_domain, mechanism
 def test_an_external_wrench_in_an_unknown_frame_is_refused(at_home, node):
     at_home.push('molar', np.ones(6))
     _, text, _ = at_home.wait_for_status('external wrench', 'ERROR', 'rejected')
-    assert "unknown frame 'molar'" in text
+    assert "no frame 'molar'" in text
     node.wait_for_line('external_wrench rejected')
 
 

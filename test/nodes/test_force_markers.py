@@ -19,9 +19,10 @@ from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 from masticator_dynamics.ros.common import markers  # noqa: E402
+from masticator_dynamics.ros.common.markers import PERIOD  # noqa: E402
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, FeedforwardCycle  # noqa: E402
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp  # noqa: E402
-from masticator_dynamics.ros.dynamics.force_markers import PERIOD, ForceMarkers  # noqa: E402
+from masticator_dynamics.ros.dynamics.force_markers import ForceMarkers  # noqa: E402
 from masticator_dynamics.ros.dynamics.force_scale import (  # noqa: E402
     ForceScale,
     Reference,
@@ -62,7 +63,7 @@ class Easel:
         self.answer = self.cycle(self.time)
         self.executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
         self.executor.add_node(self.listener)
-        wait_for(lambda: self.markers._board.wanted, 'a subscription')
+        wait_for(lambda: self.markers._board._publisher.get_subscription_count(), 'a subscription')
 
     def draw(self):
         """The drawings of the next cycle, by group and number; None for what goes."""

@@ -9,6 +9,7 @@ import pytest
 
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.motion import chewing_stroke
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_action import AT_THE_END, Tolerances
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
     JointsError,
@@ -61,7 +62,7 @@ def test_between_samples_the_joints_are_where_the_closed_mechanism_is(mechanism)
     rows = chewing_stroke(strokes=1, period=0.6, opening=0.08).sample(times)
     points = TrajectoryPoints(mechanism.independent, times, rows)
     at_home = mechanism.home.y, np.zeros(4), np.zeros(4)
-    prepared = prepare(mechanism, points, at_home, at_home, 10**9, 10**9, 1.0)
+    prepared = prepare(mechanism, points, at_home, at_home, 10**9, 10**9, DynamicsSettings())
     wanted = prepared.joints
     for seconds in np.linspace(0.003, prepared.piece.path.end - 0.003, 37):
         motion = mechanism.solve(*prepared.piece.path(seconds))

@@ -9,7 +9,12 @@ import pytest
 import samples
 
 from masticator_dynamics.errors import ClosureError, InputError, ReachError
-from masticator_dynamics.ros.joint_states.joint_state_runtime import JointStateReader
+from masticator_dynamics.ros.joint_states.joint_state_runtime import (
+    ACTUATED,
+    JointSelection,
+    JointStateReader,
+    _measured,
+)
 
 NAN = math.nan
 Y = np.array([0.002, 0.001, 0.01, 0.06])
@@ -65,6 +70,11 @@ def test_velocities_that_the_loops_forbid_are_fitted(reader, mechanism):
 @pytest.mark.parametrize('velocities', [[], [NAN] * 6])
 def test_velocities_may_be_unknown(reader, mechanism, velocities):
     assert reader.read(mechanism.actuated, mechanism.home.position, velocities).y_dot is None
+
+
+def test_no_joints_measure_nothing():
+    """Else a mechanism without motors would always be at home."""
+    assert _measured(JointSelection(ACTUATED, (), slice(0)), (), 'position') is None
 
 
 CRANKS = [f'crank_{k}' for k in range(1, 7)]

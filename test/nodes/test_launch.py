@@ -16,7 +16,6 @@ import yaml
 
 from masticator_dynamics.cli import COMMANDS
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.ros.rviz_configuration import DRAWINGS
 from nodes.launch_files import (
     PACKAGES,
     ROOT,
@@ -421,7 +420,14 @@ def test_a_bag_played_into_rviz_shows_robot_and_forces(namespace):
     (command,) = [words for words in commands if 'record' in words]
     recorded = re.compile(command[command.index('--regex') + 1])
     below = namespace.rstrip('/') + '/'
-    drawn = [*(topic for _, topic, _ in DRAWINGS.values()), 'robot_description']
+    shown = yaml.safe_load((ROOT / 'rviz/masticator.rviz').read_text())['Visualization Manager']
+    drawn = [
+        display[key]['Value']
+        for display in shown['Displays']
+        for key in ('Topic', 'Description Topic')
+        if key in display
+    ]
+    assert len(drawn) == 4
     for topic in ('/tf', '/tf_static', *(below + name for name in drawn)):
         assert recorded.fullmatch(topic), topic
     assert not recorded.fullmatch('/right/dynamics/markers')

@@ -20,13 +20,14 @@ from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics.ros.dynamics import trajectory_checks
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_dynamics.ros.dynamics.trajectory_checks import TrajectoryPoints, to_independent
 from nodes.harness import nanoseconds
 
 S = 10**9
 STAMP = 100 * S
 FINER = 100
-STRONG = 1e3  # motors, so that joints are too fast before
+STRONG = DynamicsSettings(effort_limit_scale=1e3)  # motors: joints are too fast before
 CASES = 8
 MECHANISMS = ('masticator', 'delta', 'trimule', 'rcid')  # motors turn in two, slide in two
 OFTEN = ('masticator', 'trimule')
@@ -186,7 +187,8 @@ def test_efforts_of_the_shortest_motions_are_seen():
         mechanism.independent, np.array([1.2e-4]), (np.array([[0, 0, 0, 1.5e-4]]),)
     )
     for scale, expected in ((2.0, None), (1.0, r'at \S+ s: crank_\d effort')):
-        given = mechanism, point, at_home, at_home, STAMP, STAMP, scale
+        settings = DynamicsSettings(effort_limit_scale=scale)
+        given = mechanism, point, at_home, at_home, STAMP, STAMP, settings
         if expected is None:
             prepared = trajectory_checks.prepare(*given)
             assert check_limits(mechanism, prepared) > 0.8

@@ -77,7 +77,7 @@ def test_what_comes_back_is_what_the_node_would_have_computed(preparer, mechanis
     there = asked(preparer, mechanism, message(names, TIMES, positions[:, order], 25 * S))
     points = TrajectoryPoints(mechanism.independent, TIMES, (positions,))
     home = at_home(mechanism)
-    here = prepare(mechanism, points, home, home, 25 * S, 25 * S, 1.0)
+    here = prepare(mechanism, points, home, home, 25 * S, 25 * S, DynamicsSettings())
     assert there.points == here.points == 601
     assert there.piece.start == here.piece.start and there.ramp == here.ramp
     for seconds in np.linspace(-1.0, 61.0, 50):

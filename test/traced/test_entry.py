@@ -36,6 +36,7 @@ def asked(mechanism: Mechanism) -> dict[str, tuple]:
         'frame_jacobian': (motion, frame), 'frame_twist': (motion, frame),
         'forward_kinematics': (np.array(motion.position),), 'actuated_inertia': (motion,),
         '_coupling': (motion,), 'regressor': (motion,),
+        'inverse_kinematics': (frame, None, np.array(mechanism.frame_pose(motion, frame).rotation)),
     }  # fmt: skip
 
 

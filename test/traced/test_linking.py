@@ -63,12 +63,27 @@ def test_a_long_function_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
     whole = answers(Library(object_code(chain(), this_processor())))
     assert len(np.unique(whole[0])) > 15
-    monkeypatch.setattr(rows_ir, 'LONG', 20)
     monkeypatch.setattr(rows_ir, 'PART', 7)
     text = chain()
     assert text.count('define void @rows_group_') > 20
     found = answers(Library(object_code(text, this_processor())))
     np.testing.assert_allclose(found, whole, rtol=1e-13, atol=1e-15)
+
+
+def test_a_function_of_more_inputs_than_a_part_has_operations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rows_ir, 'PART', 7)
+    graph = Graph()
+    x = graph.inputs(30)
+    outputs = [x[k] * x[29 - k] for k in range(20)]
+    text = rows_function(graph, outputs, 'rows', this_processor().rows, 30)
+    assert text.count('define void @rows_group_') > 1
+    library = Library(object_code(text, this_processor()))
+    rows = np.random.default_rng(4).normal(size=(16, 30))
+    products = np.empty((16, 20))
+    library.rows(16, rows.ctypes.data, products.ctypes.data)
+    np.testing.assert_array_equal(products, rows[:, :20] * rows[:, :9:-1])
 
 
 @pytest.mark.parametrize('rows', [1, 5, 16])

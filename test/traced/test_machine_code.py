@@ -29,6 +29,7 @@ from masticator_dynamics.engine.traced.numbers import Graph, arguments, reachabl
 from masticator_dynamics.engine.traced.python_entry import Entry
 from masticator_dynamics.engine.traced.rows_ir import close_to_use, rows_function
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files import file_cache
 
 SAMPLES = int(os.environ.get('TRACED_STATES', '300'))  # of each mechanism; slow: 100000
 AGREEMENT = 1e-12  # of the largest
@@ -250,7 +251,7 @@ def test_a_mechanism_too_large_to_unroll_is_computed_on_floats(
     state = samples.states('five_bar', 1, seed=906)[0]
     expected = samples.mechanism('five_bar').feedforward(*state).actuated
     monkeypatch.setattr(traced, 'MOST_OPERATIONS', 100)
-    monkeypatch.setattr(traced.file_cache, 'cached', lambda folder, name, make: make())
+    monkeypatch.setattr(file_cache, 'cached', lambda folder, name, make: make())
     mechanism = Mechanism.load(samples.OWN / 'five_bar.yaml')
     assert not mechanism.kernels.available
     assert '100 operations' in mechanism.kernels.reason

@@ -86,6 +86,33 @@ def test_a_robot_without_visuals_is_drawn_up_to_the_ends_of_its_loops(name, tmp_
                if s.body == platform)  # fmt: skip
 
 
+@pytest.mark.parametrize(('name', 'away'), [
+    ('stewart', [0.0, 0.0, 0.12, 0.0, 0.0, 0.0]), ('cable_planar', [0.4, 0.3, 0.1]),
+])  # fmt: skip
+def test_a_leg_that_slides_has_no_gap(name, away, tmp_path) -> None:
+    """Along each leg, from pivot to end, what is drawn of its two bodies overlaps."""
+    from masticator_dynamics.robot.view.scene import solids
+
+    robot = Mechanism.load(str(bare(name, tmp_path)))
+    tree, (drawn, _, _) = robot.structure.tree, solids(robot)
+    q = robot.solve(robot.home.y + np.array(away)).q
+    poses, longer = tree.poses(q), q[robot.actuated_rows] > robot.home.q[robot.actuated_rows]
+    assert longer.any()
+    for rod in robot.actuated_rows:
+        bodies = (tree.placements[rod].body, rod)
+        pivot, end = poses.origins[[*bodies]]
+        along = (end - pivot) / np.linalg.norm(end - pivot)
+        tube, slid = (
+            [
+                (s.mesh.vertices @ poses.rotations[body].T + poses.origins[body] - pivot) @ along
+                for s in drawn
+                if s.body == body
+            ]
+            for body in bodies
+        )
+        assert min(map(np.min, slid)) <= max(map(np.max, tube)) + 1e-9
+
+
 def test_a_rod_of_a_distance_reaches_from_ball_to_ball() -> None:
     from masticator_dynamics.robot.view.scene import rod_pose
 

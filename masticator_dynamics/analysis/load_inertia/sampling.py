@@ -58,7 +58,9 @@ def joint_box(
         low[k], high[k] = first, last
     for name, first, last in zip(mechanism.independent, low, high, strict=True):
         if not np.isfinite(last - first):
-            raise InputError(f'{name} has no limits in the URDF; give it a range')
+            raise InputError(
+                f'{name} has no limits in the URDF; give it a range (--range {name}=LOW:HIGH)'
+            )
     return low, high
 
 

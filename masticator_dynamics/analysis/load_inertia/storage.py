@@ -112,13 +112,19 @@ def _parsed(content: dict[str, Any]) -> FittedEstimator:
     error, kind = content['error'], str(content['kind'])
     if kind not in FITTED:
         raise ValueError(f'kind {kind!r} is none of {", ".join(FITTED)}')
+    independent, region = (
+        tuple(map(str, content['independent'])),
+        _arrays(Region, content['region']),
+    )
+    if not region.normals.size:  # a box that nothing cuts: JSON does not tell how wide no rows are
+        region = dataclasses.replace(region, normals=np.empty((0, len(independent))))
     return FittedEstimator(
         kind,
         str(content['mechanism']),
         str(content['fingerprint']),
-        tuple(map(str, content['independent'])),
+        independent,
         tuple(map(str, content['actuated'])),
-        _arrays(Region, content['region']),
+        region,
         _arrays(FITTED[kind], content['elements']),
         MeasuredError(
             int(error['poses']),

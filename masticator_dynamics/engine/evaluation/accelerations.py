@@ -7,9 +7,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_flag
 from masticator_dynamics.engine.evaluation.failures import failure, in_row, pose_text
 from masticator_dynamics.engine.evaluation.model import OnDemand
+from masticator_dynamics.engine.evaluation.packing import packed
 from masticator_dynamics.engine.evaluation.results import Evaluator
 from masticator_dynamics.engine.status import JAMMED, OVERFLOW
 from masticator_dynamics.engine.traced.forward_dynamics import INDEPENDENT, ForwardDynamics
@@ -139,27 +140,12 @@ def answers(mechanism: Evaluator, friction: bool | Regularisation) -> list[Answe
     return [Answer(code, 1, (len(mechanism.independent),))]
 
 
-def _lengths(mechanism: Evaluator) -> tuple[int, ...]:
-    freedoms = len(mechanism.independent)
-    return freedoms, freedoms, len(mechanism.actuated), 6
-
-
 def _table(mechanism: Evaluator, state: tuple[npt.ArrayLike | None, ...], many: bool) -> FloatArray:
     """Rows (N, 2 n_y + n_u + 6) of finite numbers."""
-    lengths = _lengths(mechanism)
+    freedoms = len(mechanism.independent)
     names = ('Y', 'Y_dot', 'efforts', 'W') if many else ('y', 'y_dot', 'effort', 'wrench')
-    if state[0] is None:
-        raise InputError(f'{names[0]} is not given')
-    rows = as_floats(state[0], names[0]).shape[:1] if many else ()
-    parts = []
-    for name, numbers, length in zip(names, state, lengths, strict=True):
-        shape = (*rows, length)
-        part = np.zeros(shape) if numbers is None else as_floats(numbers, name)
-        if part.shape != shape or (many and not rows):
-            needed = f'(N, {length})' if many and not rows else shape
-            raise InputError(f'{name} has shape {part.shape}, needed is {needed}')
-        parts.append(part)
-    table = np.concatenate(parts, axis=-1).reshape(-1, sum(lengths))
+    lengths = (freedoms, freedoms, len(mechanism.actuated), 6)
+    table = np.atleast_2d(packed(zip(names, state, lengths, strict=True), many))
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         what = f'{_column(mechanism, column)} is {table[row, column]}, not a finite number'

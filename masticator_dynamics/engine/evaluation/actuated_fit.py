@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_number, as_slice, as_vector
-from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
+from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.results import Evaluator, Motion
 from masticator_dynamics.engine.traced.actuated_step import fit_code
 from masticator_dynamics.engine.traced.python_entry import Answer
@@ -19,7 +19,6 @@ from masticator_dynamics.engine.traced.small_functions import least_squares, tra
 from masticator_dynamics.errors import (
     ClosureError,
     InputError,
-    MasticatorError,
     ReachError,
     SingularityError,
 )
@@ -96,38 +95,24 @@ def _fit_code(mechanism: Evaluator) -> RowCode:
 
 def closest_pose(mechanism: Evaluator, u: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
     """Independent positions (n_y,) and residual of :func:`closest_motion`, by machine code."""
-    target, code = as_vector(u, 'u', len(mechanism.actuated)), mechanism.made(_fit_code)
+    target = as_vector(u, 'u', len(mechanism.actuated))
     largest = as_number(tolerance, 'tolerance', finite=False)
-    if code.available:
-        certain, residual, *y = code(np.append(target, largest))
-        if certain == 1.0:
-            return np.array(y), float(residual)
+    quick = quick_pose(mechanism, target, largest)
+    if quick is not None:
+        return quick
     motion, residual = closest_motion(mechanism, target, largest)
     return motion.y.copy(), residual
 
 
-def forward_kinematics_batch(
-    mechanism: Evaluator, U: npt.ArrayLike, tolerance: float
-) -> ForwardKinematics:
-    """Independent positions of rows (N, n_u), see :func:`closest_motion`; errors name the row.
-
-    Parameters
-    ----------
-    U : (N, n_u) array_like
-        Actuated positions, m and rad.
-    tolerance : float
-        Largest gap that is accepted, m.
-    """
-    rows = as_floats(U, 'U')
-    if rows.ndim != 2:
-        raise InputError(f'U has shape {rows.shape}, needed (N, {len(mechanism.actuated)})')
-    y, residual = np.empty((len(rows), len(mechanism.independent))), np.empty(len(rows))
-    for row, u in enumerate(rows):
-        try:
-            y[row], residual[row] = closest_pose(mechanism, u, tolerance)
-        except MasticatorError as error:
-            raise in_row(error, row, many=True) from None
-    return ForwardKinematics(y, residual)
+def quick_pose(
+    mechanism: Evaluator, target: FloatArray, tolerance: float
+) -> tuple[FloatArray, float] | None:
+    """The same for finite positions (n_u,); None where :func:`closest_motion` is to decide."""
+    code = mechanism.made(_fit_code)
+    if not code.available:
+        return None
+    answer = code(np.concatenate((target, (tolerance,))))
+    return (answer[2:], answer.item(1)) if answer.item(0) == 1.0 else None
 
 
 def independent_velocity(mechanism: Evaluator, motion: Motion, u_dot: npt.ArrayLike) -> FloatArray:
@@ -222,8 +207,9 @@ class ActuatedFit:
     def remainders(self, row: FloatArray) -> FloatArray:
         """Remainders (n_u, n_u), as columns, of an error of 1 at each actuated joint alone."""
         jacobian = self._jacobian(row) / self._scale[:, None]
-        projector = np.eye(len(jacobian)) - jacobian @ np.linalg.pinv(jacobian)
-        return np.asarray(projector * self._scale[:, None] / self._scale)
+        errors = np.eye(len(jacobian))
+        remainders = errors - jacobian @ np.linalg.lstsq(jacobian, errors, rcond=None)[0]
+        return np.asarray(remainders * self._scale[:, None] / self._scale)
 
     def _jacobian(self, row: FloatArray) -> FloatArray:
         return row[self._places].reshape(-1, len(self._usual))

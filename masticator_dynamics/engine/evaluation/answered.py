@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from masticator_dynamics.engine.arrays import as_floats
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.results import Evaluator, SolvedMotion, as_solved
 from masticator_dynamics.engine.traced import python_entry
 from masticator_dynamics.engine.traced.entry_layout import MOTION
@@ -84,7 +84,7 @@ class _Answered:
 
     def _entry(self, mechanism: Evaluator, method: Callable[..., Any]) -> Entry:
         """The generated function, which is asked again once arguments are as it takes them."""
-        kinds = _kinds(mechanism, self._defaults)
+        absent, kinds = _absent(mechanism), _kinds(mechanism, self._defaults)
 
         def as_taken(name: str, value: Any) -> Any:
             kind = kinds.get(name, 0)
@@ -93,9 +93,8 @@ class _Answered:
             if kind <= 0 or value is None:
                 return value
             numbers = as_floats(value, name)  # of a wrong shape, the method tells
-            return (
-                np.require(numbers, requirements=['C', 'A']) if numbers.shape == (kind,) else value
-            )
+            fits = numbers.shape == absent[name].shape
+            return np.require(numbers, requirements=['C', 'A']) if fits else value
 
         def other(*arguments: Any, **keywords: Any) -> Any:
             if len(arguments) <= len(kinds):
@@ -109,14 +108,32 @@ class _Answered:
         usual = {n: x for n, x in self._defaults.items() if x is not inspect.Parameter.empty}
         choose = functools.partial(self._choose, mechanism)
         entry = Entry(
-            mechanism, SolvedMotion, kinds, usual, other, choose, self._positional, self._about
+            mechanism,
+            SolvedMotion,
+            kinds,
+            usual,
+            absent,
+            other,
+            choose,
+            self._positional,
+            self._about,
         )
         return entry
 
 
+def _absent(mechanism: Evaluator) -> dict[str, FloatArray]:
+    """Parameters that are arrays, by their names: what each stands for where it is None."""
+    of, nothing = mechanism.kernels, np.full((3, 3), np.nan)
+    arrays = {name: np.zeros(of.freedoms) for name in ('y', 'y_dot', 'y_ddot')}
+    arrays |= {name: np.zeros(of.actuators) for name in ('u', 'effort')}
+    start = mechanism.home_positions[mechanism.independent_rows]
+    return arrays | {
+        'wrench': np.zeros(6), 'position': nothing[0], 'rotation': nothing, 'start': start,
+    }  # fmt: skip
+
+
 def _kinds(mechanism: Evaluator, names: Iterable[str]) -> dict[str, int]:
     """Length of each parameter that is an array, by its name, and kinds of others."""
-    of = mechanism.kernels
-    arrays = dict.fromkeys(('y', 'y_dot', 'y_ddot'), of.freedoms)
-    arrays |= {'u': of.actuators, 'effort': of.actuators, 'wrench': 6, 'motion': MOTION}
-    return {name: arrays.get(name, 0) for name in names}
+    kinds = {name: numbers.size for name, numbers in _absent(mechanism).items()}
+    kinds['motion'] = MOTION
+    return {name: kinds.get(name, 0) for name in names}

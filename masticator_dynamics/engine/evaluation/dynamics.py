@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.engine.evaluation.answered import answered, by
+from masticator_dynamics.engine.evaluation.packing import pack_state
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion
 
 # Imported where it is used: a process that only computes efforts needs none of it.
@@ -97,9 +98,9 @@ class Dynamics(Evaluator):
 
     @answered(by('mass_and_bias', part='energy'))
     def _energies(self, motion: Motion | Effort) -> FloatArray:
-        from masticator_dynamics.engine.evaluation import mass_and_bias
+        from masticator_dynamics.engine.evaluation.mass_and_bias import EquationsOfMotion
 
-        return mass_and_bias.equations_part(self, motion, 'energy')
+        return self.made(EquationsOfMotion).part(motion, 'energy')
 
     @answered(by('accelerations'))
     def forward_dynamics(
@@ -182,16 +183,11 @@ class Dynamics(Evaluator):
         from masticator_dynamics.engine.evaluation.accelerations import forward_dynamics
 
         many = as_floats(y, 'y').ndim > 1
-        n = len(self.independent)
         y_ddot, amounts = forward_dynamics(self, (y, y_dot, effort, wrench), friction, many)
-        parts, lengths = (y, y_dot, y_ddot, wrench), [n, n, n, 6]
-        rows = [
-            np.zeros((*y_ddot.shape[:-1], n)) if part is None else np.asarray(part, dtype=float)
-            for part, n in zip(parts, lengths, strict=True)
-        ]
+        rows = pack_state(y_ddot.shape[-1], y, y_dot, y_ddot, wrench, many=many)
         none = np.zeros((*y_ddot.shape[:-1], len(self.actuated)))
         efforts = none if effort is None else np.asarray(effort, dtype=float)
-        return acceleration_derivatives(self, np.concatenate(rows, axis=-1), efforts, amounts)
+        return acceleration_derivatives(self, rows, efforts, amounts)
 
     @answered(by('inertia_coupling', part='matrix'))
     def actuated_inertia(self, motion: Motion | Effort) -> FloatArray:

@@ -172,14 +172,15 @@ def outputs_of(code: RowCode, inputs: FloatArray) -> FloatArray:
         raise InputError(f'too large to be differentiated: {error}') from None
 
 
-def check_valid(mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray) -> None:
-    """Refuse rows too near a singularity."""
-    if (outputs[:, 0] == 1.0).all() and np.isfinite(outputs).all():
-        return
+def check_valid(
+    mechanism: Evaluator, inputs: FloatArray, outputs: FloatArray, what: str = 'derivatives'
+) -> None:
+    """Refuse rows too near a singularity, for what; inputs (..., n) begin with the pose."""
     wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
-    pose = pose_text(mechanism, np.atleast_2d(inputs)[wrong[0]])
-    error = SingularityError(f'too near a singularity for derivatives at {pose}')
-    raise in_row(error, int(wrong[0]), inputs.ndim > 1)
+    if len(wrong):
+        pose = pose_text(mechanism, np.atleast_2d(inputs)[wrong[0]])
+        error = SingularityError(f'too near a singularity for {what} at {pose}')
+        raise in_row(error, int(wrong[0]), inputs.ndim > 1)
 
 
 # The best efforts for a goal

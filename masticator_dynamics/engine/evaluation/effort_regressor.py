@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray, as_flag, as_number
-from masticator_dynamics.engine.evaluation.failures import in_row
+from masticator_dynamics.engine.evaluation.effort_derivatives import check_valid
 from masticator_dynamics.engine.evaluation.frames import frame_poses, wrenches_on_bodies
 from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import (
@@ -26,7 +26,6 @@ from masticator_dynamics.engine.evaluation.with_parameters import values_of
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.regressor import has_gear_losses, regressor_code
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.errors import SingularityError
 
 
 class Regressor:
@@ -174,15 +173,12 @@ def regressor(
     """
     check_motion(mechanism, motion)
     kind, code = mechanism.made(_kinds)[as_flag(friction, 'friction')]
-    shape, many = motion.y.shape[:-1], motion.y.ndim > 1
+    shape = motion.y.shape[:-1]
     parts = [motion.y_dot, motion.y_ddot, motion.q]
     if friction:
         parts += _loads(mechanism, motion, effort, wrench)[: 2 + has_gear_losses(kind.names)]
     outputs = np.atleast_2d(code(np.concatenate(parts, axis=-1)))
-    wrong = np.flatnonzero((outputs[:, 0] != 1.0) | ~np.isfinite(outputs).all(axis=1))
-    if len(wrong):
-        error = SingularityError('too near a singularity for a regressor')
-        raise in_row(error, int(wrong[0]), many)
+    check_valid(mechanism, motion.y, outputs, 'a regressor')
     return kind(mechanism, outputs[:, 1:].reshape(*shape, -1))
 
 

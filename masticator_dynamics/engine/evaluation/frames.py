@@ -50,6 +50,7 @@ class FrameChain:
         motions = [(tree.joints[j].spin, tree.joints[j].shift) for j in self.joints]
         self._spin, self._shift = np.reshape(motions, (-1, 2)).T[..., None]
         self._poses = mechanism.made(_BodyPoses)
+        self._frame = frame
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Poses of the frame in the base.
@@ -69,12 +70,11 @@ class FrameChain:
         return self.at(self.bodies(q))
 
     @functools.cached_property
-    def code(self) -> RowCode | None:
-        """See :func:`frame_of_row`; None where geometry is an input of machine code."""
-        if self._mechanism.variable is not None:
-            return None
-        slices = self._mechanism.slices
-        return frame_of_row(self._mechanism.structure.tree, self._end, self.joints, slices)
+    def code(self) -> RowCode:
+        """See :func:`frame_of_row`."""
+        of = self._mechanism
+        code_of = of.variable.code_of if of.variable else None
+        return frame_of_row(of.structure.tree, self._frame, self.joints, of.slices, code_of)
 
     def in_numbers(self, row: FloatArray) -> tuple[list[float], list[list[float]]]:
         """The pose for a whole row of a motion, in plain numbers, which few need faster."""
@@ -90,7 +90,7 @@ class FrameChain:
     @functools.cached_property
     def _place(self) -> RowInPlace | None:
         code = self.code
-        return RowInPlace(code, code.inputs) if code is not None and code.available else None
+        return RowInPlace(code, code.inputs) if code.available else None
 
     def bodies(self, q: FloatArray) -> FloatArray:
         """Axes of all bodies, as rows, and below them their origins (..., n_q, 4, 3), base axes.
@@ -184,7 +184,7 @@ class _BodyPoses:
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
         self._turns = np.array([joint.turns for joint in tree.joints], bool)
-        self._poses = poses(tree)
+        self._poses = poses(tree, mechanism.variable.code_of if mechanism.variable else None)
 
     def __call__(self, q: FloatArray) -> FloatArray:
         far = np.abs(q) > LARGEST_ANGLE
@@ -206,10 +206,8 @@ def frame_chain(mechanism: Model, frame: str) -> FrameChain:
 
 
 def answers(mechanism: Model, frame: str, *, part: slice) -> list[Answer]:
-    """Machine code for a part of the output of :func:`frame_of_row`; none for variable geometry."""
+    """Machine code for a part of the output of :func:`frame_of_row`."""
     code, freedoms = frame_chain(mechanism, frame).code, len(mechanism.independent)
-    if code is None:
-        return []
     shape = (6, freedoms) if part.stop is None else (part.stop - part.start,)
     row = [(3 * freedoms + 7, code.inputs)]  # of a motion: after its inputs and 1
     return [Answer(code, part.start, shape, {'motion': row})]

@@ -155,19 +155,26 @@ def limbs_of(mechanism: Evaluator) -> list[Block]:
 
 def _limb(mechanism: Evaluator, joint: int) -> Block:
     """The limb that an actuated joint drives: a driven link and a rod closed on the platform."""
-    tree = mechanism.structure.tree
+    tree, names = mechanism.structure.tree, mechanism.tree_joints
+    why = 'it is in no loop'
     for block in mechanism.structure.blocks:
         if joint not in block.joints:
             continue
         first, *between, rod = block.joints
-        light = all(tree.inertias[j].mass == 0.0 for j in between)
         ends = mechanism.structure.constraints[block.constraints[0]]
-        closed = len(block.constraints) == 1 and rod in (ends.body_a, ends.body_b)
-        if joint == first and light and closed:
+        heavy = [names[j] for j in between if tree.inertias[j].mass > 0.0]
+        if joint != first:
+            why = f'{names[first]} comes before it'
+        elif heavy:
+            why = f'{", ".join(heavy)} between link and rod carry mass'
+        elif len(block.constraints) == 1 and rod in (ends.body_a, ends.body_b):
             return block
+        else:
+            why = f'{names[rod]} is not a rod that one closure holds at its end'
+    motors, freedoms = len(mechanism.actuated), len(mechanism.independent)
     raise ActuationError(
-        f'{mechanism.tree_joints[joint]}: inertia in actuated space is defined for redundantly '
-        'actuated mechanisms whose limbs are a driven link and a rod'
+        f'{motors} motors move {freedoms} freedoms: inertia in actuated space is then defined for '
+        f'limbs of a driven link and a rod alone, and that of {names[joint]} is none: {why}'
     )
 
 

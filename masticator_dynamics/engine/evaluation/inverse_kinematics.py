@@ -3,7 +3,8 @@
 """Independent positions at which a frame has a pose, or as much of one as is asked for.
 
 Levenberg-Marquardt on the closed mechanism (Siciliano, Robotics, 2009, Sec. 3.7; Marquardt 1963).
-Every step closes the loops from home, so that the answer is on home's branch.
+Every step closes the loops from home, so that the answer is on home's branch. The first descent is
+machine code (``traced/inverse_kinematics.py``); what follows where it does not arrive is here.
 """
 
 from __future__ import annotations
@@ -14,15 +15,28 @@ import numpy as np
 import numpy.typing as npt
 
 from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
-from masticator_dynamics.engine.evaluation.failures import in_row, pose_text
+from masticator_dynamics.engine.evaluation.failures import pose_text
 from masticator_dynamics.engine.evaluation.frames import frame_chain
+from masticator_dynamics.engine.evaluation.model import OnDemand
 from masticator_dynamics.engine.evaluation.results import Evaluator
-from masticator_dynamics.errors import InputError, MasticatorError, ReachError
+from masticator_dynamics.engine.traced.inverse_kinematics import (
+    DAMPED,
+    DAMPING,
+    ITERATIONS,
+    LARGEST_STEP,
+    LEAST_DAMPING,
+    MOST_DAMPING,
+    ORTHONORMAL,
+    PROGRESS,
+    SMALLEST,
+    TOLERANCE,
+    UNDAMPED,
+    placed_frame,
+)
+from masticator_dynamics.engine.traced.python_entry import Answer
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.errors import InputError, ReachError
 
-TOLERANCE = 1e-9  # m and rad
-ORTHONORMAL = 1e-6  # largest deviation of given axes
-ITERATIONS = 100
-LARGEST_STEP = 0.2  # of the mechanism's size
 SCATTERED, TRIED = 200, 8  # poses around home, and how many of the best begin another search
 
 
@@ -54,6 +68,11 @@ class Task:
         if not (self._placed.any() or self._turned.any()):
             raise InputError(f'neither a position nor a rotation is given for {frame}')
         self.extent = mechanism.structure.extent()
+
+    @property
+    def numbers(self) -> tuple[FloatArray, FloatArray]:
+        """Position (3,) and rotation (9,), NaN where they do not matter."""
+        return self._position, self._axes.ravel()
 
     def errors(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What is missing at tree positions (n_q,): m and rad (3,), base axes."""
@@ -105,6 +124,45 @@ class Task:
         return ' and '.join(parts)
 
 
+class _Search(NamedTuple):
+    """Machine code for the poses of a frame, and what follows a pose and a start in its inputs."""
+
+    code: RowCode
+    extent: float  # of the mechanism, m
+    scale: FloatArray  # (n_y,), m that the frame moves at home per unit of each coordinate
+
+    @property
+    def numbers(self) -> FloatArray:
+        return np.append(self.extent, self.scale)
+
+
+def _searches(mechanism: Evaluator) -> OnDemand[str, _Search]:
+    """By frame."""
+
+    def search(frame: str) -> _Search:
+        chain, extent = frame_chain(mechanism, frame), mechanism.structure.extent()
+        home = chain.summed(chain.screws(mechanism.home.q)[1], mechanism.home.tangent)
+        home[3:] *= extent
+        usual = np.linalg.norm(home, axis=0)
+        scale = np.where(usual > 1e-9 * usual.max(initial=1.0), usual, extent)
+        return _Search(placed_frame(mechanism.kernels, frame), extent, scale)
+
+    return OnDemand(search)
+
+
+def answers(mechanism: Evaluator, frame: str) -> list[Answer]:
+    """Machine code for :meth:`Mechanism.inverse_kinematics`; :func:`reach` has the rest.
+
+    Raises
+    ------
+    InputError
+        For an unknown frame.
+    """
+    frame_chain(mechanism, frame)
+    search = mechanism.made(_searches)[frame]
+    return [Answer(search.code, 1, (len(mechanism.independent),), numbers=search.numbers)]
+
+
 class _Pose(NamedTuple):
     """A closed pose and the size of what is missing there."""
 
@@ -117,6 +175,11 @@ def reach(mechanism: Evaluator, task: Task, start: npt.ArrayLike | None) -> Floa
     """See :meth:`Mechanism.inverse_kinematics`."""
     count = len(mechanism.independent)
     here = mechanism.home.y if start is None else as_finite_vector(start, 'start', count)
+    code, numbers = (of := mechanism.made(_searches)[task.frame]).code, of.numbers
+    if code.available:
+        reached, *y = code(np.concatenate([*task.numbers, here, numbers]))
+        if reached == 1.0:
+            return np.array(y)
     search = _PoseSearch(mechanism, task)
     begin = search.at(here)
     if begin is None:
@@ -137,44 +200,13 @@ def reach(mechanism: Evaluator, task: Task, start: npt.ArrayLike | None) -> Floa
     )
 
 
-def reach_rows(
-    mechanism: Evaluator,
-    frame: str,
-    positions: npt.ArrayLike | None,
-    rotations: npt.ArrayLike | None,
-    starts: npt.ArrayLike | None,
-) -> FloatArray:
-    """See :meth:`Mechanism.inverse_kinematics_batch`."""
-    names = {'positions': positions, 'rotations': rotations, 'starts': starts}
-    tables = {name: as_floats(x, name) for name, x in names.items() if x is not None}
-    lengths = {name: x.shape[0] if x.ndim > 1 else None for name, x in tables.items()}
-    if len(set(lengths.values())) != 1 or None in lengths.values():
-        shapes = ', '.join(f'{name} {x.shape}' for name, x in tables.items()) or 'none'
-        raise InputError(f'needed are rows, as many of each; given are {shapes}')
-    rows = next(iter(lengths.values())) or 0
-    y = np.empty((rows, len(mechanism.independent)))
-    for row in range(rows):
-        position, rotation, start = (
-            tables[name][row] if name in tables else None for name in names
-        )
-        try:
-            y[row] = reach(mechanism, Task(mechanism, frame, position, rotation), start)
-        except MasticatorError as error:
-            raise in_row(error, row, many=True) from None
-    return y
-
-
 class _PoseSearch:
     """Searches for a pose at which a task is done."""
 
     def __init__(self, mechanism: Evaluator, task: Task):
         self._mechanism, self._task = mechanism, task
         self._q, self._tangent = mechanism.slices['q'], mechanism.slices['tangent']
-        chain = frame_chain(mechanism, task.frame)
-        home = chain.summed(chain.screws(mechanism.home.q)[1], mechanism.home.tangent)
-        home[3:] *= task.extent
-        usual = np.linalg.norm(home, axis=0)
-        self._scale = np.where(usual > 1e-9 * usual.max(initial=1.0), usual, task.extent)
+        self._scale = mechanism.made(_searches)[task.frame].scale
 
     def at(self, y: FloatArray) -> _Pose | None:
         """The pose at a place, or None where the loops do not close."""
@@ -186,20 +218,20 @@ class _PoseSearch:
 
     def descend(self, pose: _Pose) -> _Pose:
         """The pose at which a search that begins here ends: done, or with no way down."""
-        damping = 1e-3
+        damping = DAMPING
         for _ in range(ITERATIONS):
-            if pose.size < 1e-3 * TOLERANCE:
+            if pose.size < SMALLEST:
                 break
             step = self._step(pose, damping)
             lower = self.at(pose.y + step)
             if lower is not None and lower.size < pose.size:
-                done = lower.size > (1.0 - 1e-9) * pose.size
-                pose, damping = lower, damping * 0.1
+                done = lower.size > (1.0 - PROGRESS) * pose.size
+                pose, damping = lower, damping * UNDAMPED
                 if done:
                     break
             else:
-                damping = max(damping, 1e-9) * 10.0
-                if damping > 1e9:
+                damping = max(damping, LEAST_DAMPING) * DAMPED
+                if damping > MOST_DAMPING:
                     break
         return pose
 

@@ -7,15 +7,18 @@ Twists, accelerations and Jacobians of frames are those of Siciliano, Robotics, 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_finite_vector, as_floats
 from masticator_dynamics.engine.evaluation.answered import answered, by
 from masticator_dynamics.engine.evaluation.results import Effort, Evaluator, Motion, check_motion
+from masticator_dynamics.errors import InputError, MasticatorError
 
 # Imported where it is used: a process that only computes efforts needs none of it.
 if TYPE_CHECKING:
@@ -32,6 +35,17 @@ class FramePose:
 
     position: FloatArray
     rotation: FloatArray
+
+
+@contextlib.contextmanager
+def _of_row(row: int) -> Iterator[None]:
+    """Name the row of a batch in an error."""
+    try:
+        yield
+    except MasticatorError as error:
+        from masticator_dynamics.engine.evaluation.failures import in_row
+
+        raise in_row(error, row, many=True) from None
 
 
 class Kinematics(Evaluator):
@@ -65,10 +79,21 @@ class Kinematics(Evaluator):
         self, U: npt.ArrayLike, tolerance: float = 1e-4
     ) -> ForwardKinematics:
         """:meth:`forward_kinematics` for rows (N, n_u), with the residual of each."""
-        from masticator_dynamics.engine.evaluation.actuated_fit import forward_kinematics_batch
+        from masticator_dynamics.engine.evaluation.actuated_fit import (
+            ForwardKinematics,
+            closest_pose,
+        )
 
-        return forward_kinematics_batch(self, U, tolerance)
+        u = as_floats(U, 'U')
+        if u.ndim != 2:
+            raise InputError(f'U has shape {u.shape}, needed is (N, {len(self.actuated)})')
+        y, residual = np.empty((len(u), len(self.independent))), np.empty(len(u))
+        for row in range(len(u)):
+            with _of_row(row):
+                y[row], residual[row] = closest_pose(self, u[row], tolerance)
+        return ForwardKinematics(y, residual)
 
+    @answered(by('inverse_kinematics'))
     def inverse_kinematics(
         self,
         frame: str,
@@ -113,9 +138,18 @@ class Kinematics(Evaluator):
         starts: npt.ArrayLike | None = None,
     ) -> FloatArray:
         """:meth:`inverse_kinematics` for rows (N, ...), each by itself; errors name the row."""
-        from masticator_dynamics.engine.evaluation.inverse_kinematics import reach_rows
-
-        return reach_rows(self, frame, positions, rotations, starts)
+        names = {'positions': positions, 'rotations': rotations, 'starts': starts}
+        tables = {name: as_floats(x, name) for name, x in names.items() if x is not None}
+        lengths = {len(x) if x.ndim > 1 else None for x in tables.values()}
+        if len(lengths) != 1 or None in lengths:
+            shapes = ', '.join(f'{name} {x.shape}' for name, x in tables.items()) or 'none'
+            raise InputError(f'needed are rows, as many of each; given are {shapes}')
+        y = np.empty((len(next(iter(tables.values()))), len(self.independent)))
+        for row in range(len(y)):
+            parts = (tables[name][row] if name in tables else None for name in names)
+            with _of_row(row):
+                y[row] = self.inverse_kinematics(frame, *parts)
+        return y
 
     @answered(by('frames', part=PLACED))
     def _placed(self, motion: Motion | Effort, frame: str) -> FloatArray:

@@ -27,7 +27,7 @@ from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.reference import Reference
 from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.engine.traced.vectors import Vector
+from masticator_dynamics.engine.traced.vectors import Vector, flat
 from masticator_dynamics.errors import ActuationError, InputError, SingularityError
 
 
@@ -43,17 +43,12 @@ def equations_code(kernels: Kernels) -> RowCode:
 
     Outputs are whether they are valid, status, block and amount of a failure, then :func:`parts`.
     """
-
-    def found(run: TracedEquationsOfMotion, y_dot: Vector) -> list[Any]:
-        mass = [x for row in run.mass for x in row]
-        return [*mass, *run.bias(), *run.gravity(), *run.energy(y_dot)]
-
-    return _code('equations of motion', kernels, parts(kernels.freedoms)['energy'].stop, found)
-
-
-def tree_accelerations_code(kernels: Kernels) -> RowCode:
-    """The same, with the accelerations of all joints where the independent ones have none."""
-    return _code('tree accelerations', kernels, kernels.tree, lambda run, _: run.accelerations())
+    return _code(
+        'equations of motion', kernels, parts(kernels.freedoms)['energy'].stop,
+        lambda run, y_dot: [
+            *flat(run.mass), *run.bias(), *run.gravity(), *run.energy(y_dot)
+        ],
+    )  # fmt: skip
 
 
 def _code(
@@ -89,7 +84,11 @@ class EquationsOfMotion:
     def __init__(self, mechanism: Evaluator):
         self._mechanism = mechanism
         self.equations = equations_code(mechanism.kernels)
-        self._rates = tree_accelerations_code(mechanism.kernels)
+        # Of all joints, where the independent ones have no acceleration.
+        self._rates = _code(
+            'tree accelerations', mechanism.kernels, mechanism.kernels.tree,
+            lambda run, _: run.accelerations(),
+        )  # fmt: skip
         self._parts = parts(len(mechanism.independent))
         at_home = np.linalg.norm(
             mechanism.structure.home_tangent(mechanism.independent_rows), axis=0
@@ -150,15 +149,10 @@ def answers(mechanism: Evaluator, space: Space = 'independent', *, part: str) ->
     return [Answer(code, 4 + parts(n)[part].start, shape, {'motion': [(n, n), q]})]
 
 
-def equations_part(mechanism: Evaluator, motion: Motion | Effort, part: str) -> FloatArray:
-    """Mass matrix, bias, gravity or energy, (..., length)."""
-    return mechanism.made(EquationsOfMotion).part(motion, part)
-
-
 def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> FloatArray:
     """See :meth:`Mechanism.mass_matrix`."""
     count = len(mechanism.independent)
-    flat = equations_part(mechanism, motion, 'mass')
+    flat = mechanism.made(EquationsOfMotion).part(motion, 'mass')
     mass = flat.reshape(*flat.shape[:-1], count, count)
     if _of_actuated(space):
         inverse = _independent_from_motors(mechanism, motion)
@@ -168,7 +162,7 @@ def mass_matrix(mechanism: Evaluator, motion: Motion | Effort, space: Space) -> 
 
 def bias(mechanism: Evaluator, motion: Motion | Effort, space: Space, part: str) -> FloatArray:
     """See :meth:`Mechanism.bias` and :meth:`Mechanism.gravity`."""
-    force = equations_part(mechanism, motion, part)
+    force = mechanism.made(EquationsOfMotion).part(motion, part)
     if not _of_actuated(space):
         return force
     inverse = _independent_from_motors(mechanism, motion)

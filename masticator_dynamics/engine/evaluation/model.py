@@ -13,9 +13,11 @@ import numpy as np
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.description.urdf import Joint
+from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_names, as_slice, consecutive
 from masticator_dynamics.engine.block_form import analyse
 from masticator_dynamics.engine.evaluation.shown import of_mechanism
+from masticator_dynamics.engine.parameters import with_inertia
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 
@@ -60,12 +62,31 @@ class VariableModel:
     """What a mechanism has of which some numbers are inputs of its code."""
 
     of: Model  # the mechanism with the numbers that its files say
-    structure: Structure  # with the present numbers
     code_of: Variable  # what its machine code is made of
+
+    @functools.cached_property
+    def description(self) -> MechanismDescription:
+        """With the present numbers."""
+        of, code_of = self.code_of.of, self.code_of
+        changed = with_inertia(code_of.present[0], of.structure, code_of.values)
+        home = dict(zip(self.of.tree_joints, code_of.home.tolist(), strict=True))
+        text = with_tree(of.description.urdf_xml, of.description.tree, changed.tree)
+        return dataclasses.replace(changed, home=home, urdf_xml=text)
+
+
+# What no number changes.
+_SAME = (
+    'name', 'independent', 'actuated', 'tree_joints', 'actuated_rows', 'actuated_part',
+    'independent_rows', 'closures', 'contacts', 'frames', 'contact_rows', 'limits',
+    'transmission_ratios', 'slices',
+)  # fmt: skip
 
 
 class Model:
-    """A description, analysed; `Mechanism` is one that can be evaluated, and documents both."""
+    """A description, analysed; `Mechanism` is one that can be evaluated, and documents both.
+
+    With ``variable``, the description is the one before anything was changed.
+    """
 
     def __init__(
         self,
@@ -74,14 +95,17 @@ class Model:
         variable: VariableModel | None = None,
     ):
         self.variable = variable
-        self.description = description
+        self._made: dict[object, Any] = {}
         driving = description.actuated if actuators is None else actuators
         self.driving = as_names(driving, 'actuators')
         for name in self.driving:
             if name not in description.actuated:
                 motors = ', '.join(description.actuated)
                 raise ActuationError(f'no actuator {name!r}; there are: {motors}')
-        self.structure: Structure = variable.structure if variable else analyse(description)
+        if variable:  # the rest only when it is asked for
+            self.__dict__ |= {key: getattr(variable.of, key) for key in _SAME}
+            return
+        self.description, self.structure = description, analyse(description)
         self.name = description.name
         self.independent = description.independent
         self.actuated = description.actuated
@@ -97,7 +121,6 @@ class Model:
         self.limits = JointLimits.of(self.structure.tree.joints)
         ratios = [description.actuators[name].ratio for name in description.actuated]
         self.transmission_ratios: FloatArray = np.array(ratios)  # of each motor to its joint
-        self._made: dict[object, Any] = {}
 
     def __repr__(self) -> str:
         """Name, freedoms, motors and what closes it."""
@@ -105,7 +128,25 @@ class Model:
 
     def __reduce__(self) -> tuple[type[Model], tuple[object, ...]]:
         """For pickle: other processes load or make its code themselves."""
-        return type(self), (self.description, self.driving, self.variable)
+        description = self.variable.of.description if self.variable else self.description
+        return type(self), (description, self.driving, self.variable)
+
+    @functools.cached_property
+    def description(self) -> MechanismDescription:
+        """Contents of the description files, with the present numbers."""
+        assert self.variable
+        return self.variable.description
+
+    @functools.cached_property
+    def structure(self) -> Structure:
+        """What is found in it."""
+        assert self.variable
+        return self.variable.code_of.present[1]
+
+    @property
+    def home_positions(self) -> FloatArray:
+        """Tree positions (n_q,) at home, rad or m."""
+        return self.variable.code_of.home if self.variable else self.structure.home
 
     @functools.cached_property
     def slices(self) -> dict[str, slice]:

@@ -4,70 +4,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
-from masticator_dynamics.engine.arrays import FloatArray, as_floats, as_vector
+from masticator_dynamics.engine.arrays import FloatArray, as_floats
 from masticator_dynamics.errors import InputError
 
+Part = tuple[str, npt.ArrayLike | None, int]
 
-def pack_row(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-    """One row (3 count + 6,) for ``count`` degrees of freedom; None stands for zeros.
+
+def packed(parts: Iterable[Part], many: bool) -> FloatArray:
+    """Vectors one behind the other, (k,), or rows (N, k) of them; None stands for zeros.
+
+    Parameters
+    ----------
+    parts : iterable of (str, array_like, int)
+        Names for messages, numbers, shape (n,) or (N, n), and n. The first must be given.
+    many : bool
+        Whether these are rows.
+
+    Raises
+    ------
+    InputError
+        For a wrong shape, and where the first is not given.
+    """
+    parts = [*parts]
+    first, positions, _ = parts[0]
+    if positions is None:
+        raise InputError(f'{first} is not given')
+    rows = as_floats(positions, first).shape[:1] if many else ()
+    table, end = np.zeros((*rows, sum([part[2] for part in parts]))), 0
+    for name, numbers, length in parts:
+        start, end = end, end + length
+        if numbers is not None:
+            vectors, shape = as_floats(numbers, name), (*rows, length)
+            if vectors.shape != shape or (many and not rows):
+                needed = f'(N, {length})' if many and name == first else shape
+                raise InputError(f'{name} has shape {vectors.shape}, needed is {needed}')
+            table[..., start:end] = vectors
+    return table
+
+
+def pack_state(count: int, *state: npt.ArrayLike | None, many: bool = False) -> FloatArray:
+    """An input row (3 count + 6,) for ``count`` degrees of freedom, or rows; as :func:`packed`.
 
     Parameters
     ----------
     count : int
         Degrees of freedom n_y.
-    y, y_dot, y_ddot : (n_y,) array_like or None
-        Independent positions, velocities and accelerations, m, rad and s.
-    wrench : (6,) array_like or None
-        Of the environment on the platform, base axes, about the platform's origin, N and N m.
-
-    Raises
-    ------
-    InputError
-        For a wrong shape.
+    state : array_like or None
+        y, y_dot and y_ddot, shape (..., n_y), m, rad and s, and the wrench (..., 6) of the
+        environment on the platform, base axes, about the platform's origin, N and N m.
+    many : bool
+        Whether these are rows (N, ...).
     """
-    packed = np.zeros(3 * count + 6)
-    parts = (('y', y, count), ('y_dot', y_dot, count), ('y_ddot', y_ddot, count))
-    start = 0
-    for name, part, length in (*parts, ('wrench', wrench, 6)):
-        if part is not None or not start:
-            packed[start : start + length] = as_vector(part, name, length)
-        start += length
-    return packed
-
-
-def pack_rows(count: int, y: Any, y_dot: Any, y_ddot: Any, wrench: Any) -> FloatArray:
-    """Rows (N, 3 count + 6) for ``count`` degrees of freedom; None stands for zeros.
-
-    Parameters
-    ----------
-    count : int
-        Degrees of freedom n_y.
-    y, y_dot, y_ddot : (N, n_y) array_like or None
-        Independent positions, velocities and accelerations, m, rad and s; positions must be given.
-    wrench : (N, 6) array_like or None
-        Of the environment on the platform, base axes, about the platform's origin, N and N m.
-
-    Raises
-    ------
-    InputError
-        For a wrong shape.
-    """
-    if as_floats(y, 'Y').ndim != 2:
-        raise InputError(f'Y has shape {as_floats(y, "Y").shape}, needed is (N, {count})')
-    rows = len(y)
-    packed = np.empty((rows, 3 * count + 6))
-    parts = (('Y', y), ('Y_dot', y_dot), ('Y_ddot', y_ddot))
-    for index, (name, part) in enumerate((*parts, ('W', wrench))):
-        length = count if index < 3 else 6
-        values = np.zeros((rows, length)) if part is None else as_floats(part, name)
-        if values.shape != (rows, length):
-            raise InputError(f'{name} has shape {values.shape}, needed ({rows}, {length})')
-        packed[:, index * count : index * count + length] = values
-    return packed
+    names = ('Y', 'Y_dot', 'Y_ddot', 'W') if many else ('y', 'y_dot', 'y_ddot', 'wrench')
+    return packed(zip(names, state, (count, count, count, 6), strict=True), many)
 
 
 def followed(inputs: FloatArray, numbers: FloatArray) -> FloatArray:

@@ -17,9 +17,13 @@ from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_floats, as_names, consecutive
 from masticator_dynamics.engine.evaluation.inertia_coupling import check_rods, limbs_of, rods_of
 from masticator_dynamics.engine.evaluation.model import OnDemand
-from masticator_dynamics.engine.evaluation.packing import pack_rows
+from masticator_dynamics.engine.evaluation.packing import pack_state
 from masticator_dynamics.engine.evaluation.results import Evaluator
-from masticator_dynamics.engine.evaluation.with_parameters import check_value, in_bounds, sample_of
+from masticator_dynamics.engine.evaluation.with_parameters import (
+    check_value,
+    in_bounds,
+    variation_of,
+)
 from masticator_dynamics.engine.status import CLOSED, NOT_ACTUATED, OUT_OF_REACH, OVERFLOW
 from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.engine.traced.design_quantities import (
@@ -137,10 +141,7 @@ class ParameterBatch:
             raise InputError('a parameter is named twice')
         merged = parameters | changes
         values = {name: merged[name] for name in parameters if name in changes or name in names}
-        numeric = sample_of(root, tuple(values))
-        variable = Variable(
-            root.description, root.structure, numeric, values, mechanism.structure.home
-        )
+        variable = Variable(variation_of(root, tuple(values)), values, mechanism.home_positions)
         self.mechanism, self.names = mechanism, tuple(names)
         self.values = np.array([values[name] for name in names])
         self._all = np.array(list(values.values()))
@@ -168,7 +169,7 @@ class ParameterBatch:
         whole = np.tile(self._all, (len(values), 1))
         whole[:, self._columns] = values
         variable = self._variable
-        start = np.tile(variable.home[variable.dependent], (len(values), 1))
+        start = np.tile(variable.home[variable.of.dependent], (len(values), 1))
         inputs = np.zeros((len(values), self._kernels.inputs))
         inputs[:, : self._kernels.freedoms] = self._home(whole)
         outputs = self._kernels.positions.of_complete(np.hstack([inputs, whole, start]))
@@ -178,13 +179,14 @@ class ParameterBatch:
             row = self._kernels.from_home.of_complete(np.hstack([inputs[g], whole[g], start[g]]))
             closed[g] = row[0] == 1.0 and row[1] == CLOSED
             homes[g] = row[1:][self.mechanism.slices['q']]
-        homes = np.where(closed[:, None], homes[:, variable.dependent], start)
+        homes = np.where(closed[:, None], homes[:, variable.of.dependent], start)
         return np.hstack([whole, homes]), closed
 
     def _home(self, whole: FloatArray) -> FloatArray:
         """Independent positions at home (G, n_y): where encoders show it."""
-        rows, names = self.mechanism.independent_rows, self._variable.names
-        home = np.tile(self._variable.structure.home[rows], (len(whole), 1))
+        rows, of = self.mechanism.independent_rows, self._variable.of
+        names, structure = of.names, of.structure
+        home = np.tile(structure.home[rows], (len(whole), 1))
         for k, joint in enumerate(self.mechanism.independent):
             if f'{joint}.zero' in names:
                 home[:, k] -= whole[:, names.index(f'{joint}.zero')]
@@ -212,8 +214,8 @@ class ParameterBatch:
     @functools.cached_property
     def _bodies(self) -> list[tuple[FloatArray, dict[int, int]]]:
         """Of bodies of which moments of mass are parameters: the ten, and their columns."""
-        of, names = self._variable, list(self.names)
-        moments, bodies = naming.inertial(of.structure) | dict(of.values), []
+        of, names = self._variable.of, list(self.names)
+        moments, bodies = naming.inertial(of.structure) | dict(self._variable.values), []
         for link in naming.bodies_with_mass(of.structure):
             keys = [f'{link}.{part}' for part in naming.INERTIAL]
             columns = {k: names.index(key) for k, key in enumerate(keys) if key in names}
@@ -234,12 +236,12 @@ class ParameterBatch:
         wrong = np.flatnonzero(~self.possible(values))
         if not len(wrong):
             return
-        of, g = self._variable, int(wrong[0])
+        of, g = self._variable.of, int(wrong[0])
         row = dict(zip(self.names, values[g].tolist(), strict=True))
         for name, value in row.items():
             check_value(f'parameters, row {g + 1}: {name}', value)
         try:
-            naming.with_inertia(of.description, of.structure, dict(of.values) | row)
+            naming.with_inertia(of.description, of.structure, dict(self._variable.values) | row)
         except InputError as error:
             raise InputError(f'parameters, row {g + 1}: {error}') from None
 
@@ -434,7 +436,7 @@ class ParameterBatch:
     # Rows
 
     def _given(self, *states: Any) -> FloatArray:
-        inputs = pack_rows(self._kernels.freedoms, *states)
+        inputs = pack_state(self._kernels.freedoms, *states, many=True)
         if not np.isfinite(inputs).all():
             raise InputError('a state is not finite')
         return inputs

@@ -55,23 +55,6 @@ class Evaluator(Model):
     def in_ranges(self, motion: Motion | Effort) -> bool | npt.NDArray[np.bool_]:
         """Whether everything is within its range; see :attr:`Effort.in_ranges`."""
 
-    def joint_reactions(self, effort: Effort) -> FloatArray:
-        """Wrenches (n_q, 6) that joints transmit; see :attr:`Effort.joint_reaction`."""
-        from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
-
-        check_effort(self, effort)
-        row = effort.row()
-        if row.ndim != 1:
-            raise InputError(f'joint_reaction is of single results, this is a batch of {len(row)}')
-        multipliers = row[self.slices['multipliers']]
-        friction = dict(zip(self.contacts, effort.contact_friction, strict=True))
-        inputs, freedoms = effort.given(), len(self.independent)
-        inputs[2 * freedoms : 3 * freedoms] -= (
-            effort.shortfall
-        )  # the motion that is actually driven
-        bodies = self.solver.bodies(inputs, effort.q)
-        return joint_reactions(self.structure, effort.q, bodies, multipliers, friction)
-
     def jacobian_actuated_from_independent(self, motion: Motion) -> FloatArray:
         """Actuated velocities per independent velocity (..., n_u, n_y)."""
         check_motion(self, motion)
@@ -483,7 +466,18 @@ class Effort(_Answer):
         InputError
             For a batch.
         """
-        return self.mechanism.joint_reactions(self)
+        from masticator_dynamics.engine.evaluation.loop_forces import joint_reactions
+
+        if self._given.ndim > 1:
+            rows = len(self._given)
+            raise InputError(f'joint_reaction is of single results, this is a batch of {rows}')
+        mechanism, inputs = self.mechanism, self.given()
+        freedoms = len(mechanism.independent)
+        inputs[2 * freedoms : 3 * freedoms] -= self.shortfall  # the motion that is actually driven
+        bodies = mechanism.solver.bodies(inputs, self.q)
+        friction = dict(zip(mechanism.contacts, self.contact_friction, strict=True))
+        multipliers = self._field('multipliers')
+        return joint_reactions(mechanism.structure, self.q, bodies, multipliers, friction)
 
 
 def check_motion(mechanism: Evaluator, motion: object) -> None:

@@ -72,7 +72,7 @@ class RowSolver:
         """
         inputs = np.zeros(3 * self._freedoms + 6)
         inputs[: self._freedoms] = y
-        return inputs, self.attempt(inputs[None])[0]
+        return inputs, self.attempt(inputs)
 
     def largest_gap(self, q: npt.ArrayLike) -> Any:
         """See :meth:`Evaluator.largest_gap`."""

@@ -5,23 +5,27 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from masticator_dynamics.description.urdf_text import with_tree
 from masticator_dynamics.engine import parameters as naming
 from masticator_dynamics.engine.arrays import FloatArray, as_number
 from masticator_dynamics.engine.evaluation.model import Model, OnDemand, VariableModel
 from masticator_dynamics.engine.rebuilt import rebuilt
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced.changed_home import changed_home
 from masticator_dynamics.engine.traced.functions import sine_cosine
-from masticator_dynamics.engine.traced.variable import Variable
+from masticator_dynamics.engine.traced.row_code import RowCode
+from masticator_dynamics.engine.traced.variable import Variable, Variation
 from masticator_dynamics.errors import InputError, MasticatorError, ReachError, SingularityError
 
 _CLOSED = 1e-12  # m or rad, per size
 _FOLLOWS = 1e-8  # of a mechanism's size, or rad: gap of an equation that follows from others
+AT_FIRST = 3  # times for the same parameters: making code takes as long as dozens of them
+_CERTAIN = 0.5  # of the gap that an equation may have
 _SMALL = 1e-4  # by which parameters are changed to see what is special by chance, rad or sizes
 _STEPS = (1, 8, 64)  # from the old numbers to the new ones
 _LARGEST_JUMP = 0.5  # rad, or sizes, of a joint in one such step
@@ -48,35 +52,98 @@ def with_parameters(mechanism: _Kind, values: Mapping[str, float]) -> _Kind:
     """See :meth:`Mechanism.with_parameters`."""
     variable = mechanism.variable
     root: Model = variable.of if variable else mechanism
-    parameters = naming.all_of(root.description, root.structure)
+    known = root.made(_Known)
     if not isinstance(values, Mapping):
         raise InputError(f'values are {values!r:.60}; needed are numbers by name')
-    naming.check_names(values, parameters, mechanism.name)
+    naming.check_names(values, known.values, mechanism.name)
     changes = dict(variable.code_of.values) if variable else {}
     changes |= {name: check_value(name, x) for name, x in values.items()}
-    changes = {name: changes[name] for name in parameters if name in changes}  # in one order
-    numeric = sample_of(root, tuple(changes))
-    description = naming.changed(root.description, changes, sine_cosine)
-    description = naming.with_inertia(description, root.structure, changes)
-    structure = closed_structure(root, changes)
-    home = dict(zip(root.tree_joints, structure.home.tolist(), strict=True))
-    text = with_tree(root.description.urdf_xml, root.description.tree, description.tree)
-    description = dataclasses.replace(description, home=home, urdf_xml=text)
-    code_of = Variable(root.description, root.structure, numeric, changes, structure.home)
-    return type(mechanism)(description, root.driving, VariableModel(root, structure, code_of))
+    names = tuple(sorted(changes, key=known.order.__getitem__))  # in one order
+    changes = {name: changes[name] for name in names}
+    code_of = variation_of(root, names)
+    known.check_bodies(changes)
+    home = root.made(_homes)[names].at(changes)
+    return type(mechanism)(
+        root.description, root.driving, VariableModel(root, Variable(code_of, changes, home))
+    )
 
 
-def sample_of(root: Model, names: tuple[str, ...]) -> Structure:
-    """The structure with some parameters slightly changed, see :class:`Variable`.
+class _Known:
+    """What a mechanism's parameters are before anything is changed."""
 
-    Which change depends on the names alone.
+    def __init__(self, root: Model):
+        self._root = root
+        self.values = naming.all_of(root.description, root.structure)
+        self.order = {name: k for k, name in enumerate(self.values)}
+        self.geometric = naming.geometric(root.description)
+        self._bodies = {
+            link: [f'{link}.{part}' for part in naming.INERTIAL]
+            for link in naming.bodies_with_mass(root.structure)
+        }
+
+    def check_bodies(self, changes: Mapping[str, float]) -> None:
+        """Refuse moments of mass that no body has."""
+        changed = {name.rpartition('.')[0] for name in changes}
+        rows = [[changes.get(key, self.values[key]) for key in keys]
+                for link, keys in self._bodies.items() if link in changed]  # fmt: skip
+        if rows and not naming.consistent(np.array(rows)).all():
+            naming.with_inertia(self._root.description, self._root.structure, changes)  # says why
+
+
+def variation_of(root: Model, names: tuple[str, ...]) -> Variation:
+    """What code with some parameters as inputs is made of, see :class:`Variation`.
+
+    In its structure they are slightly changed; which change depends on the names alone.
 
     Raises
     ------
     InputError
         If the structure depends on a parameter.
     """
-    return root.made(_samples)[names]
+    return root.made(_variations)[names]
+
+
+class _Home:
+    """Home with other numbers: on floats the first few times, then by machine code.
+
+    Code is for numbers that are certainly a mechanism's; others are looked at on floats.
+    """
+
+    def __init__(self, root: Model, names: tuple[str, ...]):
+        self._root, self._asked = root, 0
+        self._moved = any(name in root.made(_Known).geometric for name in names)
+        self._of, self._units = variation_of(root, names), _units(root)
+
+    def at(self, values: Mapping[str, float]) -> FloatArray:
+        """Tree positions (n_q,) at home; raises as :func:`closed_structure`."""
+        if not self._moved:
+            return self._root.made(_closed_home)
+        self._asked += 1
+        if self._asked > AT_FIRST and self._code.available:
+            start = self._root.structure.home
+            valid, *positions = self._code(Variable(self._of, values, start).numbers)
+            home = np.array(positions)
+            if valid == 1.0 and (np.abs(home - start) / self._units).max() < _LARGEST_JUMP:
+                return home
+        return closed_structure(self._root, values).home
+
+    @functools.cached_property
+    def _code(self) -> RowCode:
+        structure, rows = self._root.structure, self._root.independent_rows
+        if not structure.redundant:
+            return changed_home(self._of, (), ())
+        shifts = [shift[rows].tolist() for shift in _shifts(self._root)]
+        allowed = [_CERTAIN * gap for gap in _allowed_gaps(self._root, structure.extent())]
+        return changed_home(self._of, shifts, allowed)
+
+
+def _homes(root: Model) -> OnDemand[tuple[str, ...], _Home]:
+    return OnDemand(functools.partial(_Home, root))
+
+
+def _closed_home(root: Model) -> FloatArray:
+    """Where no number changes it."""
+    return closed_structure(root, {}).home
 
 
 def check_value(name: str, value: object) -> float:
@@ -100,9 +167,9 @@ def in_bounds(name: str, value: Any) -> Any:
     return inside if bound.lt is None else inside & (value < bound.lt)
 
 
-def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
-    """Structures with parameters slightly changed, by the names of the parameters."""
-    geometry, size = naming.geometric(root.description), root.structure.extent()
+def _variations(root: Model) -> OnDemand[tuple[str, ...], Variation]:
+    """By the names of the parameters."""
+    geometry, size = root.made(_Known).geometric, root.structure.extent()
 
     def sample(names: list[str]) -> Structure:
         rng, values = np.random.default_rng(0), {}
@@ -111,10 +178,10 @@ def _samples(root: Model) -> OnDemand[tuple[str, ...], Structure]:
             values[name] = geometry[name] + _SMALL * unit * float(rng.uniform(0.5, 1.0))
         return closed_structure(root, values)
 
-    def made(names: tuple[str, ...]) -> Structure:
+    def made(names: tuple[str, ...]) -> Variation:
         moved = [name for name in names if name in geometry]
         try:
-            return sample(moved)
+            return Variation(root.description, root.structure, sample(moved), names)
         except (ReachError, SingularityError, InputError):
             for name in moved:
                 try:
@@ -139,7 +206,7 @@ def closed_structure(root: Model, values: Mapping[str, float]) -> Structure:
     InputError
         When an equation that followed from others no longer does.
     """
-    old = naming.all_of(root.description, root.structure)
+    old = root.made(_Known).values
     failed: list[MasticatorError] = []
     for steps in _STEPS:
         try:
@@ -234,22 +301,33 @@ def _check_others(root: Model, structure: Structure) -> None:
     """Refuse numbers with which an equation that was left out no longer follows from others."""
     if not structure.redundant:
         return
-    rng, size = np.random.default_rng(1), structure.extent()
-    rows = root.independent_rows
-    starts = [structure.home] + [structure.home.copy() for _ in range(2)]
-    for start in starts[1:]:
-        start[rows] += 0.02 * rng.uniform(-1.0, 1.0, len(rows)) * _units(root)[rows]
-    for start in starts:
+    allowed = _allowed_gaps(root, structure.extent())
+    for shift in (np.zeros(len(structure.home)), *_shifts(root)):
         try:
-            q = _closed(root, structure, start)
+            q = _closed(root, structure, structure.home + shift)
         except (ReachError, SingularityError):
             continue
         poses = structure.tree.poses(q)
-        for constraint, old in zip(structure.described, root.structure.described, strict=True):
+        for constraint, most in zip(structure.described, allowed, strict=True):
             gap = float(np.abs(constraint.gaps(poses)).max(initial=0.0))
-            gap_before = next((r.gap for r in structure.redundant if r.name == old.name), 0.0)
-            if gap > _FOLLOWS * size + 2.0 * gap_before:
+            if gap > most:
                 raise InputError(
-                    f'{root.name}: {old.name} followed in part from other closures; with these '
-                    f'numbers it does not, and stays open by {gap * 1e3:.3g} mm'
+                    f'{root.name}: {constraint.name} followed in part from other closures; with '
+                    f'these numbers it does not, and stays open by {gap * 1e3:.3g} mm'
                 )
+
+
+def _shifts(root: Model) -> list[FloatArray]:
+    """Tree positions (n_q,) from home to places at which all equations are looked at, too."""
+    rng, rows, units = np.random.default_rng(1), root.independent_rows, _units(root)
+    shifts = [np.zeros(len(units)) for _ in range(2)]
+    for shift in shifts:
+        shift[rows] = 0.02 * rng.uniform(-1.0, 1.0, len(rows)) * units[rows]
+    return shifts
+
+
+def _allowed_gaps(root: Model, size: float) -> list[float]:
+    """How far each described constraint may stay open, m or rad, in a mechanism of this size, m."""
+    of = root.structure
+    before = {c.name: c.gap for c in reversed(of.redundant)}
+    return [_FOLLOWS * size + 2.0 * before.get(c.name, 0.0) for c in of.described]

@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from masticator_dynamics.engine.traced.numbers import Graph, Scalar, arguments, reachable, slots
+from masticator_dynamics.files.share import config_text
 
 PART, LONG = 1000, 4000  # statements of a part, and of a function that has none
 _OPERATORS = {'add': '+', 'sub': '-', 'mul': '*', 'div': '/'}
@@ -120,14 +123,12 @@ class CFunction:
         inputs = [f'const double *{name}' for name in self.inputs]
         return [*inputs, *(f'double *{name}' for name in self.results)]
 
-    def body(self) -> Statements:
-        """What computes results, guard and ranges."""
-        names = [f'{array}[{i}]' for array, length in self.inputs.items() for i in range(length)]
-        values = [x for numbers in self.results.values() for x in numbers]
-        return statements(self.graph, [*values, self.guard, self.within], names, self.comments)
-
-    def text(self, body: Statements) -> str:
+    def text(self) -> str:
         """The function, after those that compute its parts."""
+        names = [f'{array}[{i}]' for array, length in self.inputs.items() for i in range(length)]
+        wanted = [x for numbers in self.results.values() for x in numbers]
+        wanted += [self.guard, self.within]
+        body = statements(self.graph, wanted, names, self.comments)
         *values, guard, within = body.values
         places = [(name, i) for name, numbers in self.results.items() for i in range(len(numbers))]
         stores = ''
@@ -168,3 +169,14 @@ def declaration(name: str, arguments: Sequence[str]) -> str:
             lines.append(' ' * len(f'int {name}('))
         lines[-1] += argument
     return '\n'.join(line.rstrip() for line in lines)
+
+
+def quoted(text: str) -> str:
+    """A string of C; names may have any letters."""
+    return '"' + re.sub(r'[\\"?]', r'\\\g<0>', text) + '"'
+
+
+def c_text(file: str, name: str, **values: object) -> str:
+    """C for a mechanism of a name, from a file in config/c/ that such values complete."""
+    text = string.Template(config_text(f'c/{file}'))
+    return text.substitute(name=name, upper=name.upper(), **values)

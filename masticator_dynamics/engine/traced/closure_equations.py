@@ -300,3 +300,8 @@ def stage_equations(stage: Stage, body: Find) -> list[Equation]:
         for constraints in stage.constraints
         for equation in _KINDS[type(constraints[0])](_Ends(constraints, body))
     ]
+
+
+def gaps_of(constraint: Constraint, body: Find) -> list[Any]:
+    """Gaps of a constraint at the present poses."""
+    return [equation.gap for equation in _KINDS[type(constraint)](_Ends((constraint,), body))]

@@ -22,7 +22,7 @@ FUNCTIONS = {
 }
 # What the function reads from the bytes that its ``self`` begins with: addresses, in this order.
 CONTEXT = (
-    'none', 'array', 'double', 'new_array', 'zeros', 'mechanism', 'motion', 'motion_mechanism',
+    'none', 'array', 'double', 'new_array', 'mechanism', 'motion', 'motion_mechanism',
     'motion_numbers', 'fallback', 'chooser', 'positional', 'parameters', 'of_parameters', 'answers',
     *(f'at_{name}' for name in FUNCTIONS),
 )  # fmt: skip
@@ -39,7 +39,8 @@ class Record(dict[str, int]):
         self.size = first + WORD * len(names)
 
 
-PARAMETER = Record('name', 'default', 'kind')
+# An array's ``axes`` and ``shape``, and its numbers where it is None.
+PARAMETER = Record('name', 'default', 'kind', 'axes', 'shape', 'absent')
 PART = Record('parameter', 'offset', 'count')
 # Values of the parameters come first. Outputs are shown from the byte ``first`` on.
 ANSWER = Record(

@@ -72,23 +72,25 @@ def _take_arguments(writer: _Writer, values: str) -> None:
         with writer.loop(writer.load('%keywords', TUPLE_ITEMS - WORD)) as k:
             name = writer.load(writer.element('%keywords', k), TUPLE_ITEMS)
             # Names are compared by address: Python keeps only one of each.
-            place = writer.first(parameters, lambda i: writer.equal(writer.name_of(i), name))
+            place = writer.first(
+                parameters, lambda i: writer.equal(writer.of_parameter(i, 'name'), name)
+            )
             writer.require(writer.new(f'icmp sge i64 {place}, %count'), 'other')
             writer.store(writer.load(writer.element(named, k)), writer.element(values, place))
 
 
 def _find_sources(writer: _Writer, values: str, sources: str) -> None:
-    """Where the numbers of arrays and motions are; zeros for arrays that are None."""
+    """Where the numbers of arrays and motions are; of absent ones, those that stand for them."""
     known = writer.known
     with writer.loop(known['parameters']) as i:
         value = writer.load(writer.element(values, i))
         writer.require(writer.unequal(value, '0'), 'other')
-        kind, place = writer.kind_of(i), writer.element(sources, i)
+        kind, place = writer.of_parameter(i, 'kind'), writer.element(sources, i)
         with writer.where(writer.new(f'icmp sgt i64 {kind}, 0')):
-            writer.store(known['zeros'], place)
+            writer.store(writer.of_parameter(i, 'absent'), place)
             needed = writer.equal(i, '0'), writer.unequal(value, known['none'])
             with writer.where(writer.new(f'or i1 {", ".join(needed)}')):
-                writer.store(writer.array(value, kind), place)
+                writer.store(writer.array(value, i), place)
         with writer.where(writer.equal(kind, str(MOTION))):
             same = writer.equal(writer.load(value, OBJECT_TYPE), known['motion'])
             writer.require(same, 'other')
@@ -109,7 +111,8 @@ def _choose(writer: _Writer, values: str) -> str:
     def differs(record: str, i: str) -> str:
         its = writer.load(writer.element(record, i))
         other = writer.unequal(writer.load(writer.element(values, i)), its)
-        return writer.new(f'and i1 {writer.equal(writer.kind_of(i), "0")}, {other}')
+        chooses = writer.equal(writer.of_parameter(i, 'kind'), '0')
+        return writer.new(f'and i1 {chooses}, {other}')
 
     def fits(a: str) -> str:
         record = writer.answer(a)
@@ -345,12 +348,9 @@ class _Writer:
     def field(self, answer: str, name: str) -> str:
         return self.load(answer, ANSWER[name])
 
-    def name_of(self, parameter: str) -> str:
-        return self.load(self.record(self.known['of_parameters'], parameter, PARAMETER))
-
-    def kind_of(self, parameter: str) -> str:
+    def of_parameter(self, parameter: str, name: str) -> str:
         of = self.record(self.known['of_parameters'], parameter, PARAMETER)
-        return self.load(of, PARAMETER['kind'])
+        return self.load(of, PARAMETER[name])
 
     def default_of(self, parameter: str) -> str:
         """Its address."""
@@ -371,17 +371,20 @@ class _Writer:
         with self.loop(count) as i:
             self.store(self.load(self.element(source, i)), self.element(target, i))
 
-    def array(self, argument: str, length: str) -> str:
-        """Address of the data of an argument, which must be an array of doubles."""
+    def array(self, argument: str, parameter: str) -> str:
+        """Address of the data of an argument, which must be an array of doubles as a parameter."""
         for value, wanted in (
             (self.load(argument, OBJECT_TYPE), self.known['array']),
             (self.load(argument, ARRAY_TYPE), self.known['double']),
         ):
             self.require(self.equal(value, wanted), 'other')
         count = self.load(argument, ARRAY_DIMENSIONS_COUNT, 'i32')
-        self.require(self.equal(count, '1', 'i32'), 'other')
-        size = self.load(self.load(argument, ARRAY_DIMENSIONS))
-        self.require(self.equal(size, length), 'other')
+        axes = self.of_parameter(parameter, 'axes')
+        self.require(self.equal(self.new(f'sext i32 {count} to i64'), axes), 'other')
+        sizes, shape = self.load(argument, ARRAY_DIMENSIONS), self.of_parameter(parameter, 'shape')
+        with self.loop(axes) as k:
+            size, needed = (self.load(self.element(base, k)) for base in (sizes, shape))
+            self.require(self.equal(size, needed), 'other')
         flags = self.load(argument, ARRAY_FLAGS, 'i32')
         flags = self.new(f'and i32 {flags}, {CONTIGUOUS_ALIGNED}')
         self.require(self.equal(flags, str(CONTIGUOUS_ALIGNED), 'i32'), 'other')

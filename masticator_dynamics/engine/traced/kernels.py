@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
+from masticator_dynamics.engine.traced.identity import Identity
 from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
-from masticator_dynamics.files import file_cache
 
 if TYPE_CHECKING:
     from masticator_dynamics.engine.traced.variable import Variable
@@ -54,7 +54,8 @@ class Kernels:
     driving : sequence of str
         Powered actuators.
     variable : Variable, optional
-        Numbers of the mechanism that are inputs of its code.
+        Numbers of the mechanism that are inputs of its code; description and structure are then
+        those before anything was changed.
     """
 
     def __init__(
@@ -372,14 +373,16 @@ class Kernels:
     @functools.cached_property
     def identity(self) -> list[Any]:
         """Everything that the machine code depends on."""
-        of = self.variable.identity if self.variable else [self.description, self.structure]
-        return [*identity(*of[:2]), *of[2:], self.driving]
+        of = self.variable.of if self.variable else None
+        return [of.identity if of else Identity(self.description, self.structure), self.driving]
 
     def recorded(self, constants: Sequence[Any]) -> tuple[MechanismDescription, Structure]:
         """Description and structure, with some numbers recorded where there are such."""
-        if self.variable and any(isinstance(x, Number) for x in constants):
-            return self.variable.recorded(constants)
-        return self.description, self.structure
+        if self.variable is None:
+            return self.description, self.structure
+        if any(isinstance(x, Number) for x in constants):
+            return self.variable.of.recorded(constants)
+        return self.variable.present
 
     def run(
         self, numbers: Sequence[Any], share: bool, at_positions: bool, constants: Sequence[Any] = ()
@@ -510,13 +513,3 @@ def _derivatives() -> Any:
     from masticator_dynamics.engine.traced import derivatives
 
     return derivatives
-
-
-def identity(description: MechanismDescription, structure: Structure) -> list[Any]:
-    """Everything in a mechanism that machine code depends on."""
-    d, s = description, structure
-    return [
-        file_cache.sources('engine/traced', 'engine'), s.tree, s.constraints, s.blocks, s.stages,
-        s.home, d.gravity, d.platform, d.independent, d.actuated, d.actuators, d.contacts,
-        d.force_joints, d.joints,
-    ]  # fmt: skip

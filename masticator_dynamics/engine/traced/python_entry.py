@@ -139,6 +139,8 @@ class Entry:
         Class of motions, with slots 'mechanism' and '_numbers'.
     kinds, defaults : mapping of str to int, mapping of str to object
         Parameters, in order, and what those that have one are if they are left out.
+    absent : mapping of str to array
+        Numbers of each parameter that is an array where it is None; it has their shape.
     fallback : callable
         What is called with arguments that are not served here.
     choose : callable
@@ -156,7 +158,8 @@ class Entry:
 
     def __init__(
         self, mechanism: object, motion: type, kinds: Mapping[str, int],
-        defaults: Mapping[str, object], fallback: Callable[..., Any],
+        defaults: Mapping[str, object], absent: Mapping[str, FloatArray],
+        fallback: Callable[..., Any],
         choose: Callable[..., Sequence[Answer]], positional: int, about: str,
     ):  # fmt: skip
         assert len(kinds) <= MOST_PARAMETERS
@@ -165,15 +168,19 @@ class Entry:
         self._held: list[Any] = [None] * MOST_ANSWERS
         self._count = 0
         names = [sys.intern(name) for name in kinds]
+        arrays = {name: np.array(numbers) for name, numbers in absent.items() if name in kinds}
+        shapes = {name: np.array(numbers.shape) for name, numbers in arrays.items()}
+        nothing = np.zeros(0, dtype=np.int64)
         parameters = np.array(
-            [(id(name), id(defaults[name]) if name in defaults else 0, kinds[name])
+            [(id(name), id(defaults[name]) if name in defaults else 0, kinds[name],
+              len(shape := shapes.get(name, nothing)), shape.ctypes.data,
+              arrays.get(name, nothing).ctypes.data)
              for name in names], dtype=np.int64,
         )  # fmt: skip
-        zeros = np.zeros(max(6, *kinds.values()))
         code, choose_here = _code(), self._add
         context = {
             'none': id(None), 'array': id(np.ndarray), 'double': id(np.dtype(np.float64)),
-            'new_array': _numpy_functions()[NEW_ARRAY], 'zeros': zeros.ctypes.data,
+            'new_array': _numpy_functions()[NEW_ARRAY],
             'mechanism': id(mechanism), 'motion': id(motion),
             'motion_mechanism': _slot(motion, 'mechanism'),
             'motion_numbers': _slot(motion, '_numbers'),
@@ -193,8 +200,8 @@ class Entry:
         # The tuple owns everything whose address is passed. A function reads its definition until
         # it is gone itself: when Python exits, a list in this module would be gone before.
         held = (
-            words, code, zeros, parameters, names, dict(defaults), mechanism, motion, fallback,
-            choose_here, definition, self._table, self._held,
+            words, code, arrays, shapes, parameters, names, dict(defaults), mechanism, motion,
+            fallback, choose_here, definition, self._table, self._held,
         )  # fmt: skip
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object

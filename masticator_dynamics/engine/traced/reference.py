@@ -37,7 +37,7 @@ class Reference:
         ``to_failure``: what follows a row that fails on floats is not looked at and fails likewise.
         """
         if rows.ndim == 1:
-            return self(rows[None])[0]
+            return self._row(rows)
         inputs, finite = rows[:, : self._inputs], np.isfinite(rows)
         if self._code.covers(inputs):
             outputs = self._code.one_by_one(inputs)
@@ -53,6 +53,15 @@ class Reference:
                 outputs[i + 1 :] = outputs[i]
                 break
         return outputs[:, 1:]
+
+    def _row(self, row: FloatArray) -> FloatArray:
+        """One row, which inner loops ask for: mostly it needs nothing but the code."""
+        inputs = row[: self._inputs]
+        if self._code.covers(inputs) and np.isfinite(row).all():
+            output = self._code(inputs)
+            if output.item(0) > 0.0:
+                return output[1:]
+        return self(row[None])[0]
 
     def _on_floats(self, inputs: FloatArray, outputs: FloatArray) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.traced.identity import Identity
 from masticator_dynamics.engine.traced.llvm_ir import row_function
 from masticator_dynamics.engine.traced.machine_code import (
     Library,
@@ -36,12 +37,18 @@ def library(kind: str, text: Callable[[], str], depends_on: list[Any]) -> Librar
     text : callable
         Gives the text in LLVM's language if it must be compiled.
     depends_on : list
-        What determines the text; the other part of the key.
+        What determines the text; the other part of the key. An :class:`Identity` among it keeps
+        what is loaded.
     """
     processor = this_processor()
     key = file_cache.key_of(kind, generator_version(), processor, depends_on)
-    name = f'{key}.o'
-    return Library(file_cache.cached('machine_code', name, lambda: object_code(text(), processor)))
+    name, loaded = f'{key}.o', dict[str, Library]()
+    for part in depends_on:
+        loaded = part.libraries if isinstance(part, Identity) else loaded
+    if name not in loaded:
+        code = file_cache.cached('machine_code', name, lambda: object_code(text(), processor))
+        loaded[name] = Library(code)
+    return loaded[name]
 
 
 class RowCode:

@@ -247,7 +247,10 @@ class _RowsWriter(Writer):
         if self._graph.loops or self._graph.functions:
             return super().function(outputs)
         needed = self._ordered(outputs)
-        parts = [needed[first : first + PART] for first in range(0, len(needed), PART)]
+        # Inputs are in registers in the first part alone.
+        begin = max([PART, *(i + 1 for i, x in enumerate(needed) if self._is_column(x))])
+        ends = [0, *range(begin, len(needed), PART), len(needed)]
+        parts = [needed[first:last] for first, last in itertools.pairwise(ends)]
         self._slots, size = slots(self._graph, parts, self._read_with)
         shared = list(self._memory)
         if len(parts) > 1:
@@ -304,15 +307,19 @@ class _RowsWriter(Writer):
         return 0 if index in self._shared else self._width
 
     def _value(self, index: int, width: int) -> str:
-        operation, *rest = self._graph.nodes[index]
-        column = operation == 'input' and index not in self._shared
         if index in self._slots and index not in self._here:
             self._here.add(index)
             place, kind = self._slot(index)
             self._say(f'%t{index} = load {kind}, {pointer(kind)} {place}, align 8')
-            if column:
-                self._columns[rest[0]] = f'%t{index}'
-        return self._columns[rest[0]] if column else super()._value(index, width)
+            if self._is_column(index):
+                self._columns[self._graph.nodes[index][1]] = f'%t{index}'
+        if self._is_column(index):
+            return self._columns[self._graph.nodes[index][1]]
+        return super()._value(index, width)
+
+    def _is_column(self, index: int) -> bool:
+        """Whether a node is an input of which each row has a number."""
+        return self._graph.nodes[index][0] == 'input' and index not in self._shared
 
     def _input(self, index: int, node: tuple[Any, ...]) -> None:
         """It is in a register already."""

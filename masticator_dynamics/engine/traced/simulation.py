@@ -13,7 +13,8 @@ from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.control_flow import call, graph_of, recorded_call
 from masticator_dynamics.engine.traced.forward_dynamics import ForwardDynamics
-from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels, identity
+from masticator_dynamics.engine.traced.identity import Identity
+from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS, Kernels
 from masticator_dynamics.engine.traced.llvm_ir import row_function
 from masticator_dynamics.engine.traced.machine_code import Library
 from masticator_dynamics.engine.traced.numbers import Graph, Scalar, TooLargeError, lesser, select
@@ -186,7 +187,7 @@ class Simulation:
             text += row_function(graph, report_of(run), 'report')
             return text if at_positions else text + self._step(len(rates))
 
-        depends_on = [*identity(self._description, self._structure), self._setting]
+        depends_on = [Identity(self._description, self._structure), self._setting]
         try:
             return library(f'forward dynamics, at positions: {at_positions}', text, depends_on)
         except TooLargeError as error:

@@ -12,13 +12,40 @@ from typing import Any
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
-from masticator_dynamics.engine.traced.row_code import RowCode
-from masticator_dynamics.engine.tree import Placement, SpanningTree
+from masticator_dynamics.engine.traced.numbers import (
+    Number,
+    absolute,
+    greater,
+    greatest,
+    lesser,
+    select,
+)
+from masticator_dynamics.engine.traced.row_code import NONE, RowCode
+from masticator_dynamics.engine.traced.variable import Variable
+from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.files import file_cache
 
 
 def _depends_on(*further: Any) -> list[Any]:
     return [file_cache.sources('engine/traced'), *further]
+
+
+class _Tree:
+    """A spanning tree of which some numbers may be inputs that follow all others."""
+
+    def __init__(self, tree: SpanningTree, variable: Variable | None):
+        self._tree, self._variable = tree, variable
+        self.constants = NONE if variable is None else variable.numbers
+
+    def of(self, constants: Sequence[Any]) -> SpanningTree:
+        """The tree with recorded numbers, where there are such."""
+        if self._variable and any(isinstance(x, Number) for x in constants):
+            return self._variable.of.recorded(constants)[1].tree
+        return self._tree
+
+    def depends_on(self, *further: Any) -> list[Any]:
+        """What the code depends on."""
+        return _depends_on(self._variable.of.identity if self._variable else self._tree, *further)
 
 
 def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict[int, Any]:
@@ -36,43 +63,54 @@ def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict
     return bodies
 
 
-def poses(tree: SpanningTree) -> RowCode:
-    """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
+def poses(tree: SpanningTree, variable: Variable | None = None) -> RowCode:
+    """From tree positions: rotation, row by row, and origin of each body, base axes, m.
 
-    def function(q: Sequence[Any], share: bool) -> list[Any]:
-        bodies = _placed(tree, q, range(len(tree.joints)))
+    Parameters
+    ----------
+    variable : Variable, optional
+        What changes the tree.
+    """
+    count, numbers = len(tree.joints), _Tree(tree, variable)
+
+    def function(inputs: Sequence[Any], share: bool) -> list[Any]:
+        bodies = _placed(numbers.of(inputs[count:]), inputs[:count], range(count))
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
 
-    count = len(tree.joints)
-    return RowCode('poses', count, 12 * count, function, lambda: _depends_on(tree))
+    return RowCode(
+        'poses', count, 12 * count, function, numbers.depends_on, constants=numbers.constants
+    )
 
 
 def frame_of_row(
-    tree: SpanningTree, end: Placement, joints: Sequence[int], slices: Mapping[str, slice]
-) -> RowCode:
+    tree: SpanningTree, frame: str, joints: Sequence[int], slices: Mapping[str, slice],
+    variable: Variable | None = None,
+) -> RowCode:  # fmt: skip
     """From a whole row: 1 where it counts, pose, twist and Jacobian (6, n_y) of a frame.
 
     Parameters
     ----------
-    end : Placement
-        Of the frame on its body.
+    frame : str
+        URDF link.
     joints : sequence of int
         Those between base and frame, outwards.
     slices : mapping of str to slice
         Where each quantity is in the row.
+    variable : Variable, optional
+        What changes the tree.
     """
-    count = len(tree.joints)
+    count, numbers, width = len(tree.joints), _Tree(tree, variable), slices['tangent'].stop
     freedoms = (slices['tangent'].stop - slices['tangent'].start) // count
 
     def function(inputs: Sequence[Any], share: bool) -> list[Any]:
         from masticator_dynamics.engine.traced import vectors as vec
         from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
-        from masticator_dynamics.engine.traced.numbers import absolute, greatest, select
 
         q, v, tangent = (inputs[slices[name]] for name in ('q', 'v', 'tangent'))
-        bodies = _placed(tree, q, joints)
+        of = numbers.of(inputs[width:])
+        end, bodies = of.frames[frame], _placed(of, q, joints)
         body = bodies[end.body]
         position = vec.add(body.position, vec.apply(body.rotation, end.position.tolist()))
         columns = [[v[j], *tangent[freedoms * j : freedoms * (j + 1)]] for j in range(count)]
@@ -90,8 +128,8 @@ def frame_of_row(
         ]  # fmt: skip
 
     return RowCode(
-        'frame', slices['tangent'].stop, 19 + 6 * freedoms, function,
-        lambda: _depends_on(tree, end.body, end.position, end.rotation, joints, slices),
+        'frame', width, 19 + 6 * freedoms, function,
+        lambda: numbers.depends_on(frame, joints, slices), constants=numbers.constants,
     )  # fmt: skip
 
 
@@ -130,7 +168,6 @@ def fitted(
 ) -> list[Any]:
     """Outputs of :func:`least_squares`."""
     from masticator_dynamics.engine.traced.matrices import solve_triangle
-    from masticator_dynamics.engine.traced.numbers import absolute, greater, select
     from masticator_dynamics.engine.traced.vectors import apply, dot
 
     columns, basis, triangle = _orthogonal(matrix, scale, usual)
@@ -150,8 +187,6 @@ def conditioning_of(matrix: Sequence[Any], scale: Sequence[Any], usual: Sequence
 
     Arguments as inputs of :func:`least_squares`.
     """
-    from masticator_dynamics.engine.traced.numbers import lesser
-
     _, _, triangle = _orthogonal(matrix, scale, usual)
     parts = [triangle[c][c] * (1.0 / (x or 1.0)) for c, x in enumerate(usual)]
     return functools.reduce(lesser, parts, 1.0)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,8 @@ SIZE = (12.8, 9.6)  # inches: 1600 x 1200 dots
 def plot_run(file: pathlib.Path, run: Run) -> None:
     """Write the figure of a run as PNG."""
     forward = run.forward
-    title, heights = 'received over ROS 2', (1.0, 1.0, 0.8, 1.7, 1.1)
+    panels, title = _panels(forward.mechanism), 'received over ROS 2'
+    heights = tuple(panels.values())
     if run.closed_loop:
         title = f'food {run.food}: simulated drives at {run.rate:g} Hz, in real time'
         heights = (1.3, 0.8, 1.5, 0.8, 0.9)
@@ -47,7 +48,7 @@ def plot_run(file: pathlib.Path, run: Run) -> None:
         if run.closed_loop:
             _plot_closed_loop(paths, axes, run)
         else:
-            _plot_node_alone(paths, axes, forward)
+            _plot_node_alone(paths, dict(zip(panels, axes, strict=True)), forward)
         # As a dentist sees the patient: the patient's left is on the right.
         paths[1].invert_xaxis()
         axes[-1].set_xlabel('time from the start of the motion (s)')
@@ -61,20 +62,34 @@ def plot_run(file: pathlib.Path, run: Run) -> None:
 # With the dynamics node alone
 
 
-def _plot_node_alone(paths: Sequence[Axes], axes: Sequence[Axes], forward: Pass) -> None:
+def _panels(mechanism: Mechanism) -> dict[str, float]:
+    """Heights of the panels over time: of those that a mechanism has lines for."""
+    units = {mechanism.structure.tree.joints[j].unit for j in mechanism.independent_rows}
+    heights = {'m': 1.0, 'rad': 1.0, 'force': 0.8, 'effort': 1.7, 'contact': 1.1}
+    shown = {*units, 'force', 'effort', *(['contact'] if mechanism.contacts else [])}
+    return {name: height for name, height in heights.items() if name in shown}
+
+
+def _plot_node_alone(paths: Sequence[Axes], axes: Mapping[str, Axes], forward: Pass) -> None:
     mechanism = forward.mechanism
     _plot_displacement(paths, forward)
-    _plot_motion(axes[0], axes[1], mechanism, forward.record[topics.JOINT_STATES])
-    _plot_bite(axes[2], forward.record.bite, 'Force')
-    _plot_efforts(axes[3], mechanism, forward.state)
+    _plot_motion(axes, mechanism, forward.record[topics.JOINT_STATES])
+    _plot_bite(axes['force'], forward.record.bite, 'Force')
+    _plot_efforts(axes['effort'], mechanism, forward.state)
     units = ' or '.join(sorted(set(mechanism.effort_units), reverse=True))
-    axes[3].set(title='Motor efforts', ylabel=f'effort\n({units})')
+    axes['effort'].set(title='Motor efforts', ylabel=f'effort\n({units})')
+    if mechanism.contacts:
+        _plot_contacts(axes['contact'], forward)
+
+
+def _plot_contacts(panel: Axes, forward: Pass) -> None:
+    mechanism = forward.mechanism
     lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
     names = [name.replace('_', ' ') for name in mechanism.contacts]
     forces = (forward.multipliers * lengths).T
-    _plot_lines(axes[4], forward.state.stamps, list(zip(names, forces, strict=True)))
-    axes[4].axhline(0.0, color=BLACK, linewidth=0.6)
-    axes[4].set(title='Contact forces', ylabel='normal force\n(N)')
+    _plot_lines(panel, forward.state.stamps, list(zip(names, forces, strict=True)))
+    panel.axhline(0.0, color=BLACK, linewidth=0.6)
+    panel.set(title='Contact forces', ylabel='normal force\n(N)')
 
 
 def _plot_displacement(axes: Sequence[Axes], forward: Pass) -> None:
@@ -90,21 +105,24 @@ def _plot_displacement(axes: Sequence[Axes], forward: Pass) -> None:
         panel.annotate(start, (0.0, 0.0), (6, 3), textcoords='offset points', fontsize=10)
 
 
-def _plot_motion(
-    translation: Axes, rotation: Axes, mechanism: Mechanism, joints: JointSeries
-) -> None:
+def _plot_motion(axes: Mapping[str, Axes], mechanism: Mechanism, joints: JointSeries) -> None:
     """Independent coordinates: those that slide, and those that turn."""
     columns = dict(zip(joints.names, joints.position.T, strict=True))
-    slides = {j.name: j.unit == 'm' for j in mechanism.structure.tree.joints}
-    lengths = [(n, columns[n] * 1e3) for n in mechanism.independent if slides[n]]
-    angles = [(n, np.degrees(columns[n])) for n in mechanism.independent if not slides[n]]
+    tree = mechanism.structure.tree.joints
+    coordinates = [tree[j] for j in mechanism.independent_rows]
     greek = {n: f'$\\{n}$' for n in ('alpha', 'beta', 'gamma')}
-    _plot_lines(translation, joints.stamps, [(n.replace('_', ' '), v) for n, v in lengths])
-    _plot_lines(
-        rotation, joints.stamps, [(greek.get(n, n.replace('_', ' ')), v) for n, v in angles]
-    )
-    translation.set(title='Independent coordinates', ylabel='position\n(mm)')
-    rotation.set(ylabel='rotation\n(°)')
+    scales = {'m': (1e3, 'position\n(mm)'), 'rad': (180.0 / np.pi, 'rotation\n(°)')}
+    shown = [unit for unit in scales if unit in axes]
+    for unit in shown:
+        scale, label = scales[unit]
+        lines = [
+            (greek.get(joint.name, joint.name.replace('_', ' ')), scale * columns[joint.name])
+            for joint in coordinates
+            if joint.unit == unit
+        ]
+        _plot_lines(axes[unit], joints.stamps, lines)
+        axes[unit].set(ylabel=label)
+    axes[shown[0]].set(title='Independent coordinates')
 
 
 # In closed loop

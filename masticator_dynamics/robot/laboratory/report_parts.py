@@ -25,7 +25,14 @@ from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
 from masticator_dynamics.robot.laboratory.result_tables import Analyses, Result, Table
 from masticator_dynamics.robot.laboratory.spread import SUSPECT
-from masticator_dynamics.robot.laboratory.units import SHOWN, TEXTS, condition, level, named_term
+from masticator_dynamics.robot.laboratory.units import (
+    SHOWN,
+    TEXTS,
+    condition,
+    in_order,
+    level,
+    named_term,
+)
 
 _ALONG = 300  # points of a mean curve
 _PANELS = 9
@@ -52,7 +59,8 @@ def force_figure(results: Sequence[Result]) -> Any:
     first.set(xlabel='gap of the teeth, mm', ylabel='force of the food, N', title='first bite')
     first.set_xlim(left=0.0, right=first.get_xlim()[1])
     first.invert_xaxis()
-    peaks.xaxis.get_major_locator().set_params(integer=True)
+    peaks.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    peaks.set_xlim(peaks.dataLim.x0 - 0.2, peaks.dataLim.x1 + 0.2)
     peaks.set(xlabel='stroke', ylabel='peak force, N', title='peak of every stroke', ylim=(0, None))
     if len(first.lines) > 1:
         first.legend(fontsize=8, frameon=False)
@@ -64,7 +72,7 @@ def force_figure(results: Sequence[Result]) -> Any:
 def _by_condition(results: Sequence[Result]) -> dict[str, list[Result]]:
     """What was chewed, by condition, in the order of the levels."""
     conditions: dict[str, list[Result]] = {}
-    for result in sorted(results, key=lambda r: [*map(str, r.mouthful.levels.values())]):
+    for result in sorted(results, key=lambda r: in_order(r.mouthful.levels.values())):
         if result.strokes:
             conditions.setdefault(condition(result.mouthful.levels), []).append(result)
     return conditions

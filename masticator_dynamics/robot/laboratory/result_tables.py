@@ -30,6 +30,7 @@ from masticator_dynamics.robot.laboratory.spread import (
     conditions_of,
     standardised_residuals,
 )
+from masticator_dynamics.robot.laboratory.units import in_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -255,8 +256,8 @@ def _head(result: Result, factors: Sequence[str]) -> list[Any]:
 def _groups(
     results: Sequence[Result], factors: Sequence[str]
 ) -> list[tuple[list[Any], list[Result]]]:
-    """Results grouped by their levels of some factors, sorted by the levels' text."""
-    ordered = sorted(results, key=lambda r: [str(level) for level in _levels(r, factors)])
+    """Results grouped by their levels of some factors, in their order."""
+    ordered = sorted(results, key=lambda r: in_order(_levels(r, factors)))
     grouped = itertools.groupby(ordered, key=lambda r: _levels(r, factors))
     return [
         (levels, sorted(group, key=lambda r: r.mouthful.repetition)) for levels, group in grouped

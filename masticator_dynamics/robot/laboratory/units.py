@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.errors import InputError
@@ -74,7 +74,9 @@ TEXTS = read_mapping(share_directory() / 'config' / 'report.yaml')
 # Figures in the report, with their units and the factor to them from SI units.
 SHOWN: dict[str, tuple[str, float]] = TEXTS['shown']
 _UNITS = {'motion.period': 's', 'motion.opening': 'rad', 'motion.occlusal_gap': 'm',
-          'strokes': 'strokes'}  # fmt: skip
+          'motion.force.level': 'N', 'motion.force.rise': 's', 'motion.force.hold': 's',
+          'motion.force.relaxation': 's', 'motion.force.approach': 'm/s',
+          'motion.force.repetitions': 'bites', 'strokes': 'strokes'}  # fmt: skip
 _NOTHING = 1e-9  # in the unit shown: less is rounding
 _DIGITS = 3  # of a number without a known uncertainty
 _SPACE, _MINUS = '\u00a0', '\u2212'  # no line breaks at either
@@ -145,6 +147,11 @@ def level(factor: str, value: Any) -> str:
     """A level of a factor, with its unit."""
     unit = _UNITS.get(factor)
     return f'{value}{_SPACE}{unit}' if unit else str(value)
+
+
+def in_order(levels: Iterable[Any]) -> list[tuple[float, str]]:
+    """What combinations of levels are sorted by: numbers by size, names by the alphabet."""
+    return [(float(x), '') if isinstance(x, (int, float)) else (math.inf, str(x)) for x in levels]
 
 
 def named_figure(figure: str) -> str:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from masticator_dynamics.description.joints import Joint
 from masticator_dynamics.description.visuals import Shape, shapes
 from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.tree import Placement
 
 if TYPE_CHECKING:
     import trimesh
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _STICK, _BALL, _PLATE = (140, 145, 155), (70, 75, 85), (110, 150, 200)
+_BASE = (205, 208, 214)  # paler than what moves
 _THICK = 0.012  # of a stick, relative to the size of the mechanism
 _SIDES = 16  # of a cylinder
 _SAME = 1e-6  # m, between points that are one
@@ -52,7 +55,7 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
     """Solids, rods that no link stands for, and a sentence for each shape that is not shown.
 
     A body without shapes is drawn by its points (joints, ends of loops, contacts): sticks between
-    them or, from three points on, a plate.
+    them or, from three points on, a plate. Of a telescopic leg, tube and rod are drawn.
     """
     description, tree = mechanism.description, mechanism.structure.tree
     drawn, doubts = shapes(description.urdf_xml, description.urdf_file.parent)
@@ -71,6 +74,7 @@ def solids(mechanism: Mechanism) -> tuple[list[Solid], list[Rod], list[str]]:
     for body, points in _points(mechanism).items():
         if body not in seen:
             parts += _sticks(body, points, body == tree.frames[description.platform].body, thick)
+    parts += [leg for leg in _telescopes(mechanism, thick) if leg.body not in seen]
     rods = [
         Rod((c.body_a, c.body_b), (c.point_a, c.point_b), c.length, 0.5 * thick)
         for c in mechanism.structure.in_floats.constraints
@@ -103,12 +107,37 @@ def _points(mechanism: Mechanism) -> dict[int, list[FloatArray]]:
         points[j] = [np.zeros(3)]
         # A coordinate that carries nothing is no part to see.
         abstract = joint.name not in mechanism.actuated and joint.name in mechanism.independent
-        if not (abstract and tree.inertias[j].mass == 0.0):
+        if not (abstract and tree.inertias[j].mass == 0.0) and not _overlap(joint, placement):
             points[placement.body].append(placement.position)
     ends = [frame for closure in description.closures for frame in closure.frames]
     for frame in [*ends, *(contact.frame for contact in description.contacts)]:
         points[tree.frames[frame].body].append(tree.frames[frame].position)
     return points
+
+
+def _overlap(joint: Joint, placement: Placement) -> float:
+    """Length of tube and rod of a telescopic leg that just meet when it is longest, m; else 0.
+
+    A leg's joint slides along a line through the origin of the link before it.
+    """
+    along, axis = placement.rotation.T @ placement.position, np.array([0.0, 0.0, 1.0])
+    length = float(along @ axis)
+    if joint.unit != 'm' or placement.body < 0 or np.linalg.norm(along - length * axis) > _SAME:
+        return 0.0
+    return 0.5 * max(length + min(joint.upper, length), 0.0)
+
+
+def _telescopes(mechanism: Mechanism, thick: float) -> list[Solid]:
+    """Tubes and rods of legs that slide: sticks of fixed length would come apart."""
+    tree, solids = mechanism.structure.tree, []
+    for j, (joint, placement) in enumerate(zip(tree.joints, tree.placements, strict=True)):
+        if length := _overlap(joint, placement):
+            tube = cylinder(0.9 * thick, length)
+            tube.apply_transform(_pose(0.5 * length * placement.rotation[:, 2], placement.rotation))
+            rod = cylinder(0.6 * thick, length)
+            rod.apply_translation([0.0, 0.0, -0.5 * length])
+            solids += [Solid(f'tube_{j + 1}', placement.body, tube), Solid(f'rod_{j + 1}', j, rod)]
+    return solids
 
 
 def _sticks(body: int, ends: list[FloatArray], platform: bool, thick: float) -> list[Solid]:
@@ -139,7 +168,8 @@ def _sticks(body: int, ends: list[FloatArray], platform: bool, thick: float) -> 
             meshes.append(_coloured(plate, _PLATE))
     for start, end in pairs:
         middle, rotation = rod_pose(start, end)
-        stick = cylinder(0.6 * thick, float(np.linalg.norm(end - start)))
+        length = float(np.linalg.norm(end - start))
+        stick = cylinder(0.6 * thick, length, _BASE if body < 0 else _STICK)
         meshes.append(stick.apply_transform(_pose(middle, rotation)))
     return [Solid(f'stick_{body + 1}_{k}', body, mesh) for k, mesh in enumerate(meshes)]
 

@@ -20,7 +20,7 @@ import numpy as np
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError, MasticatorError
-from masticator_dynamics.files.share import view_text
+from masticator_dynamics.files.share import config_text
 from masticator_dynamics.optional import from_checkout
 from masticator_dynamics.robot.view.played_run import FRAME_RATE, PlayedRun
 from masticator_dynamics.robot.view.scene import LENGTH, TORQUE, Scene, slider_ranges
@@ -51,7 +51,7 @@ def with_curves(page: str, runs: Sequence[PlayedRun]) -> str:
         f'<script type="application/json" id="curves">{text}</script>'
         f'<template id="still"><p>{html.escape(_NO_WEBGL)}</p>'
         f'<img alt="{html.escape(runs[0].name)}" src="data:image/png;base64,{picture}"></template>'
-        f'<script>{view_text("curves.js")}</script>'
+        f'<script>{config_text("view/curves.js")}</script>'
     )
     end = page.rindex('</body>')
     return page[:end] + added + page[end:]

@@ -22,7 +22,7 @@ from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, 
 from masticator_dynamics.engine.traced.kernels import MOST_OPERATIONS
 from masticator_dynamics.engine.traced.numbers import Graph, TooLargeError
 from masticator_dynamics.errors import InputError
-from masticator_dynamics.files.share import view_text
+from masticator_dynamics.files.share import config_text
 from masticator_dynamics.optional import needed
 from masticator_dynamics.robot.view.scene import Solid, cylinder, slider_ranges, solids
 
@@ -70,12 +70,12 @@ def slider_page(mechanism: Mechanism) -> tuple[str, list[str]]:
             for rod in rods
         ],
     }
-    page = string.Template(view_text('slider_page.html')).substitute(
+    page = string.Template(config_text('view/slider_page.html')).substitute(
         name=html.escape(mechanism.name),
-        style=view_text('slider_page.css'),
+        style=config_text('view/slider_page.css'),
         data=json.dumps(content, separators=(',', ':')).replace('</', '<\\/'),
         solver=_solver(mechanism),
-        script=view_text('slider_page.js'),
+        script=config_text('view/slider_page.js'),
     )
     return page, missing
 

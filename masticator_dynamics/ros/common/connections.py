@@ -35,12 +35,18 @@ class Connections:
     A second publisher on a topic that the node publishes is a mistake, and so is an end that
     receives or reaches nothing because its quality of service or its type does not fit. So are two
     publishers of ``robot_description``: ros2_control takes whichever robot comes first.
+
+    Attributes
+    ----------
+    status : Status
+        What is wrong, as of the latest look.
     """
 
     def __init__(self, node: Node):
         self._node = node
         self._turn, self._time = 0, -_EVERY
         self._found: dict[str, tuple[ConnectionFinding, ...]] = {}
+        self.status = self._status()
 
     def look(self) -> None:
         """Look at the next topic, if the last look is some time ago, and log what is new."""
@@ -62,9 +68,9 @@ class Connections:
         self._found[topic] = findings
         for finding in sorted(new):
             self._node.get_logger().warning(finding.text)
+        self.status = self._status()
 
-    def status(self) -> Status:
-        """What is wrong at present."""
+    def _status(self) -> Status:
         findings = [finding for of_topic in self._found.values() for finding in of_topic]
         level = max((finding.level for finding in findings), default=OK)
         text = '; '.join(finding.text for finding in findings) or 'as they should be'

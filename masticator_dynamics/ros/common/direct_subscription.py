@@ -20,6 +20,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
+from masticator_dynamics.drives import real_time
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.fixed_layout import FixedLayout, Numbers, NumbersReader, filled
@@ -28,6 +29,8 @@ from masticator_dynamics.ros.common.guard import guard_of
 # By default rclpy waits for two events of every topic (incompatible publishers), and checks each
 # whenever anything arrives.
 NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+
+POLL = 0.1  # s; how soon a thread notices that it should end, or that nobody else reads
 
 
 class _NeverReady(CallbackGroup):
@@ -73,6 +76,7 @@ class DirectSubscription:
             callback_group=_NeverReady(),
             event_callbacks=NO_EVENTS,
         )
+        self._handle = self._subscription.handle
         context = node.context.handle
         self._wait_set = rclpy_implementation.WaitSet(1, 0, 0, 0, 0, 0, context)
 
@@ -82,22 +86,29 @@ class DirectSubscription:
 
     def wait(self, seconds: float) -> None:
         """Sleep until a message is waiting or the time is over; for one thread only."""
-        with self._subscription.handle:
+        with self._handle:
             self._wait_set.clear_entities()
-            self._wait_set.add_subscription(self._subscription.handle)
+            self._wait_set.add_subscription(self._handle)
             self._wait_set.wait(round(seconds * 1e9))
 
     def take(self) -> list[tuple[Any, int]]:
         """Waiting messages, oldest first, and when each was received, ns since 1970."""
-        return self._taken(lambda data: deserialize_message(data, self._kind))
+        waiting = self.take_serialized()
+        return self._converted(waiting, self._deserialized) if waiting else []
 
     def take_numbers(self) -> list[tuple[Numbers, int]]:
         """The same for their numbers alone, without an object for each message."""
-        return self._taken(self._reader)
+        waiting = self.take_serialized()
+        return self._converted(waiting, self._reader) if waiting else []
 
-    def _taken(self, read: Callable[[bytes], Any]) -> list[tuple[Any, int]]:
+    def _deserialized(self, data: bytes) -> Any:
+        return deserialize_message(data, self._kind)
+
+    def _converted(
+        self, waiting: list[tuple[bytes, dict[str, int]]], read: Callable[[bytes], Any]
+    ) -> list[tuple[Any, int]]:
         messages = []
-        for data, info in self.take_serialized():
+        for data, info in waiting:
             try:
                 messages.append((read(data), info['received_timestamp']))
             except Exception as error:  # whatever came, the others still count
@@ -106,11 +117,11 @@ class DirectSubscription:
 
     def take_serialized(self) -> list[tuple[bytes, dict[str, int]]]:
         """Waiting messages as bytes, with all that is known of each; times in ns since 1970."""
-        handle, waiting = self._subscription.handle, []
-        with handle:
+        waiting: list[tuple[bytes, dict[str, int]]] = []
+        with self._handle:
             for _ in range(self._depth):
                 try:
-                    taken = handle.take_message(self._kind, True)
+                    taken = self._handle.take_message(self._kind, True)
                 except Exception as error:
                     self._refuse(error)
                     break
@@ -133,6 +144,48 @@ class DirectSubscription:
 
     def _refuse(self, error: Exception) -> None:
         self._guard.take(self._subscription.topic_name, error)
+
+
+class ThreadedSubscription(DirectSubscription):
+    """A topic whose numbers a thread of its own reads, or who calls :meth:`read`."""
+
+    def __init__(
+        self, node: Node, kind: type, topic: str, qos: QoSProfile, largest: int, *fields: str
+    ):
+        super().__init__(node, kind, topic, qos, largest, *fields)
+        # This thread may hold Python's lock when a cycle needs it.
+        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
+        self._thread.start()
+
+    def destroy(self) -> None:
+        """End the thread and destroy the topic."""
+        self._thread.stop()
+        super().destroy()
+
+    def read(self) -> None:
+        """Read what waits; whatever it is, the caller goes on."""
+        try:
+            for numbers, received in self.take_numbers():
+                self._keep(numbers, received)
+        except Exception as error:
+            self._refuse(error)
+
+    def _run(self) -> None:
+        while not self._thread.ended.is_set():
+            try:
+                if self._wanted():
+                    self.wait(POLL)
+                    self.read()
+            except Exception as error:  # whatever it was, the thread survives
+                self._refuse(error)
+
+    def _wanted(self) -> bool:
+        """Whether the thread should read; where not, after a moment's wait."""
+        return True
+
+    def _keep(self, numbers: Numbers, received: int) -> None:
+        """Keep what a message says, received at a time, ns since 1970."""
+        raise NotImplementedError
 
 
 # What is kept for subscribers that do not get to run for a moment; how far a subscriber may fall
@@ -199,7 +252,7 @@ class Outgoing:
 
     def filled(self, time: int, *rows: FloatArray) -> Any:
         """Message, mostly as bytes, with a stamp (ns) and a row of numbers for each field."""
-        lengths = [len(row) for row in rows]
+        lengths = list(map(len, rows))
         if lengths != self._lengths:
             self._lengths, self._layout = lengths, None
             with contextlib.suppress(ValueError):  # a middleware that stores them otherwise

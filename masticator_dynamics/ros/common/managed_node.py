@@ -14,7 +14,7 @@ import gc
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
@@ -31,17 +31,13 @@ from masticator_dynamics.ros.common.guard import Guard
 Settings = TypeVar('Settings')
 
 
-@dataclasses.dataclass(frozen=True)
-class Declaration:
+class Declaration(NamedTuple):
     """A parameter, as :func:`parameter` describes it; ``field`` is that of the settings."""
 
     name: str
     field: str
     default: Any
-    description: str
-    interval: tuple[float, float] | None
-    constraints: str
-    read_only: bool
+    descriptor: ParameterDescriptor
 
 
 def parameter(
@@ -68,11 +64,14 @@ def parameter(
     name : str
         By default the field's.
     """
-    declared = {
-        'description': description, 'interval': interval, 'constraints': constraints,
-        'read_only': read_only, 'name': name,
-    }  # fmt: skip
-    return dataclasses.field(default=default, metadata=declared)
+    ranges = []
+    if interval is not None:
+        ranges = [FloatingPointRange(from_value=interval[0], to_value=interval[1])]
+    descriptor = ParameterDescriptor(
+        name=name, description=description, additional_constraints=constraints,
+        read_only=read_only, floating_point_range=ranges,
+    )  # fmt: skip
+    return dataclasses.field(default=default, metadata={'descriptor': descriptor})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,29 +98,17 @@ def declarations(settings: type) -> list[Declaration]:
     """Parameters that the fields of a settings class stand for."""
     declarations = []
     for field in dataclasses.fields(settings):
+        descriptor: ParameterDescriptor = field.metadata['descriptor']
         default = list(field.default) if isinstance(field.default, tuple) else field.default
-        declared = {**field.metadata, 'name': field.metadata['name'] or field.name}
-        declarations.append(Declaration(field=field.name, default=default, **declared))
+        name = descriptor.name or field.name
+        declarations.append(Declaration(name, field.name, default, descriptor))
     return declarations
 
 
 def declare(node: Node, settings: type) -> None:
     """Declare parameters on a node; values from files and the command line are applied."""
-    for parameter in declarations(settings):
-        ranges = []
-        if parameter.interval is not None:
-            low, high = parameter.interval
-            ranges = [FloatingPointRange(from_value=low, to_value=high, step=0.0)]
-        node.declare_parameter(
-            parameter.name,
-            parameter.default,
-            ParameterDescriptor(
-                description=parameter.description,
-                additional_constraints=parameter.constraints,
-                read_only=parameter.read_only,
-                floating_point_range=ranges,
-            ),
-        )
+    for name, _, default, descriptor in declarations(settings):
+        node.declare_parameter(name, default, descriptor)
 
 
 def read(node: Node, settings: type[Settings], changes: Sequence[Parameter] = ()) -> Settings:
@@ -248,7 +235,10 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the runtime."""
-        self.get_logger().info(f'loading mechanism {self.get_parameter("mechanism").value}')
+        self.get_logger().info(
+            f'loading mechanism {self.get_parameter("mechanism").value} '
+            '(the first time, compiling takes some seconds)'
+        )
         self.loading = True
         try:
             self._runtime = self._create(self, self._read_settings())

@@ -17,21 +17,25 @@ from masticator_dynamics.ros.common.direct_subscription import publisher
 Colour = tuple[float, float, float]
 GREEN, AMBER, RED, WHITE = (0.25, 0.8, 0.3), (1.0, 0.75, 0.1), (0.95, 0.15, 0.1), (1.0, 1.0, 1.0)
 
+PERIOD = 50_000_000  # ns between drawings: twenty a second look smooth enough
 LIFETIME = 500_000_000  # ns; what its node no longer draws is soon gone
 
 
 class Board:
-    """A topic of drawings, of which each is seen as long as it is drawn again and again."""
+    """Topic ``~/markers`` of drawings, of which each is seen while it is drawn again and again."""
 
-    def __init__(self, node: LifecycleNode, topic: str):
+    def __init__(self, node: LifecycleNode):
         self._node = node
-        self._publisher = publisher(node, MarkerArray, topic)
+        self._publisher = publisher(node, MarkerArray, '~/markers')
         self._shown: dict[tuple[str, int], Marker] = {}
+        self._last = -PERIOD
 
-    @property
-    def wanted(self) -> bool:
-        """Whether anybody subscribes."""
-        return bool(self._publisher.get_subscription_count())
+    def is_due(self, time: int) -> bool:
+        """Whether somebody looks and it is time (ns) for the next drawing, which follows then."""
+        if 0 <= time - self._last < PERIOD or not self._publisher.get_subscription_count():
+            return False
+        self._last = time
+        return True
 
     def show(self, time: int, markers: Iterable[Marker]) -> None:
         """Publish drawings of a time (ns); what was drawn before and is not among them goes."""

@@ -78,7 +78,7 @@ class StatusReporter:
     def _look(self) -> None:
         self._connections.look()
         statuses, now = [*self._collect(), self._messages()], time.monotonic()
-        statuses.append(self._connections.status())
+        statuses.append(self._connections.status)
         # A message about what was refused hides the mode; numbers change all the time.
         summary = [(s.level, s.message, s.words) for s in statuses]
         if summary != self._summary or now - self._reported >= _REPORT:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.limits.between_samples import Knots, refuse_between, refuse_interpolated
 from masticator_dynamics.limits.ranges import refuse_outside
 from masticator_dynamics.motion import MotionPath
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 
 MESSAGE_STEP = 0.020  # s; crank-space interpolation over longer gaps opens the loops
 CHECK_STEP = 0.005  # s
@@ -54,15 +54,7 @@ class Samples:
 Check = Callable[[MotionPath], Samples]
 
 
-def checked(
-    mechanism: Mechanism,
-    path: MotionPath,
-    effort_limit_scale: float,
-    *,
-    goal: Goal = 'torque',
-    friction: bool = False,
-    limits: bool = False,
-) -> Samples:
+def checked(mechanism: Mechanism, path: MotionPath, settings: DynamicsSettings) -> Samples:
     """Samples of a path that is within all ranges of joints and sockets, and within efforts.
 
     Ranges of joints hold between samples, too, and for what a trajectory controller makes of those
@@ -74,13 +66,9 @@ def checked(
         Not used by any other thread: it keeps scratch memory.
     path : MotionPath
         In independent coordinates.
-    effort_limit_scale : float
-        Part of the effort limits that may be used.
-    goal, friction
-        As for `Mechanism.feedforward`.
-    limits : bool
-        Whether efforts are chosen within the limits of all loads; otherwise only their own limits
-        are checked, afterwards.
+    settings : DynamicsSettings
+        How efforts are chosen, the part of their limits that may be used, and whether those of all
+        loads are kept; otherwise only their own limits are checked, afterwards.
 
     Raises
     ------
@@ -88,15 +76,16 @@ def checked(
         For a motion that cannot or must not be made, naming the time.
     """
     times, in_message = _sample_times(path)
-    effort_limits = limits and mechanism.load_limits.scaled(effort_limit_scale)
+    scale, limits = settings.effort_limit_scale, settings.limits
     try:
         batch = mechanism.feedforward_batch(
-            *path.sample(times), goal=goal, friction=friction, limits=effort_limits
-        )
+            *path.sample(times), goal=settings.goal, friction=settings.friction,
+            limits=limits and mechanism.load_limits.scaled(scale),
+        )  # fmt: skip
     except MasticatorError as error:
         raise type(error)(f'at {times[error.row or 0]:.6g} s: {error.without_row}') from None
     # Efforts chosen within limits already keep to them, up to numerical error.
-    refuse_outside(mechanism, times, batch, None if limits else effort_limit_scale)
+    refuse_outside(mechanism, times, batch, None if limits else scale)
     samples = Samples(times, in_message, batch.q, batch.v, batch.a, batch.actuated)
     refuse_between(mechanism, times, samples)
     refuse_interpolated(mechanism, times[in_message], samples[in_message])

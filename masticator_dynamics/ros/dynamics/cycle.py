@@ -8,8 +8,10 @@ It follows the commanded motion as a function of time: hold home, move, hold the
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,7 +285,8 @@ class FeedforwardCycle:
             state, wrench = job.step(
                 self._mechanism, time, self._bite, self._turn.joints, self._last_q
             )
-            effort = self._effort_of(state, wrench)
+            ask = functools.partial(self._mechanism.feedforward, *state, wrench, **self._options)
+            effort = self._within_limits(ask)
         except MasticatorError as error:
             self.failure = str(error)
             job.law.end(Reason.NO_WAY, str(error), math.nan)
@@ -304,21 +307,6 @@ class FeedforwardCycle:
         if job is not None:
             self._motion.hold(time, self._last_position)
             self._turn.end(job)
-
-    def _effort_of(self, state: State, wrench: FloatArray) -> Effort:
-        """Efforts for a wrench (6,) on the platform, and what else is measured."""
-        if self._watch is not None:
-            limits = self._watch.limits
-            try:
-                effort = self._mechanism.feedforward(
-                    *state, wrench, **self._options, limits=limits, nearest=True
-                )
-            except LimitError as error:
-                self._watch.fail(str(error))
-            else:
-                self._watch.take(effort)
-                return effort
-        return self._mechanism.feedforward(*state, wrench, **self._options)
 
     def external_effort(self, answer: CycleAnswer) -> FloatArray:
         """Share (n_u,) of the wrenches in the efforts that may be sent; mostly known already."""
@@ -409,7 +397,7 @@ class FeedforwardCycle:
         free, state = ahead.answer, ahead.state
         loaded = None if loads is None else state
         if loads is None or loads.bite is None or loads.others or free is None:
-            effort = self._evaluate(state, loads)
+            effort = self._within_limits(functools.partial(self._effort, state, loads))
         else:
             wrench = self._bite.on_platform(loads.bite, free.effort, ahead.transport)
             effort = self._mechanism.feedforward(*state, wrench, **self._options)
@@ -423,27 +411,25 @@ class FeedforwardCycle:
         bite, others = self._bite.fresh(time), self._external.all_fresh(time)
         return Loads(bite, others) if bite or others else None
 
-    def _evaluate(self, state: State, loads: Loads | None) -> Effort:
-        """Efforts within the watched limits, if any."""
-        if self._watch is None:
-            return self._effort(state, loads)
+    def _within_limits(self, ask: Callable[..., Effort], *, noted: bool = True) -> Effort:
+        """Efforts within the watched limits, if any; if nothing keeps them, the clamp decides."""
+        watch = self._watch
+        if watch is None:
+            return ask()
         try:
-            effort = self._effort(state, loads, limits=self._watch.limits, nearest=True)
+            effort = ask(limits=watch.limits, nearest=True)
         except LimitError as error:
-            # Not even another motion keeps within them: the clamp has the last word.
-            self._watch.fail(str(error))
-            return self._effort(state, loads)
-        self._watch.take(effort)
+            if noted:
+                watch.fail(str(error))
+            return ask()
+        if noted:
+            watch.take(effort)
         return effort
 
     def _unloaded(self, state: State) -> FloatArray:
         """Efforts (n_u,) that would be sent without external wrenches."""
-        limited = {'limits': self._watch.limits, 'nearest': True} if self._watch else {}
-        try:
-            wanted = self._effort(state, None, **limited).actuated
-        except LimitError:
-            wanted = self._effort(state, None).actuated
-        return self._clamp.inside(wanted)
+        ask = functools.partial(self._effort, state, None)
+        return self._clamp.inside(self._within_limits(ask, noted=False).actuated)
 
     def _effort(self, state: State, loads: Loads | None, **limited: Any) -> Effort:
         y, y_dot, y_ddot = state

@@ -9,27 +9,28 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives import real_time
-from masticator_dynamics.engine.evaluation.results import Effort
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.ros.common.diagnostics import Rejections
 from masticator_dynamics.ros.common.direct_subscription import (
-    DirectSubscription,
+    POLL,
     Outgoing,
+    ThreadedSubscription,
     joint_topic,
     publisher,
 )
 from masticator_dynamics.ros.common.fixed_layout import Numbers
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.measured_wrenches import MeasuredWrenches
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings, effort_topic
 
 
 class Publishers:
@@ -37,8 +38,9 @@ class Publishers:
 
     Parameters
     ----------
-    frame_prefix : str
-        Put before the frames of contacts and joints.
+    settings : DynamicsSettings
+        What is put before the frames of contacts and joints; whether efforts have topics of their
+        own, too.
     cycle : FeedforwardCycle
         Computes forces when somebody wants them.
     """
@@ -47,12 +49,12 @@ class Publishers:
         self,
         node: LifecycleNode,
         mechanism: Mechanism,
-        frame_prefix: str,
+        settings: DynamicsSettings,
         cycle: FeedforwardCycle,
     ):
         def wrench(topic: str, frame: str, *parts: str) -> Outgoing:
             message = WrenchStamped()
-            message.header.frame_id = frame_prefix + frame
+            message.header.frame_id = settings.frame_prefix + frame
             return Outgoing(node, topic, message, *(f'wrench.{part}' for part in parts))
 
         self._node, self._mechanism, self._cycle = node, mechanism, cycle
@@ -73,6 +75,8 @@ class Publishers:
             wrench(f'joint_force/{joint}', frame, 'force', 'torque')
             for joint, frame in zip(names, cycle.joint_frames, strict=True)
         ]
+        named = names if settings.effort_topics else ()
+        self._by_joint = [Outgoing(node, effort_topic(j), Float64(), 'data') for j in named]
         self._of_cycles = self._effort, self._state, self._multipliers, self._external
         self._ready: tuple[CycleAnswer | None, dict[Outgoing, Any] | None] = None, None
         self._stayed = True  # whether the latest answer was the one known before
@@ -80,7 +84,7 @@ class Publishers:
     def destroy(self, node: LifecycleNode) -> None:
         """Destroy the topics."""
         node.destroy_lifecycle_publisher(self.trajectory)
-        for topic in (*self._of_cycles, *self._contacts, *self._joint_forces):
+        for topic in (*self._of_cycles, *self._contacts, *self._joint_forces, *self._by_joint):
             topic.destroy()
         self.show_joints(False, active=False)
 
@@ -124,8 +128,12 @@ class Publishers:
             messages[self._multipliers] = self._multipliers.filled(time, answer.effort.contact)
         return messages
 
-    def visual(self, time: int, effort: Effort) -> None:
-        """What people look at, at a time (ns): forces, where anybody does, and all joints."""
+    def visual(self, time: int, answer: CycleAnswer) -> None:
+        """What people look at, at a time (ns), where anybody does: forces, efforts, all joints."""
+        effort = answer.effort
+        for topic, sent in zip(self._by_joint, answer.actuated, strict=False):
+            if topic.wanted:
+                topic.publish(time, np.array([sent]))
         for topics, forces in (
             (self._contacts, self._cycle.contact_forces),
             (self._joint_forces, self._cycle.joint_forces),
@@ -146,10 +154,7 @@ _LARGEST = 4096  # bytes; a wrench has 100, and the name of its frame
 _NEWEST = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-_POLL = 0.1  # s; how soon the thread notices that it should end, or that nobody else reads
-
-
-class WrenchInput(DirectSubscription):
+class WrenchInput(ThreadedSubscription):
     """A topic of wrenches, read by a thread of its own, or by a cycle while that runs.
 
     Parameters
@@ -174,40 +179,22 @@ class WrenchInput(DirectSubscription):
         frame_prefix: str,
         by_cycle: bool = False,
     ):
-        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST, 'wrench')
         self._prefix, self._by_cycle, self._latest = frame_prefix, by_cycle, 0.0
         self.rejections = Rejections(node.get_logger().error)
         self.topic, self.kept, self._now = topic, wrenches, now
-        # This thread may hold Python's lock when a cycle needs it.
-        self._thread = real_time.Worker(topic, self._run, real_time.SERVICE)
-        self._thread.start()
-
-    def destroy(self) -> None:
-        """End the thread and destroy the topic."""
-        self._thread.stop()
-        super().destroy()
+        super().__init__(node, WrenchStamped, topic, _NEWEST, _LARGEST, 'wrench')
 
     def read(self) -> None:
         """Read what waits; whatever it is, the caller goes on."""
         self._latest = time.monotonic()
-        try:
-            for numbers, received in self.take_numbers():
-                self._read(numbers, received)
-        except Exception as error:
-            self._refuse(error)
+        super().read()
 
-    def _run(self) -> None:
-        while not self._thread.ended.is_set():
-            try:
-                if not self._by_cycle:
-                    self.wait(_POLL)
-                elif self._thread.ended.wait(_POLL) or time.monotonic() - self._latest < _POLL:
-                    continue
-                self.read()
-            except Exception as error:  # whatever it was, the thread survives
-                self._refuse(error)
+    def _wanted(self) -> bool:
+        if not self._by_cycle:
+            return True
+        return not self._thread.ended.wait(POLL) and time.monotonic() - self._latest >= POLL
 
-    def _read(self, numbers: Numbers, received: int) -> None:
+    def _keep(self, numbers: Numbers, received: int) -> None:
         frame = numbers.message.header.frame_id.removeprefix(self._prefix)
         arrival = self._now() - max(time.time_ns() - received, 0)
         try:

@@ -32,25 +32,28 @@ from masticator_dynamics.control.force_goal import (
     State,
 )
 from masticator_dynamics.control.pressing_path import PressingPath, Servos
-from masticator_dynamics.drives import real_time
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.motion import MotionPath
 from masticator_dynamics.ros.common.diagnostics import shortened
-from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
+from masticator_dynamics.ros.common.direct_subscription import (
+    POLL,
+    ThreadedSubscription,
+    doubles,
+)
+from masticator_dynamics.ros.common.fixed_layout import Numbers
+from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import ExecutedMotion, Piece
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.force_sources import ForceSources
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings, PressingJob
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
-from masticator_dynamics.ros.dynamics.trajectory_action import _Server
 from masticator_interfaces.action import ApplyForce
 
 _LOOK = 0.05  # s
 _RESULT_TIMEOUT = 30  # s that a result can be asked for
-_POLL = 0.1  # s
 _LARGEST = 65536  # bytes of joint_states
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 _MOST_POINTS = 10_000
@@ -63,43 +66,27 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-class JointInput(DirectSubscription):
+class JointInput(ThreadedSubscription):
     """Topic ``joint_states``, read by a thread of its own while somebody needs it.
 
     Attributes
     ----------
     needed : Event
-        Whether somebody does: converting messages would hold up cycles for nothing.
+        Whether somebody does: reading messages would hold up cycles for nothing.
     """
 
     def __init__(self, node: LifecycleNode, mechanism: Mechanism, readings: JointReadings):
-        super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST)
         self._names, self._readings = mechanism.actuated, readings
         self.needed = threading.Event()
-        self._thread = real_time.Worker('joint_states', self._run, real_time.SERVICE)
-        self._thread.start()
+        super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position')
 
-    def destroy(self) -> None:
-        """End the thread and destroy the topic."""
-        self._thread.stop()
-        super().destroy()
+    def _wanted(self) -> bool:
+        return self.needed.wait(POLL)
 
-    def _run(self) -> None:
-        while not self._thread.ended.is_set():
-            if not self.needed.wait(_POLL):
-                continue
-            try:
-                self.wait(_POLL)
-                for message, _ in self.take():
-                    self._read(message)
-            except Exception as error:  # whatever it was, the thread survives
-                self._refuse(error)
-
-    def _read(self, message: JointState) -> None:
-        rows = dict(zip(message.name, message.position, strict=False))
-        stamp = message.header.stamp
+    def _keep(self, numbers: Numbers, received: int) -> None:
+        rows = dict(zip(numbers.message.name, numbers.rows[0].tolist(), strict=False))
         positions = np.array([rows.get(name, math.nan) for name in self._names])
-        self._readings.take(stamp.sec * 1_000_000_000 + stamp.nanosec, positions)
+        self._readings.take(numbers.stamp, positions)
 
 
 @dataclasses.dataclass
@@ -150,8 +137,8 @@ class ForceAction:
         prefix = settings().frame_prefix
         self._sources = ForceSources(node, self._mechanism, motors, bite, now, prefix)
         self._stream = WrenchInput(node, 'force_reference', self._streamed, now, prefix)
-        self._server = _Server(
-            node, ApplyForce, '~/apply_force', lambda handle: None,
+        self._server = GoalServer(
+            node, ApplyForce, '~/apply_force',
             goal_callback=self._answer, handle_accepted_callback=self._begin,
             cancel_callback=self._cancel, result_timeout=_RESULT_TIMEOUT,
         )  # fmt: skip
@@ -268,7 +255,7 @@ class ForceAction:
             stiffness=asked.stiffness or None,
         )  # fmt: skip
         return PressingJob(
-            path, law, reference, settings.bite_force_point_frame,
+            path, law, self._allowed(reference), settings.bite_force_point_frame,
             sources.controlled(settings, self._now()), sources.observed,
         )  # fmt: skip
 
@@ -295,6 +282,10 @@ class ForceAction:
             raise InputError(f'{most:g} N are asked; parameter force.most allows {largest:g} N')
         return lambda time: float(np.interp(time, times, forces)), most
 
+    def _allowed(self, reference: Reference) -> Reference:
+        """No more than the parameter allows then: it may be lowered while a goal presses."""
+        return lambda time: min(reference(time), self._settings().force_most)  # NaN stays NaN
+
     def _streamed_force(self, time: float) -> float:
         """What topic ``force_reference`` says: the size of its force; NaN: it is silent."""
         fresh = self._streamed.all_fresh(self._now())
@@ -315,6 +306,10 @@ class ForceAction:
             release = law.release
             self._end(goal.handle, job, '' if release is None else release.text)
             return
+        settings = self._settings()
+        law.bounds = dataclasses.replace(
+            law.bounds, lateral_force=settings.force_lateral, torque=settings.force_torque
+        )
         feedback = ApplyForce.Feedback(
             state=law.state.value, force=law.watch.force, wanted_force=float(law.wanted),
             travel=float(law.travelled), stiffness=float(law.stiffness.likely),
@@ -336,11 +331,5 @@ class ForceAction:
             names = ('time', 'force', 'wanted_force', 'travel_measured')
             for name, column in zip(names, table.T, strict=True):
                 setattr(result, name, doubles(np.ascontiguousarray(column)))
-        if handle.is_cancel_requested:
-            handle.canceled()
-        elif reached:
-            handle.succeed()
-        else:
-            handle.abort()
         self._node.get_logger().info(f'goal of ~/apply_force has ended: {result.message}')
-        self._server.notify_execute(handle, lambda _: result)
+        self._server.end(handle, result, reached=reached)

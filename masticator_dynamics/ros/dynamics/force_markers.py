@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import Point
@@ -27,9 +28,6 @@ from masticator_dynamics.ros.dynamics.force_scale import (
 )
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
 
-TOPIC = '~/markers'
-PERIOD = 50_000_000  # ns between drawings: twenty a second look smooth enough
-
 # Relative to the size of the mechanism.
 _RADIUS, _LINE = 0.15, 0.025  # of an arc, and how thick it is
 _SHAFT = 0.03  # of an arrow
@@ -41,6 +39,14 @@ _LEVELS, _POINTS = 90, 24  # drawn lengths of an arc, and points of the longest
 _FOOD, _OTHERS, _SOCKETS, _CLOSURES = (
     (1.0, 0.3, 0.35), (0.85, 0.4, 1.0), (0.2, 0.85, 0.95), (0.75, 0.75, 0.8),
 )  # fmt: skip
+
+
+class _Place(NamedTuple):
+    """Which drawing of which group, and the frame in which it is."""
+
+    group: str
+    number: int
+    frame: str
 
 
 class ForceMarkers:
@@ -88,14 +94,12 @@ class ForceMarkers:
         middle = 0.5 * (origins.max(axis=0) + origins.min(axis=0))
         self._above = middle + [0.0, 0.0, 0.75 * mechanism.structure.extent()]
         self.closures = False
-        self._last = -PERIOD
-        self._board = markers.Board(node, TOPIC)
+        self._board = markers.Board(node)
 
     def show(self, time: int, answer: CycleAnswer) -> None:
         """Draw a cycle of a time (ns), if somebody looks and it is time for the next drawing."""
-        if 0 <= time - self._last < PERIOD or not self._board.wanted:
+        if not self._board.is_due(time):
             return
-        self._last = time
         self._board.show(
             time, [*self._efforts(answer.actuated), *self._forces(time, answer.effort)]
         )
@@ -118,7 +122,7 @@ class ForceMarkers:
             axis = joint.axis if effort >= 0.0 else -joint.axis
             colour = markers.by_share(share) if math.isfinite(limit) else markers.WHITE
             draw = self._pen.arrow if joint.unit == 'm' else self._pen.arc
-            yield from draw('efforts', number, joint.child, axis, share, colour)
+            yield from draw(_Place('efforts', number, joint.child), axis, share, colour)
         if shares:
             yield self._words(int(np.argmax(shares)), efforts, limits)
 
@@ -127,7 +131,8 @@ class ForceMarkers:
         text = f'{name}: {efforts[number]:.3g} {unit}'
         if math.isfinite(limits[number]):
             text += f', {100.0 * abs(efforts[number]) / limits[number]:.2g}% of its limit'
-        return self._pen.text('efforts', -1, self._mechanism.description.base, self._above, text)
+        base = _Place('efforts', -1, self._mechanism.description.base)
+        return self._pen.text(base, self._above, text)
 
     def _forces(self, time: int, effort: Effort) -> Iterator[Marker]:
         """Forces of contacts and closures, and the wrenches that count at a time (ns)."""
@@ -171,7 +176,7 @@ class ForceMarkers:
         if amount > 0.0:
             share = self._scale.torque.share(amount)
             axis = wrench[3:] / amount
-            yield from self._pen.arc(group, 3 * number + 2, frame, axis, share, colour)
+            yield from self._pen.arc(_Place(group, 3 * number + 2, frame), axis, share, colour)
 
     def _force(
         self, group: str, number: int, frame: str, force: FloatArray, colour: markers.Colour
@@ -182,11 +187,10 @@ class ForceMarkers:
             return
         share = self._scale.force.share(amount)
         direction = force / amount
-        for arrow in self._pen.arrow(group, number, frame, direction, share, colour):
+        for arrow in self._pen.arrow(_Place(group, number, frame), direction, share, colour):
             yield arrow
-            tip = direction * self._pen.length(share)
-            text = f'{amount:.3g} N'
-            yield self._pen.text(group, number + 1, frame, 1.15 * tip, text, colour)
+            tip, words = direction * self._pen.length(share), _Place(group, number + 1, frame)
+            yield self._pen.text(words, 1.15 * tip, f'{amount:.3g} N', colour)
 
 
 class _Pen:
@@ -202,61 +206,41 @@ class _Pen:
         return LONGEST * self._size * drawn_length(share)
 
     def arrow(
-        self,
-        group: str,
-        number: int,
-        frame: str,
-        direction: FloatArray,
-        share: float,
-        colour: markers.Colour,
+        self, at: _Place, direction: FloatArray, share: float, colour: markers.Colour
     ) -> Iterator[Marker]:
         """An arrow from a frame's origin; none if it would be too short to be seen."""
         if drawn_length(share) < _SHORTEST:
             return
-        drawn = self._marker(Marker.ARROW, group, number, frame, colour)
+        drawn = self._marker(Marker.ARROW, at, colour)
         end = direction * self.length(share)
         markers.arrow_between(drawn, np.zeros(3), end, _SHAFT * self._size)
         yield drawn
 
     def arc(
-        self,
-        group: str,
-        number: int,
-        frame: str,
-        axis: FloatArray,
-        share: float,
-        colour: markers.Colour,
+        self, at: _Place, axis: FloatArray, share: float, colour: markers.Colour
     ) -> Iterator[Marker]:
         """An arc about an axis through a frame's origin, right-handed, with a barbed end."""
         if drawn_length(share) < _SHORTEST:
             return
-        drawn = self._marker(Marker.LINE_STRIP, group, number, frame, colour)
+        drawn = self._marker(Marker.LINE_STRIP, at, colour)
         drawn.scale.x = _LINE * self._size
         drawn.points = self._arc_points(axis, max(round(_LEVELS * drawn_length(share)), 1))
         yield drawn
 
     def text(
-        self,
-        group: str,
-        number: int,
-        frame: str,
-        position: FloatArray,
-        text: str,
-        colour: markers.Colour = markers.WHITE,
+        self, at: _Place, position: FloatArray, text: str, colour: markers.Colour = markers.WHITE
     ) -> Marker:
         """A text that faces whoever looks."""
-        drawn = self._marker(Marker.TEXT_VIEW_FACING, group, number, frame, colour)
+        drawn = self._marker(Marker.TEXT_VIEW_FACING, at, colour)
         markers.write(drawn, text, position, _TEXT * self._size)
         return drawn
 
-    def _marker(
-        self, kind: int, group: str, number: int, frame: str, colour: markers.Colour
-    ) -> Marker:
-        key = (group, number)
+    def _marker(self, kind: int, at: _Place, colour: markers.Colour) -> Marker:
+        frame, key = self._prefix + at.frame, (at.group, at.number)
         if key not in self._made:
-            self._made[key] = markers.marker(kind, group, number, self._prefix + frame)
+            self._made[key] = markers.marker(kind, *key, frame)
         drawn = self._made[key]
-        drawn.header.frame_id = self._prefix + frame
+        drawn.header.frame_id = frame
         markers.paint(drawn, colour)
         return drawn
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.frames import turned
+from masticator_dynamics.engine.evaluation.frames import check_frame, turned
 from masticator_dynamics.engine.evaluation.results import Effort, Motion
 from masticator_dynamics.errors import InputError
 
@@ -58,21 +58,8 @@ class MeasuredWrenches:
     """The newest measured wrench on the link of each frame."""
 
     def __init__(self, mechanism: Mechanism):
-        self._mechanism, self._frames = mechanism, frozenset(mechanism.frames)
-        self.timeout = 0.1  # s
+        self._mechanism, self.timeout = mechanism, 0.1  # s
         self._newest: dict[str, MeasuredWrench] = {}
-
-    def check_frame(self, frame: str) -> None:
-        """Refuse a frame that the URDF does not have.
-
-        Raises
-        ------
-        InputError
-            Naming it.
-        """
-        if frame not in self._frames:
-            frames = ', '.join(self._mechanism.frames)
-            raise InputError(f'unknown frame {frame!r}; there are: {frames}')
 
     def take(self, frame: str, stamp: int, received: int, wrench: FloatArray) -> None:
         """Keep a measurement.
@@ -91,7 +78,7 @@ class MeasuredWrenches:
         InputError
             For an unknown frame, or a component that is not finite or absurdly large.
         """
-        self.check_frame(frame)
+        check_frame(self._mechanism, frame)
         for name, value in zip(COMPONENTS, wrench.tolist(), strict=True):
             if not -LARGEST <= value <= LARGEST:
                 unit = 'N' if name[0] == 'f' else 'N m'

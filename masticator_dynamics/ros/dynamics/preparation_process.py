@@ -95,7 +95,7 @@ class Preparer:
         PreparationError
             If there is no answer.
         """
-        self._wait_until_ready()
+        self.start_up()
         expected = self._exchange(_PATIENCE + _TIMES * _READING * question.size, question)
         if isinstance(expected, float):  # it has been read
             answer = self._exchange(_PATIENCE + _TIMES * expected)
@@ -107,14 +107,21 @@ class Preparer:
         return prepared
 
     def start_up(self) -> None:
-        """Wait until the process works, before another thread asks it.
+        """Wait until the process works: for the thread that asks it.
 
         Raises
         ------
         PreparationError
             If it ends instead.
         """
-        self._wait_until_ready()
+        if self._process.poll() is not None:
+            self._fail()
+        if self.state == 'ready':
+            return
+        refusal = self._exchange(_START, self._given)
+        if refusal is not None:
+            self._fail(str(refusal.error()))
+        self.state, self.failure = 'ready', ''
 
     def wait_until_ready(self) -> None:
         """Wait until the process works, while another thread looks after it.
@@ -133,7 +140,7 @@ class Preparer:
     def look(self) -> None:
         """Notice what has become of the process while nothing is asked of it."""
         with contextlib.suppress(PreparationError):
-            self._wait_until_ready()
+            self.start_up()
 
     def close(self) -> None:
         """End the process; who waits for an answer gets none. From any thread."""
@@ -150,16 +157,6 @@ class Preparer:
                 [sys.executable, '-c', f'import {__name__} as own; own.main({theirs.fileno()})'],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             )  # fmt: skip
-
-    def _wait_until_ready(self) -> None:
-        if self._process.poll() is not None:
-            self._fail()
-        if self.state == 'ready':
-            return
-        refusal = self._exchange(_START, self._given)
-        if refusal is not None:
-            self._fail(str(refusal.error()))
-        self.state, self.failure = 'ready', ''
 
     def _exchange(self, limit: float, *questions: Any) -> Any:
         """Send what is asked, if anything, and wait for the next answer."""

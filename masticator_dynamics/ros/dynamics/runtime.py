@@ -7,7 +7,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rclpy.lifecycle import LifecycleNode
@@ -16,13 +17,13 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.control.force_goal import Reason
 from masticator_dynamics.control.pressing_path import Servos
 from masticator_dynamics.drives import real_time
+from masticator_dynamics.engine.evaluation.frames import check_frame
 from masticator_dynamics.errors import InputError, LimitError
 from masticator_dynamics.ros.common.node_clock import NodeClock
 from masticator_dynamics.ros.dynamics.cycle import CycleAnswer, ExecutedMotion, FeedforwardCycle
 from masticator_dynamics.ros.dynamics.cycle_scheduler import CycleScheduler
 from masticator_dynamics.ros.dynamics.dynamics_topics import Publishers, WrenchInput
 from masticator_dynamics.ros.dynamics.effort_limits import EffortClamp, LoadWatch
-from masticator_dynamics.ros.dynamics.effort_topics import EffortTopics
 from masticator_dynamics.ros.dynamics.force_markers import ForceMarkers
 from masticator_dynamics.ros.dynamics.force_turn import ForceTurn, JointReadings
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, MeasuredWrenches
@@ -72,10 +73,8 @@ class DynamicsRuntime:
         self.now = NodeClock(node)
         self._visual_every = max(round(settings.rate / settings.visual_rate), 1)
         self._visual_countdown = 0
-        self._publishers = Publishers(node, mechanism, settings.frame_prefix, self.cycle)
+        self._publishers = Publishers(node, mechanism, settings, self.cycle)
         self._publishers.show_joints(settings.publish_joint_states, active=False)
-        named = mechanism.actuated if settings.effort_topics else ()
-        self._effort_topics = EffortTopics(node, named)
         self._markers = ForceMarkers(
             node, mechanism, settings.frame_prefix, self.cycle, self.bite, self.external, self.clamp
         )
@@ -137,7 +136,7 @@ class DynamicsRuntime:
                 f'force.source is {settings.force_source!r}; there are {SENSOR} and {OBSERVER}'
             )
         if settings.bite_force_point_frame:
-            self.bite.check_frame(settings.bite_force_point_frame)
+            check_frame(self.mechanism, settings.bite_force_point_frame)
 
     def fail(self, reason: str) -> None:
         """Do nothing: the motion goes on, which is safer than efforts that stop."""
@@ -176,20 +175,23 @@ class DynamicsRuntime:
         self.bite_input.destroy()
         self.external_input.destroy()
         self._publishers.destroy(self._node)
-        self._effort_topics.destroy()
         self._markers.destroy()
+
+    def _server_in(self, module: str, action: str) -> Any:
+        """The module with an action's server; None where the action's type is not installed."""
+        try:
+            return importlib.import_module(f'{__package__}.{module}')
+        except ModuleNotFoundError as error:
+            package = (error.name or '').partition('.')[0]
+            if package not in ('masticator_interfaces', 'control_msgs'):
+                raise
+            self._node.get_logger().info(f'no action {action}: {package} is not installed')
+        return None
 
     def _new_action(self) -> TrajectoryAction | None:
         """The action's server; None if the messages of joint actions are not installed."""
-        try:
-            from masticator_dynamics.ros.dynamics.trajectory_action import TrajectoryAction
-        except ModuleNotFoundError as error:
-            if (error.name or '').partition('.')[0] != 'control_msgs':
-                raise
-            text = f'no action {ACTION}: control_msgs is not installed'
-            self._node.get_logger().info(text)
-            return None
-        return TrajectoryAction(
+        module = self._server_in('trajectory_action', ACTION)
+        return module and module.TrajectoryAction(
             self._node, self.mechanism, self.trajectory_input, lambda: self.cycle.failure
         )
 
@@ -197,23 +199,15 @@ class DynamicsRuntime:
         """The action's server; None without a drives file or the action's type."""
         if not self._settings.drives:
             return None
-        try:
-            from masticator_dynamics.ros.dynamics.force_action import ForceAction
-        except ModuleNotFoundError as error:
-            if (error.name or '').partition('.')[0] not in (
-                'masticator_interfaces',
-                'control_msgs',
-            ):
-                raise
-            text = f'no action ~/apply_force: {error.name} is not installed'
-            self._node.get_logger().info(text)
+        module = self._server_in('force_action', '~/apply_force')
+        if module is None:
             return None
         try:
             servos, motors = _driven(self._settings.drives, self.mechanism)
         except InputError as error:
             self._node.get_logger().info(f'no action ~/apply_force: {error}')
             return None
-        return ForceAction(
+        return module.ForceAction(
             self._node, self.mechanism, self.motion, self.turn, self.bite,
             lambda: self._settings, self.now, servos, motors,
         )  # fmt: skip
@@ -236,8 +230,7 @@ class DynamicsRuntime:
         if self._visual_countdown >= 0:
             return
         self._visual_countdown = self._visual_every - 1
-        self._publishers.visual(due, self.answer.effort)
-        self._effort_topics.publish(self.answer.actuated)
+        self._publishers.visual(due, self.answer)
 
     def _trajectory_accepted(self, prepared: PreparedTrajectory) -> None:
         self.cycle.failure = ''

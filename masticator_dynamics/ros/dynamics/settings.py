@@ -9,6 +9,15 @@ import dataclasses
 from masticator_dynamics.engine.traced.effort_goals import GOALS
 from masticator_dynamics.ros.common.managed_node import FRAME_PREFIX, NodeSettings, parameter
 
+
+def effort_topic(joint: str) -> str:
+    """Topic of the effort of an actuated joint alone: rqt_plot names curves by topics.
+
+    Not below ``feedforward_effort``: rqt_plot would take their names for fields of that topic.
+    """
+    return f'joint_effort/{joint}'
+
+
 SENSOR, OBSERVER = 'sensor', 'observer'  # of a force that is controlled
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import CancelResponse, GoalResponse
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
@@ -38,7 +38,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.ros.common.diagnostics import LogLimit, shortened
 from masticator_dynamics.ros.common.direct_subscription import DirectSubscription, doubles
-from masticator_dynamics.ros.common.guard import guard_of
+from masticator_dynamics.ros.common.goal_server import GoalServer
 from masticator_dynamics.ros.dynamics.cycle import Piece
 from masticator_dynamics.ros.dynamics.late_trajectories import PastError
 from masticator_dynamics.ros.dynamics.trajectory_checks import (
@@ -164,24 +164,6 @@ class _Goal:
         self.stop_requested = False
 
 
-class _Server(ActionServer):
-    """Goals wait without a thread or coroutine, at which the executor would look all the time."""
-
-    def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Do nothing at the beginning; at the end, with a callback, send the result."""
-        if execute_callback is not None:
-            super().notify_execute(goal_handle, execute_callback)
-
-    def take_data(self) -> dict[str, Any]:
-        """Take what waits; what cannot be read is reported."""
-        try:
-            taken: dict[str, Any] = super().take_data()
-        except Exception as error:  # whatever came, the others still count
-            guard_of(self._node).take(ACTION, error)
-            return {}
-        return taken
-
-
 class TrajectoryAction:
     """The action's server; a timer looks after its goals.
 
@@ -209,11 +191,10 @@ class TrajectoryAction:
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
         self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
-        self._server = _Server(
+        self._server = GoalServer(
             node,
             FollowJointTrajectory,
             ACTION,
-            lambda handle: None,
             goal_callback=self._answer,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
@@ -396,21 +377,14 @@ class TrajectoryAction:
     def _end(self, handle: Any, code: int, text: str) -> bool:
         """End a goal and tell its sender how; return True."""
         text = shortened(text)
-        if handle.is_cancel_requested:
-            handle.canceled()
-        elif code == _Result.SUCCESSFUL:
-            handle.succeed()
-        else:
-            handle.abort()
+        reached, logger = code == _Result.SUCCESSFUL, self._node.get_logger()
         if self._log_limit.allows():
-            line = f'goal of {ACTION} has ended: {text or "reached"}'
-            line, logger = line + self._log_limit.note(), self._node.get_logger()
-            if code == _Result.SUCCESSFUL:
+            line = f'goal of {ACTION} has ended: {text or "reached"}{self._log_limit.note()}'
+            if reached:  # a line each: rclpy keeps the severity of the place that logs
                 logger.info(line)
             else:
                 logger.error(line)
-        result = _Result(error_code=code, error_string=text)
-        self._server.notify_execute(handle, lambda _: result)
+        self._server.end(handle, _Result(error_code=code, error_string=text), reached=reached)
         return True
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import array
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from rclpy.duration import Duration
@@ -22,6 +21,7 @@ from masticator_dynamics.motion import MotionPath, path_from_state, with_rest_ra
 from masticator_dynamics.ros.dynamics.checked_motion import Samples, checked, expected_samples
 from masticator_dynamics.ros.dynamics.cycle import Piece, State
 from masticator_dynamics.ros.dynamics.late_trajectories import PastError, join, refuse_over
+from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 
 MOST_POINTS = 60_000  # 600 s at 100 Hz
 _SECOND = 1_000_000_000  # ns
@@ -237,11 +237,9 @@ def prepare(
     at_stamp: State | None,
     stamp: int,
     start: int,
-    effort_limit_scale: float,
+    settings: DynamicsSettings,
+    *,
     sampled: bool = True,
-    late_scale: float = 1.0,
-    efforts: bool = True,
-    **options: Any,
 ) -> PreparedTrajectory:
     """Motion through points, from the state of the mechanism at ``start``, checked all the way.
 
@@ -256,17 +254,10 @@ def prepare(
         None if that is so long ago that nobody knows.
     stamp, start : int
         ns; if ``start`` is later, the motion that was meant is joined.
-    effort_limit_scale : float
-        Part of the effort limits that may be used.
+    settings : DynamicsSettings
+        How efforts are chosen and limited, and how fast what comes late may be joined.
     sampled : bool
         Whether the motion of all joints is wanted, too.
-    late_scale : float
-        How many times the largest velocity and acceleration of the motion that was meant may be
-        used to join it.
-    efforts : bool
-        Whether points of the message have efforts.
-    **options
-        As for :func:`checked`: goal, friction, limits.
 
     Raises
     ------
@@ -281,7 +272,7 @@ def prepare(
         raise InputError(f'the trajectory lasts {end:.6g} s; at most {LONGEST:g} s are taken')
 
     def check(path: MotionPath) -> Samples:
-        return checked(mechanism, path, effort_limit_scale, **options)
+        return checked(mechanism, path, settings)
 
     left_out = 0
     with np.errstate(all='ignore'):  # absurd numbers become a named error further down
@@ -300,12 +291,12 @@ def prepare(
             raise type(error)(text) from None
         if late > 0.0:
             path, samples, at = join(
-                mechanism, path, samples, at_start, late, end, late_scale, check
+                mechanism, path, samples, at_start, late, end, settings.late_scale, check
             )
             left_out = int(np.searchsorted(points.times, at))
     message_samples = samples[samples.in_message]
     after = message_samples.times - message_samples.times[0]
-    message = _message(mechanism, start, after, message_samples, efforts)
+    message = _message(mechanism, start, after, message_samples, settings.trajectory_efforts)
     joints = JointMotion(after, message_samples.q, message_samples.v) if sampled else None
     return PreparedTrajectory(
         Piece(start, path), ramp, message, joints, late, len(points.times), left_out

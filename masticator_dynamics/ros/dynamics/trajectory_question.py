@@ -116,18 +116,14 @@ def answer(
     at_start = piece_at(schedule, start).state(start)
     if points is None:
         # What is needed to come to rest is appended to the point where the motion is.
-        stamp, points = (
-            start,
-            TrajectoryPoints(mechanism.independent, np.zeros(1), (at_start[0][None],)),
-        )
+        rest = (at_start[0][None],)
+        stamp, points = start, TrajectoryPoints(mechanism.independent, np.zeros(1), rest)
     stamp = stamp or start
     past = stamp < schedule[0].start
     at_stamp = None if past else piece_at(schedule, stamp).state(stamp)
     return prepare(
-        mechanism, points, at_start, at_stamp, stamp, start, settings.effort_limit_scale,
-        question.sampled, settings.late_scale, settings.trajectory_efforts,
-        goal=settings.goal, friction=settings.friction, limits=settings.limits,
-    )  # fmt: skip
+        mechanism, points, at_start, at_stamp, stamp, start, settings, sampled=question.sampled
+    )
 
 
 def _read(mechanism: Mechanism, question: Question) -> tuple[int, TrajectoryPoints | None]:

@@ -17,8 +17,6 @@ from masticator_dynamics.engine.evaluation.inertia_coupling import inertia_coupl
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.ros.common import markers
 
-TOPIC = '~/markers'
-PERIOD = 50_000_000  # ns between drawings
 _LINE, _TEXT = 0.015, 0.05  # relative to the size of the mechanism
 _LEAST = 0.02  # index below which there is no line
 
@@ -50,8 +48,7 @@ class CouplingMarkers:
         self._mechanism, self._frame = mechanism, frame_prefix + mechanism.description.base
         self._size = mechanism.structure.extent()
         self._rows = mechanism.tree_indices(mechanism.actuated)
-        self._last = -PERIOD
-        self._board = markers.Board(node, TOPIC)
+        self._board = markers.Board(node)
 
     def show(self, time: int, motion: Motion, warn: float, error: float) -> None:
         """Draw a pose of a time (ns), if somebody looks and it is time for the next drawing.
@@ -61,9 +58,8 @@ class CouplingMarkers:
         warn, error : float
             Indices above which lines and texts are amber and red; below they are green.
         """
-        if 0 <= time - self._last < PERIOD or not self._board.wanted:
+        if not self._board.is_due(time):
             return
-        self._last = time
         inertia = self._mechanism.actuated_inertia(motion)
         places = self._mechanism.structure.tree.poses(motion.q).origins[self._rows]
         drawn = [*self._lines(places, inertia, warn, error)]

@@ -34,8 +34,12 @@ from sensor_msgs.msg import JointState
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.real_time import Worker
-from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.engine.evaluation.actuated_fit import closest_pose, independent_velocity
+from masticator_dynamics.engine.arrays import FloatArray, IntArray, as_slice
+from masticator_dynamics.engine.evaluation.actuated_fit import (
+    closest_pose,
+    independent_velocity,
+    quick_pose,
+)
 from masticator_dynamics.engine.evaluation.results import Motion
 from masticator_dynamics.errors import InputError, in_words
 from masticator_dynamics.ros.common.diagnostics import OK, WARN, Rejections, Status
@@ -59,7 +63,7 @@ class JointSelection:
 
     kind: str
     joints: tuple[str, ...]
-    columns: list[int]
+    columns: slice | IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +115,8 @@ def select_joints(
         for joint in joints:
             if counts[joint] > 1:
                 raise InputError(f'{joint!r} is named {counts[joint]} times')
-        return JointSelection(kind, joints, [names.index(joint) for joint in joints])
+        columns = as_slice(np.array([names.index(joint) for joint in joints], dtype=np.int64))
+        return JointSelection(kind, joints, columns)
     if len(lacking) == 1:
         raise InputError(f'there are not {lacking[0]}')
     raise InputError(f'there are neither {lacking[0]} nor {lacking[1]}')
@@ -174,19 +179,15 @@ class JointStateReader:
             raise InputError(f'there are {len(positions)} positions for {len(names)} joints')
         if len(velocities) not in (0, len(names)):
             raise InputError(f'there are {len(velocities)} velocities for {len(names)} joints')
-        position = _needed(selection, positions)
-        if _unmeasured(position):
+        position = _measured(selection, positions, 'position')
+        if position is None:
             joints = ', '.join(selection.joints)
             raise UnmeasuredError(f'no position of {joints} has been measured: all are NaN')
-        _check(selection, position, 'position')
-        velocity = _needed(selection, velocities) if len(velocities) else None
-        if velocity is not None and _unmeasured(velocity):
-            velocity = None
-        if velocity is not None:
-            _check(selection, velocity, 'velocity')
+        velocity = _measured(selection, velocities, 'velocity') if len(velocities) else None
         if selection.kind == INDEPENDENT:
             return JointReading(self._mechanism.solve(position), velocity, INDEPENDENT, 0.0)
-        y, residual = closest_pose(self._mechanism, position, self.tolerance)
+        fitted = quick_pose(self._mechanism, position, self.tolerance)
+        y, residual = fitted or closest_pose(self._mechanism, position, self.tolerance)
         motion = self._mechanism.solve(y)
         if velocity is not None:
             velocity = independent_velocity(self._mechanism, motion, velocity)
@@ -212,22 +213,21 @@ def _needed(selection: JointSelection, values: Sequence[float] | FloatArray) -> 
 # Plain Python is several times as fast as numpy for a few numbers.
 
 
-def _unmeasured(numbers: FloatArray) -> bool:
-    """Whether all are NaN."""
-    return all(x != x for x in numbers.tolist())
-
-
 def _finite(numbers: FloatArray) -> bool:
     return all(map(math.isfinite, numbers.tolist()))
 
 
-def _check(selection: JointSelection, numbers: FloatArray, what: str) -> None:
-    """Refuse numbers that are not finite."""
-    if not _finite(numbers):
-        bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
-        raise InputError(
-            f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number'
-        )
+def _measured(
+    selection: JointSelection, values: Sequence[float] | FloatArray, what: str
+) -> FloatArray | None:
+    """The needed values; None if there are none but NaN. `InputError` if some are not finite."""
+    numbers = _needed(selection, values)
+    if len(numbers) and _finite(numbers):
+        return numbers
+    if np.isnan(numbers).all():
+        return None
+    bad = int(np.flatnonzero(~np.isfinite(numbers))[0])
+    raise InputError(f'{what} of {selection.joints[bad]} is {numbers[bad]}, not a finite number')
 
 
 # Messages are queued while the process is not scheduled: one second of them at 1 kHz.

@@ -60,6 +60,25 @@ def test_built_estimator_is_as_good_as_it_says(
 
 
 @pytest.mark.parametrize('kind', FITTED)
+@pytest.mark.parametrize(
+    ('name', 'options'),
+    [
+        ('archetype scissor_lift', {'ranges': {}}),  # one coordinate: a box is all there is
+        ('archetype slider_crank', {'ranges': {'crank': (-1.0, 1.0)}}),
+        ('five_bar', {'planes': 0}),
+    ],
+)
+def test_a_region_that_no_plane_cuts_is_written_and_read(name, options, kind) -> None:
+    model = samples.mechanism(name)
+    found = build_estimator(model, kind, dataclasses.replace(QUICK, **options))
+    assert not found.region.normals.size
+    read = storage.from_text(storage.as_text(found), 'file')
+    poses = found.region.sample(20, np.random.default_rng(0))
+    before, after = (e.estimate_batch(poses).inertia for e in (found, read))
+    assert np.array_equal(before, after, equal_nan=True)
+
+
+@pytest.mark.parametrize('kind', FITTED)
 def test_one_configuration_and_many_diagonal_and_matrix_agree(
     built: dict[str, FittedEstimator], five_bar: Mechanism, kind: str
 ) -> None:
@@ -188,6 +207,13 @@ def test_fingerprint_sees_what_inertia_depends_on_and_nothing_else() -> None:
     tree = dataclasses.replace(description.tree, links={**description.tree.links, link: hair})
     other = dataclasses.replace(description, tree=tree, gravity=(0.0, 0.0, 1.0), urdf_xml='<x/>')
     assert fingerprint(other) == before
+
+
+def test_a_coordinate_without_limits_is_told_how_to_give_it_a_range() -> None:
+    with pytest.raises(
+        InputError, match=r'crank has no limits in the URDF; .*--range crank=LOW:HI'
+    ):
+        build_estimator(samples.mechanism('archetype slider_crank'), 'grid', BuildOptions())
 
 
 def test_hardly_reachable_ranges_and_bad_names_are_told(five_bar: Mechanism) -> None:
