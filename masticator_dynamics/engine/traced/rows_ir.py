@@ -197,8 +197,7 @@ def _drawn(
                 missing[j] -= 1
             for j in on[i]:
                 waiting[j] -= 1
-            awaited = [j for j in on[i] if waiting[j] == 1]
-            others = {k for j in (i, *awaited) for k in users[j] if not missing[k]}
+            others = {k for j in (i, *on[i]) for k in users[j] if not missing[k]}
             soon = (k for k in others if k not in order and early(k, missing, waiting))
             following += sorted(soon, reverse=True)
     return [*order]
