@@ -7,8 +7,7 @@ On floats it computes; on recording numbers it builds the graph that becomes mac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
