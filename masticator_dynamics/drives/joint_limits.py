@@ -221,16 +221,20 @@ class DriveJointLimits:
 
     def far(self, sent: FloatArray, measured: FloatArray) -> str:
         """Why a first command is too far from where the drives are; empty if it is not."""
-        away = np.abs(sent - measured)
-        largest = FIRST_STEP * self.following_error
-        worst = int(np.argmax(away - largest))
-        if away[worst] <= largest[worst]:
+        k, away, most = self.farthest(sent, measured)
+        if away <= most:
             return ''
-        unit = self.units[worst]
+        unit = self.units[k]
         return (
-            f'first command for {self.names[worst]} is {away[worst]:.3g} {unit} away from the '
-            f'measured position (at most {largest[worst]:g} {unit}); see ~/approach'
+            f'first command for {self.names[k]} is {away:.3g} {unit} away from the '
+            f'measured position (at most {most:g} {unit}); see ~/approach'
         )
+
+    def farthest(self, sent: FloatArray, measured: FloatArray) -> tuple[int, float, float]:
+        """Drive that is farthest from where it is led, by how much, and how far it may be."""
+        away, most = np.abs(sent - measured), FIRST_STEP * self.following_error
+        k = int(np.argmax(away - most))
+        return k, float(away[k]), float(most[k])
 
     def leaves_range(self, way: FloatArray) -> str:
         """Where positions (N, n) in order of time leave their ranges; empty if nowhere.

@@ -49,6 +49,7 @@ from masticator_dynamics.mechanism import Mechanism
 
 # s of feedback time; drives that are not there by then are named.
 _ENABLING, _RESETTING, _HOMING = 3.0, 2.0, 3.0
+_ARRIVING = 1.0  # s after the end of a way, for drives to get there
 _AT_REST = 0.2  # rad/s, more than one encoder count per cycle
 _SETTLED = 5  # cycles until status words reflect the latest request
 
@@ -197,8 +198,7 @@ class Supervisor:
             self._end_of_phase(there, True, Phase.HOLDING, age, _ENABLING, 'not enabled')
         elif self._phase is Phase.APPROACHING:
             if not self._following.on_the_way():
-                self._following.begin(self._following.sent)
-                self._enter(Phase.HOLDING)
+                self._arrive(feedback, age - self.approach_duration)
         elif self._phase is Phase.STOPPING:
             self._end_of_phase(~powered(feedback), settled, Phase.OFF, age, np.inf, '')
         elif self._phase is Phase.RESETTING:
@@ -206,6 +206,24 @@ class Supervisor:
             self._end_of_phase(there, settled, Phase.OFF, age, _RESETTING, 'not out of fault')
         elif self._phase is Phase.HOMING:
             self._advance_homing(feedback, settled, age)
+
+    def _arrive(self, feedback: Feedback, waited: float) -> None:
+        """Hold where the way ends, once drives are there.
+
+        What keeps one away, as food between the teeth, it would press against until it is too hot.
+        """
+        sent = self._following.sent
+        k, away, most = self.limits.farthest(sent, feedback.position)
+        if away <= most:
+            self._following.begin(sent)
+            self._enter(Phase.HOLDING)
+        elif waited > _ARRIVING:
+            unit = self.limits.units[k]
+            text = (
+                f'{away:.3g} {unit} short of the end of the way, {_ARRIVING:g} s after it should '
+                f'have been there (at most {most:g} {unit}): something holds it'
+            )
+            self._add([Finding(self.joints[k], 'approach', text, DriveGoal.STOPPED)])
 
     def _advance_homing(self, feedback: Feedback, settled: bool, age: float) -> None:
         """A drive whose own position did not become home has not been homed."""

@@ -205,7 +205,8 @@ def import_robot(
         _hinges_to_points(model, positions)
         names = list(independent) or _independent(model, positions)
         if not names:
-            raise DescriptionError(path, 'loops', 'they leave it no freedom to move')
+            reason = f'they leave it no freedom to move{_held(model)}'
+            raise DescriptionError(path, 'loops', reason)
         return _described(model, positions, names, chosen)
 
 
@@ -252,8 +253,8 @@ def _closed(model: RobotModel) -> dict[str, float]:
     return dict(zip(kinematics.names, q.tolist(), strict=True))
 
 
-def _contradiction(model: RobotModel) -> str:
-    """Couplings that no positions satisfy together, as mimics in a ring with an offset."""
+def _straight(model: RobotModel) -> tuple[list[JointCoupling], list[str], Array]:
+    """Couplings of constant ratios, joints in them, and the ratios (couplings, joints)."""
     straight = [c for c in model.couplings if not any(any(k[1:]) for k in c.of.values())]
     joints = sorted({joint for c in straight for joint in (c.joint, *c.of)})
     rows = np.zeros((len(straight), len(joints)))
@@ -261,10 +262,27 @@ def _contradiction(model: RobotModel) -> str:
         row[joints.index(coupling.joint)] += 1.0
         for joint, coefficients in coupling.of.items():
             row[joints.index(joint)] -= sum(coefficients)
+    return straight, joints, rows
+
+
+def _contradiction(model: RobotModel) -> str:
+    """Couplings that no positions satisfy together, as mimics in a ring with an offset."""
+    straight, _, rows = _straight(model)
     offsets = np.array([coupling.offset for coupling in straight])
     missed = rows @ np.linalg.lstsq(rows, offsets)[0] - offsets
     wrong = [c.name for c, miss in zip(straight, missed, strict=True) if abs(miss) > ROUNDING]
     return f': {", ".join(wrong)} contradict one another, whatever the pose' if wrong else ''
+
+
+def _held(model: RobotModel) -> str:
+    """Joints that couplings alone hold, as mimics in a ring whose ratios do not cancel."""
+    straight, joints, rows = _straight(model)
+    moved = np.eye(len(joints)) - np.linalg.pinv(rows) @ rows
+    held = {j for j, row in zip(joints, moved, strict=True) if np.abs(row).max() < ROUNDING}
+    names = [c.name for c in straight if {c.joint, *c.of} <= held]
+    if not held:
+        return ''
+    return f': {", ".join(names)} hold {", ".join(sorted(held))} at one position'
 
 
 def _motions(model: RobotModel, positions: dict[str, float]) -> tuple[LoopKinematics, Array, Array]:

@@ -266,6 +266,41 @@ def test_a_way_is_told_how_long_it_takes(far):
     assert count * PERIOD == pytest.approx(far.supervisor.approach_duration, abs=3 * PERIOD)
 
 
+@pytest.mark.parametrize('crank', [1, 6])
+def test_drives_that_do_not_get_to_the_end_of_a_way_are_stopped(far, crank):
+    """Food that is too hard lies in the way: the motor would press until it is too hot."""
+    far.supervisor.approach(0.5)
+    row = far.goal.copy()
+    row[crank - 1] -= 0.063 * np.sign(far.goal - far.home)[crank - 1]
+    way = round(far.supervisor.approach_duration / PERIOD)
+    far.drives.cycle(way - 20)
+    far.drives.given = {'position': row}
+    far.drives.cycle(30)
+    assert far.supervisor.met() is None
+    count = 10 + far.drives.until(DriveGoal.STOPPED)
+    assert count * PERIOD == pytest.approx(1.0, abs=5 * PERIOD)
+    outcome = far.drives.finish()
+    assert not outcome.success
+    assert outcome.message.startswith(f'crank_{crank}: 0.063 rad short of the end of the way, 1 s')
+    assert 'at most 0.02 rad' in outcome.message and far.drives.torque_free
+
+
+def test_drives_that_get_there_late_have_arrived(far):
+    far.supervisor.approach(0.5)
+    far.drives.cycle(round(far.supervisor.approach_duration / PERIOD) - 20)
+    row = far.goal.copy()
+    row[2] += 0.021
+    far.drives.given = {'position': row}
+    far.drives.run(0.9, far.command)
+    assert far.supervisor.met() is None
+    row[2] -= 0.002
+    far.drives.given = {}
+    far.drives.position = row
+    far.drives.follows[:] = False
+    far.drives.run(0.1, far.command)
+    assert far.report.phase.name == 'FOLLOWING'
+
+
 def test_a_way_that_leaves_ranges_is_not_gone(far):
     """Both ends may be within ranges while cranks in between are not."""
     limits, halfway = far.supervisor.limits, 0.5 * (far.home + far.goal)

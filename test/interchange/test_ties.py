@@ -245,6 +245,17 @@ def test_a_ring_of_followers_that_contradicts_itself_is_named(write: Write) -> N
     )
 
 
+def test_a_ring_that_holds_its_joints_is_named(write: Write) -> None:
+    """Closed as it stands, but twice the one is not the other: nothing is left to move."""
+    text = FINGER.replace('MIMIC', '<mimic joint="first" multiplier="2"/>').replace('REST', '')
+    for multiplier in ('1', '-1', '0.51'):
+        mimic = f'<mimic joint="second" multiplier="{multiplier}"/>'
+        ring = text.replace(LIMITS, LIMITS + mimic, 1)
+        said = 'no freedom to move: first_mimic, second_mimic hold first, second at one position'
+        with pytest.raises(DescriptionError, match=said):
+            import_robot(write('a.urdf', ring), 'a')
+
+
 def test_a_ring_is_told_where_another_joint_leads_to_it() -> None:
     more = (
         '<link name="tip"/><joint name="zeroth" type="revolute"><parent link="two"/>'
