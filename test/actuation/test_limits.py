@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import pathlib
 import re
 from collections.abc import Callable
 
+import linkages
 import numpy as np
 import pytest
 import samples
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from linkages import Part
 
 from actuation.jaw_forces import CRANK_MASS, JawForces
 from masticator_dynamics import Mechanism
@@ -254,6 +257,51 @@ def test_the_nearest_motion_is_found_where_bounds_nearly_coincide(
     wider = dataclasses.replace(limits, effort=limits.effort * (1.0 + 1e-7))
     same = mechanism.feedforward(*driven, friction=True, limits=wider)
     np.testing.assert_allclose(same.a, effort.a, rtol=1e-9, atol=1e-9)
+
+
+def _slides(folder: pathlib.Path, masses: tuple[float, ...], **keys: object) -> Mechanism:
+    """Slides without gravity, each on the base: along x, y, z."""
+    parts = [
+        Part(name, 'ground', (0.0, 0.0, 0.0), axis, 'prismatic', mass=mass)
+        for name, axis, mass in zip('abc', np.eye(3).tolist(), masses, strict=False)
+    ]
+    keys |= {'platform': 'a', 'gravity': [0.0, 0.0, 0.0]}
+    return Mechanism.load(linkages.write(folder, parts, 'slides', **keys))
+
+
+def test_a_slide_without_inertia_does_not_hinder_the_nearest_motion(tmp_path: pathlib.Path) -> None:
+    """Its motor holds a spring, however it accelerates; the other pushes 2 kg with all it has."""
+    joints = ['a_joint', 'b_joint']
+    spring = {'b_joint': {'stiffness': 100.0, 'reference': 0.0}}
+    mechanism = _slides(tmp_path, (2.0, 0.0), independent=joints, actuated=joints, joints=spring)
+    limits = mechanism.load_limits
+    for held, y in ((1.0, 0.01), (-3.0, -0.03)):
+        limits = dataclasses.replace(limits, effort=np.array([1.0, 4.0]), effort_low=None)
+        asked = {'limits': limits, 'nearest': True}
+        near = mechanism.feedforward([0.0, y], [0.0, 0.0], [3.0, 5.0], **asked)
+        np.testing.assert_allclose(near.actuated, [1.0, held], rtol=1e-7)
+        np.testing.assert_allclose(near.shortfall, [2.5, 0.0], rtol=1e-7, atol=1e-7)
+    with pytest.raises(LimitError):  # no acceleration helps against the spring
+        mechanism.feedforward([0.0, 0.05], [0.0, 0.0], [3.0, 5.0], **asked)
+
+
+def test_efforts_go_a_long_way_for_the_nearest_motion(tmp_path: pathlib.Path) -> None:
+    """A heavy slide with two motors, one of which is weak, beside a light one."""
+    joints, tie = ['a_joint', 'b_joint', 'c_joint'], {'joint': 'b_joint', 'of': {'a_joint': [1.0]}}
+    mechanism = _slides(
+        tmp_path, (1000.0, 0.0, 0.001), independent=['a_joint', 'c_joint'], actuated=joints,
+        closures=[{'name': 'tie', 'type': 'coupling', **tie}],
+    )  # fmt: skip
+    for weak, strong, wanted in ((1.0, 3.0, 0.01), (0.1, 8.0, -0.04)):
+        effort = np.array([weak, strong, 1.0])
+        limits = dataclasses.replace(mechanism.load_limits, effort=effort, effort_low=None)
+        near = mechanism.feedforward(
+            [0.0, 0.0], [0.0, 0.0], [wanted, 1.0], limits=limits, nearest=True
+        )
+        sign = np.sign(wanted)
+        np.testing.assert_allclose(near.actuated, [sign * weak, sign * strong, 0.001], rtol=1e-6)
+        reached = sign * (weak + strong) / 1000.0
+        np.testing.assert_allclose(near.shortfall, [wanted - reached, 0.0], rtol=1e-6, atol=1e-9)
 
 
 def test_batches_name_the_row_and_keep_the_rest() -> None:

@@ -454,27 +454,39 @@ class _Pattern:
         inertia : matrix
             In whose measure distances are.
         """
+        size = self._terms.free
+        free = size - len(inertia)
+        solution = self._nearest_from([0.0] * size, inertia, 1.0, 0.0)
+        if not isinstance(solution.status, Number) and solution.status not in (-1.0, 1.0):
+            # On floats, for it takes more digits: longer steps, also of what has no inertia.
+            start = solution.x if all(map(math.isfinite, solution.x)) else [0.0] * size
+            solution = self._nearest_from(start, inertia, 1e-3, 1e-6)
+        away = solution.x[free:]
+        return solution.status, vec.dot(away, vec.apply(inertia, away)), away
+
+    def _nearest_from(self, start: Row, inertia: list[Row], part: float, more: float) -> Minimum:
+        """The search from a point; ``part`` of the weight of steps, ``more`` of the inertia."""
         count, size = len(inertia), self._terms.free
         free = size - count
         rows = [row[1 + free : 1 + size] for row in self._terms.efforts]
+        squares = [total(row[f] * row[f] for row in rows) for f in range(count)]
         per_effort = total(
-            inertia[f][f] * reciprocal(total(row[f] * row[f] for row in rows)) for f in range(count)
+            select(square, inertia[f][f] * reciprocal(square), 0.0)
+            for f, square in enumerate(squares)
         )
-        weight = per_effort * (STEP_WEIGHT / count)
+        weight = per_effort * (part * STEP_WEIGHT / count)
+        further = more * greatest([inertia[f][f] for f in range(count)]) if more else 0.0
         hessian = [
             [weight if m == n and m < free else
-             inertia[m - free][n - free] if min(m, n) >= free else 0.0 for n in range(size)]
+             inertia[m - free][n - free] + (further if m == n else 0.0) if min(m, n) >= free
+             else 0.0 for n in range(size)]
             for m in range(size)
         ]  # fmt: skip
 
         def derivatives(z: Row) -> tuple[Row, list[Row]]:
             return [0.0] * free + vec.apply(inertia, z[free:]), hessian
 
-        solution = minimum(
-            [0.0] * size, self.bounds(), derivatives, weight * self._terms.size, **LOOSE
-        )  # fmt: skip
-        away = solution.x[free:]
-        return solution.status, vec.dot(away, vec.apply(inertia, away)), away
+        return minimum(start, self.bounds(), derivatives, weight * size, **LOOSE)
 
 
 def shortfall(
