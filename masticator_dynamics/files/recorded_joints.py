@@ -110,7 +110,8 @@ def _back_and_forth(position: FloatArray) -> float:
 
     Noise as large as that would do so for `_TURNS` messages in a row once in 10^9 rows.
     """
-    step, double = np.abs(np.diff(position))[:-1], np.abs(position[2:] - position[:-2])
+    place = np.where(np.isfinite(position), position, np.nan)
+    step, double = np.abs(np.diff(place))[:-1], np.abs(place[2:] - place[:-2])
     alternates = (step > _APART) & (double < _SAME * step)  # never, with NaN
     ends = np.flatnonzero(~alternates)
     longest = np.diff(np.concatenate([[-1], ends, [len(alternates)]])).max(initial=0) - 1

@@ -342,6 +342,8 @@ def identify(
         tuple(mistake.told for mistake in mistakes if mistake.matters is matters)
         for matters in (True, False)
     )
+    gain = gain_of(mistakes)
+    result: Identified | None = None
     try:
         result = _identified(
             mechanism, (measured, judged), begun, beliefs, motors, not grave, progress
@@ -349,9 +351,10 @@ def identify(
     except InputError as error:
         if not grave:
             raise
-        raise InputError(f'{"; ".join(grave)}. As they are: {error}') from error
-    gain = gain_of(mistakes)
-    if result.errors[1] > UNEXPLAINED:
+        refused = InputError(f'{"; ".join(grave)}. As they are: {error}')
+        if gain is None:
+            raise refused from error
+    if result is not None and result.errors[1] > UNEXPLAINED:
         as_begun = begun
 
         def equations_of(part: RobotLog) -> Equations:
@@ -368,9 +371,12 @@ def identify(
         begun, which = _begun(mechanism, mechanism, parts[0], beliefs, progress), 'as they are'
         with contextlib.suppress(InputError):
             scaled = _identified(mechanism, parts, begun, beliefs, motors, True, progress)
-            if _explains_more(scaled, result):
+            # Bodies of efforts that are next to nothing are next to none: they may not be found.
+            if result is None or _explains_more(scaled, result):
                 result, which = scaled, 'divided by this'
         grave = tuple(f'{told}; the numbers are for efforts {which}' for told in grave)
+    if result is None:
+        raise refused
     return dataclasses.replace(result, mistakes=grave, remarks=slight)
 
 

@@ -129,7 +129,9 @@ def test_friction_of_motors_goes_to_the_drives_file(run, tmp_path, recorded) -> 
     assert rubbed == pytest.approx(COULOMB + 1e-6 * speed, rel=0.06)
     mine = Mechanism.load(str(tmp_path / 'mine.yaml')).parameters(friction=True)
     cells = re.findall(r'<td[^>]*>([^<]*)</td>', (tmp_path / 'mine.html').read_text())
-    before, after, deviation = map(float, cells[cells.index('mandible.mass') + 1 :][:3])
+    unit, *numbers = cells[cells.index('mandible.mass') + 1 :][:4]
+    assert unit == 'kg'
+    before, after, deviation = map(float, numbers)
     # As well as 14 s tell it: the report says how well, and that has to hold.
     assert after == pytest.approx(HEAVIER * before, abs=2.0 * deviation)
     assert deviation < 0.04 * before

@@ -149,7 +149,7 @@ def test_two_swapped_motors(robot, pair) -> None:
     assert _identified(robot, _mixed(robot.log, np.eye(4)[order])).mistakes == (told,)
 
 
-@cases('gain', [1e-9, 1e-5, 0.001, 0.1, 0.5, 2.0, 10.0], arm=1e-5)
+@cases('gain', [1e-9, 1.1e-9, 1e-6, 1e-5, 0.001, 0.1, 0.5, 2.0, 10.0], arm=1e-5)
 def test_a_gain_of_all_motors(robot, gain) -> None:
     (told,) = _identified(robot, _mixed(robot.log, gain * np.eye(4))).mistakes
     start = 'all motors: efforts are '
