@@ -253,6 +253,7 @@ def _turn(run: Callable[[], Any], calls: int, rows: int) -> Callable[[int], floa
 
 def as_text(name: str) -> str:
     """A table of one mechanism."""
+    MADE.clear()
     lines = [f'{name:<32}{"code":>8}{"call":>8}{"batch":>8}{"made, s":>9}']
     for question, numbers in figures(Mechanism.load(name)).items():
         cells = ['-' if np.isnan(x) else f'{x:.2f}' for x in numbers]

@@ -5,6 +5,7 @@
 import csv
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.robot.laboratory import mouthful_bag
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.force_figures import exponential
-from masticator_dynamics.robot.laboratory.protocol import load_protocol, plan
+from masticator_dynamics.robot.laboratory.protocol import ForceBite, load_protocol, plan
 from masticator_dynamics.robot.laboratory.report import write_report
+from masticator_dynamics.robot.laboratory.report_parts import held_figure
 
 pytestmark = pytest.mark.early
 
@@ -110,12 +112,42 @@ def test_a_bite_breaks_the_food_and_the_report_says_where(tmp_path) -> None:
         assert math.isnan(result.figures()['peak_error'])  # it is not the level that ended it
     write_report(asked)
     page = (asked.folder / 'report.html').read_text()
+    assert 'First bites over time' in page
+    assert (asked.folder / 'figures' / 'held.pdf').exists()
     assert 'break force' in page and 'controlled force of 100 N' in page
     assert 'reached within 0.5 or 1 s' in page
     with open(asked.folder / 'conditions.csv', newline='') as stream:
         rows = [row for row in csv.DictReader(stream) if row['figure'] == 'break_force']
     assert len(rows) == 2
     assert all(float(row['ci_low']) < float(row['mean']) < float(row['ci_high']) for row in rows)
+
+
+@pytest.mark.parametrize('constant', [0.4, 1e3])
+def test_first_bites_are_drawn_over_time_with_what_was_fitted(constant) -> None:
+    """The dashed lines are the law that made the curves; without a fit there are none."""
+    pytest.importorskip('matplotlib', reason='pictures need matplotlib')
+    time, height = np.arange(0.0, 4.0, 0.002), 0.008
+    since = time - 1.0  # touched, held for 2 s, then the teeth stay for 0.8 s
+    deformation = 0.002 - 0.001 * np.exp(-np.clip(since, 0.0, 2.0) / constant)
+    force = 30.0 + 10.0 * np.exp(-np.maximum(since - 2.0, 0.0) / constant)
+    under = (since >= 0.0) & (since <= 2.8)
+    bite = ForceBite(level=40.0, hold=2.0, relaxation=0.8)
+    result = SimpleNamespace(
+        mouthful=SimpleNamespace(levels={}, motion=SimpleNamespace(force=bite)),
+        strokes=[SimpleNamespace(height=height, peak_force=40.0)],
+        first_bite=np.array([time, height - under * deformation, under * force]),
+    )
+    travel, load = held_figure([result]).axes
+    for axes, values, begin in ((travel, 1e3 * deformation, 0.0), (load, force, 2.0)):
+        solid, *dashed = axes.lines
+        assert solid.get_xdata() == pytest.approx(since[under])
+        assert solid.get_ydata() == pytest.approx(values[under])
+        known = [line for line in dashed if np.isfinite(line.get_ydata()).all()]
+        assert len(known) == (constant < 1.0)
+        for line in known:
+            x, y = line.get_data()
+            assert line.get_linestyle() == '--' and begin < x[0] < begin + 0.16
+            assert y == pytest.approx(np.interp(x, since, values), rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +194,7 @@ def test_bites_that_cannot_be_made_are_refused_before_anything_moves(
 
 def test_an_exponential_that_cannot_be_told_has_no_time_constant() -> None:
     time = np.linspace(0.0, 1.0, 500)
-    constant, final = exponential(time, 10.0 + 5.0 * np.exp(-time / 0.3))
-    assert (constant, final) == pytest.approx((0.3, 10.0), rel=1e-3)
+    constant, final, change = exponential(time, 10.0 + 5.0 * np.exp(-time / 0.3))
+    assert (constant, final, change) == pytest.approx((0.3, 10.0, 5.0), rel=1e-3)
     assert math.isnan(exponential(time, 10.0 + 0.01 * np.exp(-time / 0.3))[0])
     assert math.isnan(exponential(time, 10.0 - time)[0])  # slower than can be told

@@ -51,7 +51,7 @@ def test_strokes_are_counted_in_whole_numbers(count) -> None:
     results = [
         SimpleNamespace(
             mouthful=SimpleNamespace(levels={'motion.force.level': level}),
-            first_bite=np.array([[0.01, 0.0], [0.0, level]]),
+            first_bite=np.array([[0.0, 0.1], [0.01, 0.0], [0.0, level]]),
             strokes=[SimpleNamespace(peak_force=level)] * count,
         )
         for level in (100.0, 60.0, 30.0)

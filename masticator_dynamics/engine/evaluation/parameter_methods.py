@@ -53,7 +53,8 @@ class ParameterMethods(Evaluator):
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         """The same mechanism with other numbers, without compiling.
 
-        Code with these parameters as inputs is compiled once per set of names, and kept on disk.
+        Code with these parameters as inputs is compiled once per set of names, and kept on disk;
+        from the fourth call for a set of names on, code closes the loops, too.
         What was changed before stays changed. Loops are closed at home anew: independent joints
         stay, dependent ones follow, on the branch continuous with the present home.
 

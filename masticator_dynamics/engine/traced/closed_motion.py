@@ -7,7 +7,7 @@ On floats it computes; on recording numbers it builds the graph that becomes mac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,7 @@ class Evaluation:
 
     # Results, scalar by scalar
 
-    def per_actuator(self, values: list[Any]) -> list[Any]:
+    def per_actuator(self, values: Sequence[Any]) -> list[Any]:
         """Numbers of the motors, in the order of the actuators."""
         by_actuator: dict[int, Any] = {}
         for motors, value in zip(self.forces.motors, values, strict=True):

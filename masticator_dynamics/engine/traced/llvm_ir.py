@@ -147,9 +147,16 @@ class Writer:
     def _ordered(self, outputs: Sequence[Scalar]) -> list[int]:
         """Nodes in their order; numbers are written once available, so that none is kept long."""
         self._outputs = [self._graph.lift(x) for x in outputs]
+        needed = self._sorted_nodes(reachable(self._graph, self._outputs, self._on))
+        places = {index: place for place, index in enumerate(needed)}
         for first in range(0, len(outputs), self._together):
-            self._ready[max(self._outputs[first : first + self._together])].append(first)
-        return reachable(self._graph, self._outputs, self._on)
+            block = self._outputs[first : first + self._together]
+            self._ready[max(block, key=places.__getitem__)].append(first)
+        return needed
+
+    def _sorted_nodes(self, needed: list[int]) -> list[int]:
+        """Nodes as they were recorded, in another order if that is better."""
+        return needed
 
     def _on(self, index: int) -> tuple[int, ...]:
         """Nodes that are needed before this one."""

@@ -139,7 +139,7 @@ class LoadCases:
         ]
         contacts = [lane_pick(multipliers[c.stage][c.row], c.lane) for c in self.contacts]
         rest = list(balance.rest.values())
-        aside = [list(vec.ZERO) for _ in bearing]
+        aside: list[Vector] = [list(vec.ZERO) for _ in bearing]
         return LoadCase(efforts, multipliers, rest, bearing, aside, observed, contacts)
 
     # Free efforts

@@ -9,7 +9,7 @@ neighbours. Rows are read and written as square blocks of numbers, transposed in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.engine.traced.llvm_ir import PAST_CACHES, Writer, pointer, type_of
@@ -147,6 +147,62 @@ def _same_for_all(graph: Graph, outputs: Sequence[Scalar], inputs: int) -> dict[
     return {index: place for place, index in enumerate(sorted(needed))}
 
 
+def close_to_use(on: Mapping[int, Sequence[int]]) -> list[int]:
+    """Nodes in an order in which fewer are to be kept for later ones.
+
+    First, what is the last to need another node comes as soon as it can be computed. Then, from the
+    end, what only needs one node that is not kept anyway comes as late as it can be.
+
+    Parameters
+    ----------
+    on : mapping of int to sequence of int
+        The nodes on which each depends; in an order in which they can be computed.
+    """
+    users: dict[int, list[int]] = {i: [] for i in on}
+    for i, needed in on.items():
+        for j in needed:
+            users[j].append(i)
+    order = _drawn(on, users, lambda k, _, waiting: any(waiting[j] == 1 for j in on[k]))
+    later = {-i: [-j for j in users[i]] for i in reversed(order)}
+    before = {-i: [-j for j in needed] for i, needed in on.items()}
+
+    def late(k: int, missing: Mapping[int, int], _: Mapping[int, int]) -> bool:
+        return sum(missing[j] == len(later[j]) for j in before[k]) <= 1
+
+    return [-i for i in reversed(_drawn(later, before, late))]
+
+
+def _drawn(
+    on: Mapping[int, Sequence[int]], users: Mapping[int, Sequence[int]], early: Callable[..., bool]
+) -> list[int]:
+    """The nodes in their order, but some follow others at once.
+
+    Parameters
+    ----------
+    early : callable
+        Whether a node that can follow shall do so, from how many nodes each node still misses, and
+        how many still wait for it.
+    """
+    missing = {i: len(needed) for i, needed in on.items()}
+    waiting = {i: len(users[i]) for i in on}
+    order: dict[int, None] = {}
+    for first in on:
+        following = [first]
+        while following:
+            i = following.pop()
+            if i in order or missing[i]:
+                continue
+            order[i] = None
+            for j in users[i]:
+                missing[j] -= 1
+            for j in on[i]:
+                waiting[j] -= 1
+            others = {k for j in (i, *on[i]) for k in users[j] if not missing[k]}
+            soon = (k for k in others if k not in order and early(k, missing, waiting))
+            following += sorted(soon, reverse=True)
+    return [*order]
+
+
 class _RowsWriter(Writer):
     """Writes the function of one group of rows.
 
@@ -215,6 +271,15 @@ class _RowsWriter(Writer):
             self._say(f'call void @{self._name}_{i}({arguments_text}, {double} {buffer})')
         self._memory = shared
         return ''.join(texts) + self._defined(self._name, [])
+
+    def _sorted_nodes(self, needed: list[int]) -> list[int]:
+        if self._graph.loops or self._graph.functions:
+            return needed
+        first = [i for i in needed if self._graph.nodes[i][0] in ('constant', 'input')]
+        apart = set(first)
+        rest = [i for i in needed if i not in apart]
+        on = {i: [j for j in dict.fromkeys(self._on(i)) if j not in apart] for i in rest}
+        return [*first, *close_to_use(on)]
 
     def _read_with(self, index: int) -> list[int]:
         """Nodes that are read when one is written, and outputs that are written then."""

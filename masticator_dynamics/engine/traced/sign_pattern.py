@@ -86,7 +86,7 @@ class Terms:
             goal,
             len(cases.free),
             [[c.efforts[i] for c in columns] for i in motors],
-            [cases.levers[i][:2] for i in motors],
+            [list(cases.levers[i][:2]) for i in motors],
             [[[c.aside[i][x] for c in columns] for x in range(2)] for i in motors],
             [[c.observed[s][x] for c in columns] for s in seen for x in range(3)],
             [[c.contacts[i] for c in columns] for i in range(count)],

@@ -10,10 +10,12 @@ spring), and its time constant that of retardation under a force, of relaxation 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from masticator_dynamics.engine.arrays import FloatArray
@@ -27,6 +29,7 @@ _STOPPING = 0.1  # s after which the teeth stand still
 _FEWEST = 10  # rows
 _LEAST = 0.01  # share of the value by which it must change for a time constant
 _SPAN = (0.02, 5.0)  # of the time that is looked at: time constants that it can tell
+_UNTOLD = (math.nan, math.nan, math.nan)
 
 FIGURES = (
     'peak_error', 'creep_compliance', 'creep', 'retardation_time', 'relaxation_time',
@@ -74,31 +77,62 @@ def _bite(
     bite: ForceBite, stroke: Stroke, time: FloatArray, gap: FloatArray, force: FloatArray
 ) -> list[float]:
     """Figures of one bite, in order."""
-    nothing = [math.nan] * len(FIGURES)
+    if (fitted := fits(bite, stroke, time, gap, force)) is None:
+        return [math.nan] * len(FIGURES)
+    creep, relaxation = fitted
+    deformation = stroke.height - gap[creep.rows]
+    level, error = float(force[creep.rows].mean()), abs(stroke.peak_force - bite.level)
+    return [
+        error, deformation[-1] / level, deformation[-1] - deformation[0], creep.constant,
+        relaxation.constant, 1.0 - relaxation.final / level,
+    ]  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Fit:
+    """An exponential, ``final + change exp(-t / constant)``, t since the first of its rows."""
+
+    rows: npt.NDArray[np.intp]  # (M,): of the bite, to which it was fitted
+    constant: float  # s; NaN, like the other two, where it cannot be told
+    final: float
+    change: float
+
+    @classmethod
+    def of(cls, rows: npt.NDArray[np.intp], time: FloatArray, values: FloatArray) -> Fit:
+        """To these rows of time and values, (N,)."""
+        enough = len(rows) >= _FEWEST
+        return cls(rows, *(exponential(time[rows], values[rows]) if enough else _UNTOLD))
+
+    def values(self, time: FloatArray) -> FloatArray:
+        """At its rows (M,) of a bite's time (N,), s."""
+        t = time[self.rows] - time[self.rows[:1]]
+        return self.final + self.change * np.exp(-t / self.constant)
+
+
+def fits(
+    bite: ForceBite, stroke: Stroke, time: FloatArray, gap: FloatArray, force: FloatArray
+) -> tuple[Fit, Fit] | None:
+    """Of the deformation, m, in the hold, and of the force, N, in the relaxation of one bite.
+
+    None where the level was not held. Time, gap and force, (N,), s, m and N, are those of the bite.
+    """
     closed = np.flatnonzero(gap < gap.min() + _PARTED)
     if not len(closed) or not math.isfinite(stroke.height):
-        return nothing
+        return None
     end = float(time[closed[-1]]) - bite.relaxation
     settled = end - bite.hold + min(_SETTLING, 0.5 * bite.hold)
-    held = (time >= settled) & (time <= end)
-    if np.count_nonzero(held) < _FEWEST or force[held].min() < _REACHED * bite.level:
-        return nothing
-    deformation = stroke.height - gap
-    first, last = np.flatnonzero(held)[[0, -1]]
-    level, error = float(force[held].mean()), abs(stroke.peak_force - bite.level)
-    retardation, _ = exponential(time[held], deformation[held])
-    creep = [error, deformation[last] / level, deformation[last] - deformation[first], retardation]
+    held = np.flatnonzero((time >= settled) & (time <= end))
+    if len(held) < _FEWEST or force[held].min() < _REACHED * bite.level:
+        return None
     stopped = end + min(_STOPPING, 0.1 * bite.relaxation)
-    relaxing = (time >= stopped) & (time <= end + bite.relaxation)
-    if np.count_nonzero(relaxing) < _FEWEST:
-        return [*creep, math.nan, math.nan]
-    constant, final = exponential(time[relaxing], force[relaxing])
-    share = 1.0 - final / level if math.isfinite(constant) else math.nan
-    return [*creep, constant, share]
+    relaxing = np.flatnonzero((time >= stopped) & (time <= end + bite.relaxation))
+    return Fit.of(held, time, stroke.height - gap), Fit.of(relaxing, time, force)
 
 
-def exponential(time: FloatArray, values: FloatArray) -> tuple[float, float]:
-    """Time constant, s, and final value of an exponential fitted to values (N,) by least squares.
+def exponential(time: FloatArray, values: FloatArray) -> tuple[float, float, float]:
+    """Time constant, s, final value and first change of an exponential, by least squares.
+
+    It is fitted to values (N,) and begins with the final value and the change.
 
     NaN where they hardly change, or where the time, (N,), s, is too short or too long to tell.
     """
@@ -114,5 +148,5 @@ def exponential(time: FloatArray, values: FloatArray) -> tuple[float, float]:
     (final, change), _ = fitted(best.x)
     inside = low + 0.05 < best.x < high - 0.05
     if not inside or abs(change) < _LEAST * abs(values).max():
-        return math.nan, math.nan
-    return math.exp(best.x), float(final)
+        return _UNTOLD
+    return math.exp(best.x), float(final), float(change)

@@ -29,6 +29,7 @@ from masticator_dynamics.robot.laboratory.report_parts import (
     citation,
     figures_figure,
     force_figure,
+    held_figure,
     methods,
     residuals_figure,
     write_curves,
@@ -99,6 +100,8 @@ def write_report(experiment: Experiment, formats: Formats | None = None) -> list
             'force': force_figure(results),
             'texture': figures_figure(results, experiment.random, analyses),
         }
+        if any(result.pressed for result in results):
+            drawn['held'] = held_figure(results)
         if any(part.spread for part in analyses):
             drawn['residuals'] = residuals_figure(analyses)
         folder = experiment.folder / FIGURES
@@ -147,6 +150,8 @@ def _page(
     parts += _samples(experiment)
     if results:
         parts += ['<h2>Force</h2>', _image(pictures, 'force')]
+        if 'held' in pictures:
+            parts.append(_image(pictures, 'held'))
         parts += ['<h2>Texture</h2>', _said('texture_note')]
         parts += [_image(pictures, 'texture')]
         parts += [

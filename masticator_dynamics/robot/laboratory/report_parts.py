@@ -19,7 +19,7 @@ from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.tables import replacing, write_table
 from masticator_dynamics.optional import from_checkout
-from masticator_dynamics.robot.laboratory import mouthful_bag, result_tables
+from masticator_dynamics.robot.laboratory import force_figures, mouthful_bag, result_tables
 from masticator_dynamics.robot.laboratory.experiment_run import ROBOT, Experiment
 from masticator_dynamics.robot.laboratory.mouthful_figures import TOUCH
 from masticator_dynamics.robot.laboratory.protocol import Mouthful
@@ -45,7 +45,7 @@ def force_figure(results: Sequence[Result]) -> Any:
     figure = Figure(figsize=(9.0, 3.8), layout='constrained')
     first, peaks = figure.subplots(1, 2)
     for k, (name, chewed) in enumerate(_by_condition(results).items()):
-        gap, mean, spread = mean_bite([result.first_bite for result in chewed])
+        gap, mean, spread = mean_bite([result.first_bite[1:] for result in chewed])
         first.plot(1e3 * gap, mean, color=f'C{k}', lw=1.4, label=name)
         first.fill_between(1e3 * gap, mean - spread, mean + spread, color=f'C{k}', alpha=0.2, lw=0)
         curves = [[stroke.peak_force for stroke in result.strokes] for result in chewed]
@@ -65,6 +65,37 @@ def force_figure(results: Sequence[Result]) -> Any:
     if len(first.lines) > 1:
         first.legend(fontsize=8, frameon=False)
     for axes in (first, peaks):
+        axes.grid(alpha=0.3)
+    return figure
+
+
+def held_figure(results: Sequence[Result]) -> Any:
+    """Deformation and force over time of first bites at a force, and the exponentials fitted."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 3.8), layout='constrained')
+    travel, load = figure.subplots(1, 2)
+    for k, (name, chewed) in enumerate(_by_condition(results).items()):
+        for result in chewed:
+            bite, stroke = result.mouthful.motion.force, result.strokes[0]
+            time, gap, force = result.first_bite
+            touched = np.flatnonzero(force > TOUCH)
+            if bite is None or not len(touched):
+                continue
+            under = slice(touched[0], touched[-1] + 1)
+            since, deformation = time - time[touched[0]], 1e3 * (stroke.height - gap)
+            label = None if name in travel.get_legend_handles_labels()[1] else name
+            travel.plot(since[under], deformation[under], color=f'C{k}', lw=0.9, label=label)
+            load.plot(since[under], force[under], color=f'C{k}', lw=0.9)
+            fitted = force_figures.fits(bite, stroke, time, gap, force) or ()
+            for axes, fit, scale in zip((travel, load), fitted, (1e3, 1.0), strict=False):
+                axes.plot(since[fit.rows], scale * fit.values(time), 'k--', lw=0.9)
+    travel.set(ylabel='deformation, mm', title='travel of the teeth since the touch')
+    load.set(ylabel='force of the food, N', title='force', ylim=(0, None))
+    if len(travel.get_legend_handles_labels()[1]) > 1:
+        travel.legend(fontsize=8, frameon=False)
+    for axes in (travel, load):
+        axes.set_xlabel('time since the touch, s')
         axes.grid(alpha=0.3)
     return figure
 

@@ -42,7 +42,7 @@ class Result:
     strokes: tuple[mouthful_figures.Stroke, ...]
     jaw: JawLoads
     pressed: Mapping[str, float]  # figures of bites at a force; none of strokes
-    first_bite: FloatArray  # (2, N): gap, m, and force, N, of the first stroke; N is 0 without one
+    first_bite: FloatArray  # (3, N): time, s, gap, m, and force, N, of the first stroke, if any
 
     @classmethod
     def of(cls, mouthful: Mouthful, series: Series, mechanism: Mechanism) -> Result:
@@ -55,7 +55,7 @@ class Result:
         bitten = np.zeros(len(series.time), dtype=bool)
         if strokes:
             bitten = (series.time >= strokes[0].start) & (series.time <= strokes[0].end)
-        first_bite = np.array([series.gap[bitten], series.force[bitten]])
+        first_bite = np.array([series.time, series.gap, series.force])[:, bitten]
         jaw = JawLoads.of(series, mechanism)
         return cls(mouthful, series.end, strokes, jaw, pressed, first_bite)
 
