@@ -17,7 +17,7 @@ from forward import JUMP, Forward
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.description import load_description
-from masticator_dynamics.description.data import JointPhysics, MechanismDescription
+from masticator_dynamics.description.data import JointPhysics, MechanismDescription, Transmission
 from masticator_dynamics.engine.traced import c_files
 from masticator_dynamics.errors import DescriptionError, InputError, LimitError
 from masticator_dynamics.limits.load_limits import LoadLimits
@@ -27,11 +27,15 @@ LOSS, OVER, MORE, NEAR = 0.2, 0.05, 0.7, 0.3
 
 
 def rubbing(name: str, loss: float | None = LOSS, more: float | None = MORE) -> Mechanism:
-    """Gears of every other motor lose, and every other joint has friction and stiction."""
+    """Gears of every other motor lose, and every other joint has friction and stiction.
+
+    The first motor turns the other way than its joint.
+    """
     description = load_description(samples.file_of(name))
     actuators = {
         joint: dataclasses.replace(
             motor,
+            transmission=motor.transmission if k else Transmission(-motor.ratio),
             friction=dataclasses.replace(
                 motor.friction, gear_loss=None if k % 2 else loss, transition_velocity=OVER
             ),
@@ -64,6 +68,7 @@ def test_gears_take_their_part_of_what_the_motors_pass_on(name: str) -> None:
         effort, ideal = (m.feedforward(*state, friction=True) for m in (with_gears, without))
         passed_on = ideal.actuated - ideal.friction
         taken = lost(with_gears) * np.abs(passed_on) * sense(ideal.velocity)
+        taken *= np.sign(with_gears.transmission_ratios)
         assert np.abs(taken).max() > 1e-3
         assert samples.relative_error(effort.friction, ideal.friction + taken) < 1e-9
         assert samples.relative_error(effort.actuated, ideal.actuated + taken) < 1e-9

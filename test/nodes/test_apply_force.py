@@ -191,6 +191,34 @@ def test_bounds_that_are_lowered_while_it_presses_hold_at_once(robot):
         robot.set_parameter('force.torque', 3.0)
 
 
+def test_a_second_sensor_ends_it(robot):
+    """One that says 0 as often as the other says 40 N would have it press with 60 to 80 N."""
+    robot.open()
+    robot.felt.clear()
+    handle = robot.request(robot.goal(duration=0.0, largest_travel=0.004))
+    wait_for(lambda: min(list(robot.felt)[-20:], default=0.0) > 39.0, 'force')
+    second = robot.node.create_publisher(WrenchStamped, 'bite_force', 10)
+    timer = robot.node.create_timer(0.002, lambda: second.publish(nothing(robot)))
+    try:
+        result = robot.result_of(handle)
+        assert result.reason == 'several sensors'
+        assert 'the force has 2 publishers' in result.message
+        assert max(robot.felt) < 45.0 and robot.felt[-1] == 0.0
+        refused = robot.result_of(robot.request(robot.goal()))
+        assert refused.reason == 'refused' and 'bite_force has 2 publishers' in refused.message
+    finally:
+        robot.node.destroy_timer(timer)
+        robot.node.destroy_publisher(second)
+    robot.open()
+    assert robot.result_of(robot.request(robot.goal())).reason == 'done'
+
+
+def nothing(robot):
+    message = WrenchStamped()
+    message.header.frame_id, message.header.stamp = 'molar_left', to_time(robot.now())
+    return message
+
+
 def trajectory_of(robot):
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

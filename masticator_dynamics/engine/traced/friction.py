@@ -9,6 +9,7 @@ Friction that depends on efforts goes the way of ``gear_loss``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -194,8 +195,9 @@ def gear_losses(run: Evaluation, friction: bool) -> list[Any]:
     names = [j.name for j in run.plan.tree.joints]
 
     def law(j: int) -> list[float]:
-        data = actuators[names[j]].friction
-        return [data.gear_loss or 0.0, data.transition_velocity]
+        actuator = actuators[names[j]]
+        data, sense = actuator.friction, math.copysign(1.0, actuator.ratio)  # of the motor
+        return [sense * (data.gear_loss or 0.0), data.transition_velocity]
 
     rates = [m.joint.velocity for m in motors]
     fastest, lost = largest(rates), []

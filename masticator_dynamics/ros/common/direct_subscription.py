@@ -84,6 +84,12 @@ class DirectSubscription:
         """Destroy the subscription."""
         self._node.destroy_subscription(self._subscription)
 
+    @property
+    def publishers(self) -> int:
+        """How many publish to it now."""
+        with self._handle:
+            return int(self._handle.get_publisher_count())
+
     def wait(self, seconds: float) -> None:
         """Sleep until a message is waiting or the time is over; for one thread only."""
         with self._handle:

@@ -187,6 +187,7 @@ class WrenchInput(ThreadedSubscription):
     def read(self) -> None:
         """Read what waits; whatever it is, the caller goes on."""
         self._latest = time.monotonic()
+        self.kept.publishers = self.publishers
         super().read()
 
     def _wanted(self) -> bool:

@@ -18,6 +18,7 @@ from masticator_dynamics.control.pressing_path import PressingPath
 from masticator_dynamics.control.rest_doubt import rest_doubt
 from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
 from masticator_dynamics.ros.dynamics.settings import OBSERVER, DynamicsSettings
@@ -51,7 +52,8 @@ class ForceSources:
         now: Callable[[], int],
         frame_prefix: str,
     ):
-        self._mechanism, self._motors, self._bite = mechanism, motors, bite
+        self._node, self._mechanism = node, mechanism
+        self._motors, self._bite = motors, bite
         self.observed = BiteForce(mechanism)
         self._input = WrenchInput(node, _ESTIMATE, self.observed, now, frame_prefix)
 
@@ -65,7 +67,7 @@ class ForceSources:
         Raises
         ------
         InputError
-            If it is not measured.
+            If it is not measured, or by several at once.
         """
         observer = settings.force_source == OBSERVER
         source, topic = (self.observed, _ESTIMATE) if observer else (self._bite, 'bite_force')
@@ -73,6 +75,9 @@ class ForceSources:
             age = source.age(now)
             when = 'never' if age is None else f'{age:.3g} s ago'
             raise InputError(f'a force was measured {when}: no {topic}')
+        if source.publishers > 1:
+            who = who_publishes(self._node, topic)
+            raise InputError(f'{topic} has {source.publishers} publishers ({who}); one may measure')
         return source
 
     def sensor(self, settings: DynamicsSettings) -> ForceSensor:

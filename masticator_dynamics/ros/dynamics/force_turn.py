@@ -83,6 +83,10 @@ class PressingJob:
         """State and wrench on the platform of the cycle at a time (ns); ``q`` (n_q,): before it."""
         self._start = self._start or time
         now = self._measured(mechanism, time, bite, joints, q)
+        publishers = (self._source or bite).publishers
+        if publishers > 1:  # the mean of what they say would become what is wanted
+            text = f'the force has {publishers} publishers; one may measure it'
+            self.law.end(Reason.SEVERAL, text, now.time)
         sent = self.law.step(now, self.reference)
         self._note(now)
         state = self.path.state(sent.travel, sent.velocity, sent.acceleration)

@@ -55,10 +55,19 @@ def _turned(rotation: list[Vector], vector: Vector) -> Vector:
 
 
 class MeasuredWrenches:
-    """The newest measured wrench on the link of each frame."""
+    """The newest measured wrench on the link of each frame.
+
+    Attributes
+    ----------
+    timeout : float
+        Age from which on one does not count, s.
+    publishers : int
+        How many there were when the topic was read last.
+    """
 
     def __init__(self, mechanism: Mechanism):
-        self._mechanism, self.timeout = mechanism, 0.1  # s
+        self._mechanism, self.timeout = mechanism, 0.1
+        self.publishers = 0
         self._newest: dict[str, MeasuredWrench] = {}
 
     def take(self, frame: str, stamp: int, received: int, wrench: FloatArray) -> None:
