@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -119,20 +120,20 @@ def consistent(unknowns: Unknowns, learnt: Learnt) -> FloatArray:
             rows.append(-np.array([_stacked(matrix) for matrix in per_unknown]).T)
             bounds.append(_stacked(base))
             cones.append(clarabel.PSDTriangleConeT(len(base)))
-    # In standard deviations from what data and belief say: precisions differ by many decades.
     weight = learnt.precision[np.ix_(free, free)]
-    unit = np.linalg.inv(np.linalg.cholesky(weight)).T
     matrix = np.vstack(rows)
     bound = np.concatenate(bounds) - matrix @ learnt.x[free]
-    program = (
-        sparse.csc_matrix(np.eye(len(unit))), np.zeros(len(unit)),
-        sparse.csc_matrix(matrix @ unit), bound, cones,
-    )  # fmt: skip
-    for exact in _EXACT:
+    # In standard deviations of each unknown, or of what data and belief say together: precisions
+    # differ by many decades, and where the solver gets stuck in one it does not in the other.
+    units = np.diag(1.0 / np.sqrt(np.diag(weight))), np.linalg.inv(np.linalg.cholesky(weight)).T
+    for exact, unit in itertools.product(_EXACT, units):
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = exact
-        solution = clarabel.DefaultSolver(*program, settings).solve()
+        solution = clarabel.DefaultSolver(
+            sparse.csc_matrix(unit.T @ weight @ unit), np.zeros(len(unit)),
+            sparse.csc_matrix(matrix @ unit), bound, cones, settings,
+        ).solve()  # fmt: skip
         x = np.zeros_like(learnt.x)
         x[free] = learnt.x[free] + unit @ solution.x
         open_ = abs(solution.obj_val - solution.obj_val_dual)
