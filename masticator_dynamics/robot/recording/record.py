@@ -54,7 +54,7 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
     Raises
     ------
     InputError
-        When a needed topic has no message.
+        When a needed topic has no message, or efforts of another robot came as well.
     """
     events = read_bag(file).events
     silent = [topic for topic in needed if topic not in events]
@@ -80,10 +80,21 @@ def read_record(file: pathlib.Path, needed: Iterable[str]) -> Record:
         faults=_faults_in([e for e in diagnostics if e.log_time >= trajectory.log_time]),
         # Delays before the record are not counted.
         stalls=stalls[stalls[:, 1] >= series[topics.STATE].stamps[0]],
-        effort=np.array([event.content.data for event in effort]),
+        effort=_efforts(effort),
         effort_sequence=_sequence(effort),
         actuated_trajectory=tuple(e.content for e in events.get(topics.ACTUATED_TRAJECTORY, [])),
     )
+
+
+def _efforts(events: list[Event]) -> FloatArray:
+    rows = [event.content.data for event in events]
+    sizes = sorted(set(map(len, rows)))
+    if len(sizes) > 1:
+        raise InputError(
+            f'messages of {topics.EFFORT} have {" and ".join(map(str, sizes))} numbers: another '
+            'robot publishes there, too; ROS_DOMAIN_ID keeps robots apart'
+        )
+    return np.array(rows)
 
 
 def _sequence(events: list[Event]) -> FloatArray:
