@@ -14,6 +14,7 @@ from interchange import five_bars
 from interchange.test_five_bar import MOTORS, Write, assert_the_same, effort_at_home, write
 from masticator_dynamics import Mechanism
 from masticator_dynamics.cli import commands
+from masticator_dynamics.description import description_from_text
 from masticator_dynamics.description.urdf import parse
 from masticator_dynamics.errors import DescriptionError
 from masticator_dynamics.interchange.imported_description import import_description, import_robot
@@ -267,6 +268,39 @@ def test_a_ring_is_told_where_another_joint_leads_to_it() -> None:
     for xml in (ring, led_to):
         (told,) = (w for w in parse(xml, pathlib.Path('a.urdf')).warnings if 'ring' in w)
         assert '<mimic> of joints first, second makes a ring' in told and 'multiplier 2:' in told
+
+
+SPINDLE = """<robot name="column">
+<link name="base"/> <link name="carriage">{0}</link> <link name="spindle">{0}</link>
+<link name="arm">{1}</link>
+<joint name="lift" type="prismatic"><parent link="base"/><child link="carriage"/>
+ <axis xyz="0 0 1"/><limit lower="0" upper="0.3" effort="500" velocity="0.2"/></joint>
+<joint name="shoulder" type="revolute"><parent link="carriage"/><child link="arm"/>
+ <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="50" velocity="2"/></joint>
+<joint name="screw" type="continuous"><parent link="base"/><child link="spindle"/>
+ <axis xyz="0 0 1"/><mimic joint="lift" multiplier="{2}"/></joint>
+<ros2_control name="r" type="system"><joint name="lift"><command_interface name="position"/></joint>
+<joint name="shoulder"><command_interface name="position"/></joint></ros2_control>
+</robot>"""
+INERTIA = '<mass value="1"/><inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/>'
+
+
+@pytest.mark.parametrize('lead', [10e-3, 2e-3, 0.5e-3])
+def test_a_spindle_that_turns_far_for_a_short_way_is_neither_idle_nor_free(
+    write: Write, lead: float
+) -> None:
+    """In units of joints the lift hardly moves: it would be held, or said to have no motor."""
+    body = (
+        f'<inertial>{INERTIA}</inertial>',
+        f'<inertial><origin xyz="0.2 0 0"/>{INERTIA}</inertial>',
+    )
+    made = import_robot(write('column.urdf', SPINDLE.format(*body, 2.0 * np.pi / lead)), 'column')
+    assert not [note for note in made.notes if 'held' in note or 'without' in note]
+    mechanism = Mechanism(description_from_text(pathlib.Path('column.yaml'), made.yaml, made.urdf))
+    assert mechanism.independent == mechanism.actuated == ('lift', 'shoulder')
+    # Gravity on carriage and arm; the spindle's own rotation costs nothing at rest.
+    effort = mechanism.feedforward(np.zeros(2), np.zeros(2), np.zeros(2)).actuated
+    np.testing.assert_allclose(effort, [2.0 * 9.80665, 0.0], atol=1e-9)
 
 
 def test_following_twice_in_two_ways_is_refused(write: Write) -> None:
