@@ -91,6 +91,11 @@ class Unread:
         self._found |= ignored
         self.left_out.append(label)
 
+    def refuse_mimic(self, name: str, reason: str) -> None:
+        """Refuse that a joint follows another, unless that is to be left out."""
+        read = 'Read are mimics of one hinge or slide by another, neither of which closes a loop'
+        self.refuse('mimic', name, reason, read)
+
     def refuse_ties(
         self, element: ElementTree.Element, names: Collection[str], read: str, holder: str = ''
     ) -> None:
