@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
@@ -29,12 +30,10 @@ from masticator_dynamics.robot.twin.force_run import (
     SimulatedSensor,
     press,
 )
-from masticator_dynamics.workers import results
+from masticator_dynamics.workers import Progress, in_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Progress = Callable[[float], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -406,7 +405,7 @@ class ForceStudy:
 
 def study_force(
     runs: Sequence[Case],
-    progress: Progress | None = None,
+    progress: Progress = lambda share: None,
     processes: int | None = None,
     seeds: Sequence[int] = (1,),
 ) -> ForceStudy:
@@ -414,19 +413,14 @@ def study_force(
 
     ``progress`` is called with the share that is done; the records are those of the first seed.
     """
-    tasks = [(k, seed) for k in range(len(runs)) for seed in seeds]
-    numbers: dict[int, list[Numbers]] = {k: [] for k in range(len(runs))}
+    tasks = [(case, seed) for case in runs for seed in seeds]
+    done = iter(in_order(_run, tasks, processes, progress=progress))
+    figures: list[Figure] = []
     records: dict[str, ForceRecord] = {}
-    done = 0
-    for place, (record, found) in results(_run, ((runs[k], seed) for k, seed in tasks), processes):
-        k, seed = tasks[place]
-        numbers[k].append(found)
-        if seed == seeds[0]:
-            records[runs[k].title] = record
-        done += 1
-        if progress is not None:
-            progress(done / len(tasks))
-    figures = (f for k in numbers for f in runs[k].figures(numbers[k]))
+    for case in runs:
+        of_seeds = list(itertools.islice(done, len(seeds)))
+        figures += case.figures([numbers for _, numbers in of_seeds])
+        records[case.title], _ = of_seeds[0]
     return ForceStudy(tuple(figures), records)
 
 
