@@ -20,7 +20,7 @@ import yaml
 from masticator_dynamics.analysis.pictures import png_figure
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.scaling import with_rotors
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
@@ -71,7 +71,7 @@ def _held(series: Series) -> Numbers:
     over = 100.0 * (float(series.force.max()) / LEVEL - 1.0)
     inside = slice(int(np.searchsorted(series.time, series.time[first] + _SETTLING)), last - 2)
     error = series.force[inside] - LEVEL
-    return {'overshoot': max(over, 0.0), 'error': float(np.sqrt(np.mean(error**2)))}
+    return {'overshoot': max(over, 0.0), 'error': rms(error)}
 
 
 def _cracked(series: Series) -> Numbers:

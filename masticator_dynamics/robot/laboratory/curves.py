@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from masticator_dynamics.engine.arrays import FloatArray
+from masticator_dynamics.engine.arrays import FloatArray, rms
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.files.instrument_table import (
     InstrumentTable,
@@ -341,7 +341,7 @@ def fit_food(
         softening=softening,
     )
     food = checked(Food, fitted, 'the fitted food')
-    residual = float(np.sqrt(np.mean((predicted(food, depth) - f) ** 2)) / peak)
+    residual = rms(predicted(food, depth) - f) / peak
     drawn = DrawnFit(
         'compression, mm', 1e3 * (whole_x - zero), whole_f, predicted(food, whole_x - zero)
     )

@@ -151,12 +151,9 @@ class StudySetting:
 
     def _drives_with(self, known_friction: float) -> Drives:
         """The drives with the part of their friction that is known."""
-        laws = {name: drive.motor.friction for name, drive in self.drives.drives.items()}
-        parts = {
-            name: changed(law, **{k: known_friction * v for k, v in dict(law).items()})
-            for name, law in laws.items()
-        }
-        return with_friction(self.drives, parts)
+        drives = self.drives.drives.items()
+        laws = {name: drive.motor.friction.times(known_friction) for name, drive in drives}
+        return with_friction(self.drives, laws)
 
 
 def with_friction(drives: Drives, laws: Mapping[str, MotorFriction]) -> Drives:
