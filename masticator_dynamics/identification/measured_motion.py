@@ -21,6 +21,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.identification.robot_log import RobotLog
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.low_pass import SAMPLES, Filter
+from masticator_dynamics.motion.motion_rows import rows_at
 
 _SEEDS = 0.1  # s between poses that are searched from home
 _STEPS = 3  # of Gauss-Newton from there
@@ -141,7 +142,7 @@ def _independent(mechanism: Mechanism, log: RobotLog) -> tuple[FloatArray, Float
     rows = np.unique([*range(0, len(log.time), every), len(log.time) - 1])
     try:
         seeds = mechanism.forward_kinematics_batch(log.position[rows], np.inf).y
-        y = np.column_stack([np.interp(log.time, log.time[rows], column) for column in seeds.T])
+        y = rows_at(log.time, log.time[rows], seeds)
         scale = np.abs(_rates(mechanism, mechanism.home)).max(axis=-1)
         scale[scale == 0.0] = 1.0
         for _ in range(_STEPS):

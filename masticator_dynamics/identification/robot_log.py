@@ -20,6 +20,7 @@ from masticator_dynamics.errors import InputError, MasticatorError
 from masticator_dynamics.files.recorded_joints import read_joints, times_in_doubt
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion.motion_file import WRENCH, actuated_positions
+from masticator_dynamics.motion.motion_rows import rows_at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _moved(
 
     moved = np.asarray(CubicSpline(before, rows)(time))
     if measured is not None:  # curves would swing out there, to where no pose is
-        straight = np.column_stack([np.interp(time, before, column) for column in rows.T])
+        straight = rows_at(time, before, rows)
         moved[~measured] = straight[~measured]
     return moved
 

@@ -83,11 +83,9 @@ def _plot_node_alone(paths: Sequence[Axes], axes: Mapping[str, Axes], forward: P
 
 
 def _plot_contacts(panel: Axes, forward: Pass) -> None:
-    mechanism = forward.mechanism
-    lengths = [float(np.linalg.norm(c.normal)) for c in mechanism.description.contacts]
-    names = [name.replace('_', ' ') for name in mechanism.contacts]
-    forces = (forward.multipliers * lengths).T
-    _plot_lines(panel, forward.state.stamps, list(zip(names, forces, strict=True)))
+    names = [name.replace('_', ' ') for name in forward.mechanism.contacts]
+    forces = zip(names, forward.contact_forces.T, strict=True)
+    _plot_lines(panel, forward.state.stamps, list(forces))
     panel.axhline(0.0, color=BLACK, linewidth=0.6)
     panel.set(title='Contact forces', ylabel='normal force\n(N)')
 
