@@ -41,8 +41,7 @@ def check(mechanism: str, pinocchio: bool) -> None:
     and contacts are closed and stay so, and which efforts are needed. Exit 1 where it differs.
     """
     loaded = Mechanism.load(mechanism)
-    for doubt in (*_massless(loaded), *_pictures(loaded)):
-        warn(doubt)
+    warn(*_massless(loaded), *_pictures(loaded))
     sections = {
         loaded.name: _summary(loaded),
         'Spaces': _spaces(loaded),

@@ -85,10 +85,8 @@ def close(file: str, guess: dict[str, float], held: dict[str, float], write: boo
     if not pose.closed:
         raise ClosureError(_why(description, pose, held))
     text = yaml.safe_dump({'home': _home(pose)}, sort_keys=False, allow_unicode=True)
-    for joint, amount in pose.outside.items():
-        warn(f'{joint} is {amount:.6g} outside its range')
-    for doubt in _doubts(description, pose):
-        warn(doubt)
+    warn(*(f'{joint} is {far:.6g} outside its range' for joint, far in pose.outside.items()))
+    warn(*_doubts(description, pose))
     if moved := _moved(description, pose, {**description.home, **guess, **held}):
         warn(f'free joints moved: {", ".join(moved)}; --hold JOINT=VALUE keeps one where it was')
     click.echo(_branches(pose.branches), err=True)

@@ -124,8 +124,7 @@ def identify(
     loaded = Mechanism(description)
     check_joints(loaded, names)
     log = checked(loaded, read_log(log_file, loaded, topic, names))
-    for doubt in log.doubts:
-        warn(doubt)
+    warn(*log.doubts)
     if held_out is None:
         log, other = parted(log, _HELD_OUT)
     else:
@@ -385,8 +384,7 @@ def calibrate(
     loaded = Mechanism.load(mechanism)
     check_joints(loaded, names)
     table = read_joints(joints_file, [loaded.actuated], topic=topic, names=names)
-    for sentence in table.doubts:
-        warn(sentence)
+    warn(*table.doubts)
     readings = actuated_positions(table, loaded)
     noise = None if resolution is None else np.full(readings.shape[1], resolution / np.sqrt(12.0))
     try:

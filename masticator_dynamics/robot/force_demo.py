@@ -25,7 +25,7 @@ from masticator_dynamics.files.tables import write_table, write_text
 from masticator_dynamics.mechanism import Mechanism
 from masticator_dynamics.motion import chewing_stroke
 from masticator_dynamics.robot.acceptance.checks import Check
-from masticator_dynamics.robot.acceptance.summary import Summary, aligned, verdicts
+from masticator_dynamics.robot.acceptance.summary import Summary
 from masticator_dynamics.robot.demo import CLOSED_LOOP_PACKAGES, check_packages, leave_results
 from masticator_dynamics.robot.laboratory.experiment_run import Experiment
 from masticator_dynamics.robot.laboratory.mouthful import Series
@@ -148,14 +148,6 @@ class _Bitten:
         return checks
 
 
-class _ForceSummary(Summary):
-    """As text without motors."""
-
-    def as_text(self) -> str:
-        """Main numbers and checks."""
-        return '\n'.join([*aligned(self.rows), '', *verdicts(self.checks)]) + '\n'
-
-
 def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
     """Bite at a force with simulated drives, in real time, and judge the result.
 
@@ -181,7 +173,7 @@ def run_force_demo(output: pathlib.Path, loop: ClosedLoop | None = None) -> int:
         bitten = [_bitten(work, k, bite, setting, progress) for k, bite in enumerate(BITES)]
         progress.stage('Checking and plotting')
         checks = tuple(check for result in bitten for check in result.checks())
-        summary = _ForceSummary({'rate_hz': setting.rate}, _rows(bitten), checks)
+        summary = Summary({'rate_hz': setting.rate}, _rows(bitten), checks)
         table, picture, numbers, text, log = (work / name for name in RESULTS)
         write_table(str(table), ['bite', 'simulated_time', 'time', 'gap', 'force'], _table(bitten))
         with open(picture, 'wb') as stream:

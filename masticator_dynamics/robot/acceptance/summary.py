@@ -47,7 +47,8 @@ class Summary:
 
     def as_text(self) -> str:
         """The main numbers for people, aligned in columns."""
-        blocks = aligned(self.rows), torque_table(self.numbers), verdicts(self.checks)
+        torques = [torque_table(self.numbers)] if 'torque_peak_nm' in self.numbers else []
+        blocks = aligned(self.rows), *torques, verdicts(self.checks)
         return '\n\n'.join('\n'.join(block) for block in blocks) + '\n' + self.more
 
 

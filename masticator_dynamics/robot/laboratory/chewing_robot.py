@@ -192,7 +192,7 @@ class Robot(Recorder):
         start = opened_pose(self._mechanism, mouthful.food.frame, gap)
         self._serve(mouthful, pause)
         self._go_to(start)
-        client, end = BitingClient(self, self.spin), 'done'
+        client, end = BitingClient(self), 'done'
         sent, before = time.time_ns(), self._health.counts
         try:
             for _ in range(mouthful.strokes):
