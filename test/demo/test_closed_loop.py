@@ -193,11 +193,6 @@ def test_delays_are_told_by_process():
 
 
 @pytest.fixture(scope='module')
-def mechanism():
-    return Mechanism.load('masticator')
-
-
-@pytest.fixture(scope='module')
 def played(mechanism):
     return built_in_script(mechanism, 1)
 

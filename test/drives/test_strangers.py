@@ -183,12 +183,6 @@ def running(tmp_path_factory, module_port):
 
 
 @pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
-@pytest.fixture
 def stranger(robot):
     with open_bus(load_drives(robot.file).bus) as bus:
         yield bus

@@ -209,12 +209,6 @@ def running(tmp_path_factory, module_port):
     robot.end()
 
 
-@pytest.fixture
-def robot(running):
-    running.restart()
-    return running
-
-
 @contextlib.contextmanager
 def reading(network, supervisor):
     reading = SlowReading(network, supervisor)

@@ -13,7 +13,6 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from drives.ideal_drives import IdealDrives  # noqa: E402
 from processes import has_multicast, wait_for  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from scipy.interpolate import CubicSpline  # noqa: E402
 
 from masticator_dynamics import Mechanism  # noqa: E402
@@ -45,16 +44,6 @@ def settings(duration, largest_error, tolerance=0.0):
     return ServoDrivesSettings(
         zeros_duration=duration, zeros_tolerance=tolerance, zeros_largest_error=largest_error
     )
-
-
-@pytest.fixture(scope='module')
-def ros_node(ros_domain):
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('served', context=context)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 class Hand:

@@ -14,7 +14,6 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from drives.ideal_drives import IdealDrives  # noqa: E402
 from processes import PATIENCE, wait_for  # noqa: E402
-from rclpy.lifecycle import LifecycleNode  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.command import Command  # noqa: E402
@@ -30,16 +29,6 @@ from masticator_dynamics.ros.servo_drives.drive_requests import DriveRequests  #
 from masticator_dynamics.ros.servo_drives.drive_runtime import DriveRuntime  # noqa: E402
 
 pytestmark = pytest.mark.waiting
-
-
-@pytest.fixture(scope='module')
-def ros_node(ros_domain):
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = LifecycleNode('served', context=context)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 @pytest.fixture
@@ -109,7 +98,7 @@ def ask(ros_node):
     thread.start()
 
     def request(name):
-        service = client.create_client(Trigger, f'served/{name}')
+        service = client.create_client(Trigger, f'/here/dynamics/{name}')
         assert service.wait_for_service(PATIENCE)
         return service.call_async(Trigger.Request())
 
