@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 import click
 import yaml
 
+from masticator_dynamics.commands.check import spaces
 from masticator_dynamics.commands.options import named_values, recording_options, split_names
 from masticator_dynamics.commands.terminal import section, warn
 from masticator_dynamics.description import (
@@ -291,20 +292,9 @@ def import_(
             'chosen by --independent; --lock holds joints that only give way'
         )
         raise DescriptionError(source, error.key, reason) from error
-    texts = {f'{path.name}.urdf': made.urdf, file.name: made.yaml}
-    others = [
-        name for name, text in texts.items()
-        if (path / name).is_file() and (path / name).read_bytes() != text.encode()
-    ]  # fmt: skip
-    with results_in(path) as work:
-        for name in others:  # somebody may have changed it
-            write_bytes(str(work / f'{name}~'), (path / name).read_bytes())
-        for name, text in texts.items():
-            write_text(str(work / name), text)
+    others = _written(path, {f'{path.name}.urdf': made.urdf, file.name: made.yaml})
     rows = [
-        ('joints', str(len(loaded.tree_joints)), ''),
-        ('independent', str(len(loaded.independent)), ' '.join(loaded.independent)),
-        ('actuated', str(len(loaded.actuated)), ' '.join(loaded.actuated)),
+        *spaces(loaded),
         ('closures', str(len(loaded.closures)), ' '.join(loaded.closures)),
         ('platform', '', loaded.description.platform),
     ]
@@ -314,3 +304,17 @@ def import_(
         *(f'{name} was there and was another: it is kept as {name}~' for name in others),
     ]:
         click.echo(f'- {note}')
+
+
+def _written(folder: pathlib.Path, texts: Mapping[str, str]) -> list[str]:
+    """Write files by name; return those that were there and were others, kept with a ``~``."""
+    others = [
+        name for name, text in texts.items()
+        if (folder / name).is_file() and (folder / name).read_bytes() != text.encode()
+    ]  # fmt: skip
+    with results_in(folder) as work:
+        for name in others:  # somebody may have changed it
+            write_bytes(str(work / f'{name}~'), (folder / name).read_bytes())
+        for name, text in texts.items():
+            write_text(str(work / name), text)
+    return others

@@ -133,9 +133,10 @@ def identify(
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         result = identified(description, log, other, beliefs, cutoff, bar.update, motors)
     suspicions = [*doubts(result)]
+    refused = bool(suspicions) and not accept
     original = load_description(mechanism)
     texts = _texts(result, original, files, log_file, held_out, drives_file, suspicions)
-    if suspicions and not accept:
+    if refused:
         texts = {files.report: texts[files.report]}  # to be looked at; nothing that would be used
     with results_in(output.parent, list(texts)) as folder:
         for name, text in texts.items():
@@ -144,11 +145,11 @@ def identify(
         click.echo(line)
     for sentence in suspicions:
         click.echo(sentence, err=True)
-    if suspicions and not accept:
+    if refused:
         where = output.parent / files.report
         click.echo(f'only {where} is written; --accept writes the description, too', err=True)
     click.echo(_summary(result))
-    if suspicions and not accept:
+    if refused:
         raise click.exceptions.Exit(1)
 
 

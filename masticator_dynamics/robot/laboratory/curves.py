@@ -272,6 +272,19 @@ class FoodFit:
     drawn: DrawnFit
 
 
+def _after_fracture(force: FloatArray, fracture: int) -> tuple[float, list[str]]:
+    """Median force of what flows on, until the curve rises again; a note if it does."""
+    after = force[fracture + 1 :]
+    higher = np.flatnonzero(after >= force[fracture])
+    left = float(np.median(after[: higher[0] if len(higher) else None]))
+    if not len(higher):
+        return left, []
+    return left, [
+        f'after the fracture at {force[fracture]:.4g} N the force rises again, to '
+        f'{after.max():.4g} N; a food does not'
+    ]
+
+
 def fit_food(
     displacement: FloatArray, force: FloatArray, *, thickness: float, softening: float = 1.0
 ) -> FoodFit:
@@ -320,17 +333,10 @@ def fit_food(
         )
     compression, rest = 2.0 * thickness, 1.0
     if fracture is not None:
-        after = f[fracture + 1 :]
         compression = float(0.5 * (depth[fracture] + depth[fracture + 1]))
-        # What is left is the part that flows on, by the median force until the curve rises again.
-        higher = np.flatnonzero(after >= f[fracture])
-        rest = float(np.clip(np.median(after[: higher[0] if len(higher) else None]) / flow,
-                             0.0, 1.0))  # fmt: skip
-        if len(higher):
-            notes.append(
-                f'after the fracture at {f[fracture]:.4g} N the force rises again, to '
-                f'{after.max():.4g} N; a food does not'
-            )
+        left, again = _after_fracture(f, fracture)
+        rest = float(np.clip(left / flow, 0.0, 1.0))
+        notes += again
     fitted = dict(
         thickness=thickness,
         stiffness=stiffness,
