@@ -208,7 +208,7 @@ def _bitten(
     text = log.read_text(encoding='utf-8', errors='replace')
     real = Experiment(protocol, folder / 'real', robot=True)
     recorded = next((series for _, series in real.recorded()), None)
-    counts = Counts.told(text)
+    counts = Counts.in_text(text)
     lost = counts.lost(len(model.actuated), 1.0 / loop.rate, DYNAMICS_PERIOD)
     if recorded is None or recorded.fault:
         if lost <= _LOST:

@@ -51,7 +51,7 @@ class Counts:
         return Counts(*(a - b for a, b in zip(mine, theirs, strict=True)))
 
     @classmethod
-    def told(cls, text: str) -> Counts:
+    def in_text(cls, text: str) -> Counts:
         """The sums of what `in_words` has said anywhere in a text."""
         sums = [
             sum(map(float, re.findall(re.escape(words).replace(r'\{\}', '([0-9.e+-]+)'), text)))
