@@ -166,7 +166,8 @@ class _Lookup:
         code = _code(function, outputs, coordinates, tuple(part.shape for part in model))
         self._code, self._count = code, coordinates
         self._numbers = np.concatenate([part.ravel() for part in model])
-        self._single = np.concatenate([np.zeros(coordinates), self._numbers]), np.empty((1, outputs))
+        row = np.concatenate([np.zeros(coordinates), self._numbers])
+        self._single = row, np.empty((1, outputs))
         self._addresses = [address(part) for part in self._single]
 
     def __call__(self, points: FloatArray) -> FloatArray:
