@@ -13,7 +13,7 @@ rclpy = pytest.importorskip('rclpy', reason='rclpy is not installed')
 
 from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from drives.ideal_drives import IdealDrives  # noqa: E402
-from processes import PATIENCE, wait_for  # noqa: E402
+from processes import PATIENCE, meanwhile, wait_for  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from masticator_dynamics.drives.command import Command  # noqa: E402
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.waiting
 def served(ros_node, mechanism):
     """Requests to homed drives, which run until the end."""
     supervisor = Supervisor(load_drives('drives.yaml'), mechanism)
-    drives, ended = IdealDrives(supervisor, mechanism.home.position), threading.Event()
+    drives = IdealDrives(supervisor, mechanism.home.position)
     drives.cycle(3)
     drives.find_home()
     exchange = types.SimpleNamespace(running=True, failure=None)
@@ -46,15 +46,12 @@ def served(ros_node, mechanism):
     requests = DriveRequests(ros_node, supervisor, as_set_up, exchange, home, 1.0)
     requests.active = True
 
-    def run():
+    def run(ended):
         while not ended.wait(0.001):
             drives.cycle()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield requests, supervisor, exchange
-    ended.set()
-    thread.join()
+    with meanwhile(run):
+        yield requests, supervisor, exchange
     requests.destroy()
 
 
