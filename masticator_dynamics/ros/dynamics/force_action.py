@@ -150,6 +150,7 @@ class ForceAction:
         self._timer = node.create_timer(
             _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+        self._timer.cancel()  # until there is a goal
 
     def destroy(self) -> None:
         """Destroy action, topics and timer."""
@@ -190,6 +191,7 @@ class ForceAction:
             self._end(handle, None, str(error))
             return
         self._goal = _Goal(handle, job)
+        self._timer.reset()
 
     def _begun(self, asked: ApplyForce.Goal) -> PressingJob:
         """A goal that presses from the next cycle on.
@@ -306,6 +308,7 @@ class ForceAction:
         """Feedback, and the end."""
         goal = self._goal
         if goal is None:
+            self._timer.cancel()
             return
         job, law = goal.job, goal.job.law
         if self._turn.job is not job:
