@@ -173,9 +173,9 @@ class ForceControl:
         return self.commanded
 
     def end(self, reason: Reason, text: str, time: float) -> None:
-        """Let go from the next cycle on, unless it does."""
+        """Let go from the next cycle on, unless it does; from any thread."""
         if self.release is None:
-            self.release, self.state = Release(reason, text, time), State.RELEASE
+            self.release = Release(reason, text, time)
 
     # What is known
 
@@ -337,6 +337,10 @@ class ForceControl:
 
     def _wish(self, now: Measured, reference: Reference) -> float:
         goal = self.goal
+        # Only here: where it was ended while a cycle went on to another state, it would press
+        # until somebody stops the motors, since what is released is looked at no more.
+        if self.release is not None and self.state is not State.DONE:
+            self.state = State.RELEASE
         if self.state is State.APPROACH and self.watch.met():
             self.state, self._contact_travel = State.CONTACT, now.travel
             self.stiffness.begin()
