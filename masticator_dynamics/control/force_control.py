@@ -35,6 +35,7 @@ from masticator_dynamics.control.force_goal import (
 )
 from masticator_dynamics.control.laid_over import LaidOver
 from masticator_dynamics.control.sensor_watch import FILTER, SensorWatch
+from masticator_dynamics.control.sent_travel import SentTravel
 from masticator_dynamics.control.stiffness import Stiffness
 
 _BRAKING = 0.03  # s: velocity falls with the travel that is left over this
@@ -146,6 +147,7 @@ class ForceControl:
         self.travelled = self.peak = 0.0
         self._history = collections.deque([0.0] * _HISTORY, maxlen=_HISTORY)
         self._laid_over = LaidOver()
+        self._sent = SentTravel(self._timing)
         self._loading = collections.deque[tuple[float, float, float]](maxlen=_YIELD_WINDOW)
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
@@ -170,6 +172,7 @@ class ForceControl:
             self.end(*reason, now.time)
         wish = self._wish(now, reference)
         self.commanded = self._moved(self._kept_within(wish, now))
+        self._sent.take(now.time, self.commanded)
         return self.commanded
 
     def end(self, reason: Reason, text: str, time: float) -> None:
@@ -215,7 +218,9 @@ class ForceControl:
         if self.state is State.FORCE:
             missing = self._expected(self._felt_delay) - self.watch.force
             going = missing > max(_SHORT * self.wanted, self._sensor.contact)
-        self._held_up = self._held_up + self._elapsed if going and held_up else 0.0
+        # What pushes far more than it should is believed sooner: the sensor does not feel it.
+        ahead = max(self._ahead(now), 1.0)
+        self._held_up = self._held_up + ahead * self._elapsed if going and held_up else 0.0
         astray = now.joints_age > _OLD_JOINTS or not abs(self._ahead(now)) < _FOLLOWED_TO
         self._astray = self._astray + self._elapsed if astray else 0.0
 
@@ -225,9 +230,8 @@ class ForceControl:
 
     def _ahead(self, now: Measured) -> float:
         """By how much what is commanded is ahead of the joints: leashes of the position loops."""
-        lag = self._timing.path_delay + now.joints_age
-        ahead = self.commanded.travel - now.travel - self.commanded.velocity * lag
-        return ahead * self._way.stiffness(self.commanded.travel) / self.bounds.leash
+        behind = self._sent.behind(now.time - now.joints_age, now.travel)
+        return behind * self._way.stiffness(self.commanded.travel) / self.bounds.leash
 
     # Why to let go
 
