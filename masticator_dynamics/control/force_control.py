@@ -35,6 +35,7 @@ from masticator_dynamics.control.force_goal import (
 from masticator_dynamics.control.fracture import Fracture
 from masticator_dynamics.control.laid_over import LaidOver
 from masticator_dynamics.control.sensor_watch import FILTER, SensorWatch
+from masticator_dynamics.control.sent_travel import SentTravel
 from masticator_dynamics.control.stiffness import Stiffness
 from masticator_dynamics.control.wanted_force import WantedForce
 
@@ -141,6 +142,7 @@ class ForceControl:
         self._creep = 0.0  # m/s, at which what is pressed gives way under a constant force
         self.travelled = self.peak = 0.0
         self._laid_over = LaidOver()
+        self._sent = SentTravel(self._timing)
         self._start: float | None = None
         self._time = self._travel = 0.0  # of the latest cycle
         self._began = self._contact_travel = 0.0
@@ -167,12 +169,13 @@ class ForceControl:
             self.release = self._fracture.doubted(self.release, self.bounds, now.time)
         wish = self._wish(now, reference)
         self.commanded = self._moved(self._kept_within(wish, now))
+        self._sent.take(now.time, self.commanded)
         return self.commanded
 
     def end(self, reason: Reason, text: str, time: float) -> None:
-        """Let go from the next cycle on, unless it does."""
+        """Let go from the next cycle on, unless it does; from any thread."""
         if self.release is None:
-            self.release, self.state = Release(reason, text, time), State.RELEASE
+            self.release = Release(reason, text, time)
 
     @property
     def wanted(self) -> float:
@@ -205,7 +208,9 @@ class ForceControl:
         if self.state is State.FORCE:
             missing = self._shaped.before(self._felt_delay) - self.watch.force
             going = missing > max(_SHORT * self.wanted, self._sensor.contact)
-        self._held_up = self._held_up + self._elapsed if going and held_up else 0.0
+        # What pushes far more than it should is believed sooner: the sensor does not feel it.
+        ahead = max(self._ahead(now), 1.0)
+        self._held_up = self._held_up + ahead * self._elapsed if going and held_up else 0.0
         astray = now.joints_age > _OLD_JOINTS or not abs(self._ahead(now)) < _FOLLOWED_TO
         self._astray = self._astray + self._elapsed if astray else 0.0
 
@@ -215,9 +220,8 @@ class ForceControl:
 
     def _ahead(self, now: Measured) -> float:
         """By how much what is commanded is ahead of the joints: leashes of the position loops."""
-        lag = self._timing.path_delay + now.joints_age
-        ahead = self.commanded.travel - now.travel - self.commanded.velocity * lag
-        return ahead * self._way.stiffness(self.commanded.travel) / self.bounds.leash
+        behind = self._sent.behind(now.time - now.joints_age, now.travel)
+        return behind * self._way.stiffness(self.commanded.travel) / self.bounds.leash
 
     # Why to let go
 
@@ -308,6 +312,10 @@ class ForceControl:
 
     def _wish(self, now: Measured, reference: Reference) -> float:
         goal = self.goal
+        # Only here: where it was ended while a cycle went on to another state, it would press
+        # until somebody stops the motors, since what is released is looked at no more.
+        if self.release is not None and self.state is not State.DONE:
+            self.state = State.RELEASE
         if self.state is State.APPROACH and self.watch.met():
             self.state, self._contact_travel = State.CONTACT, now.travel
             self.stiffness.begin()

@@ -42,7 +42,8 @@ def perfect_record(mechanism: Mechanism, script: Script) -> Record:
         effort.position.copy(), effort.velocity.copy(), effort.actuated.copy(),
     )  # fmt: skip
     joints = JointSeries(
-        mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY, count[visual],
+        mechanism.tree_joints, stamps[visual], stamps[visual] + DELAY,
+        np.arange(1.0, len(stamps[visual]) + 1.0),
         effort.q[visual].copy(), effort.v[visual].copy(), np.zeros((len(stamps[visual]), 0)),
     )  # fmt: skip
     multipliers = JointSeries(
@@ -72,7 +73,7 @@ def with_series(record, topic, **changes):
 
 def _controller_message(mechanism, script):
     times = np.linspace(0.0, script.duration, int(np.ceil(script.duration / 0.02)) + 1)
-    effort = mechanism.feedforward_batch(*script.path.sample(times))
+    effort = mechanism.feedforward_batch(*script.path.sample(times), **script.effort_options)
     points = [
         SimpleNamespace(
             time_from_start=SimpleNamespace(sec=int(t), nanosec=round((t - int(t)) * 1e9)),

@@ -235,6 +235,75 @@ def test_controller_trajectory_that_is_too_coarse_is_noticed(mechanism, script, 
     assert failed(mechanism, script, changed) == {'controller trajectory'}
 
 
+def half(points):
+    return points[: len(points) // 2]
+
+
+def with_rows(name, factor):
+    def change(points):
+        return [
+            SimpleNamespace(**{**vars(point), name: factor * getattr(point, name)})
+            for point in points
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    'change',
+    [half, *(with_rows(name, f) for name in ('velocities', 'effort') for f in (1.03, np.nan))],
+)
+def test_controller_trajectory_that_is_wrong_is_noticed(mechanism, script, record, change):
+    """Judged by `is`, as the demo does; what it leaves can be written as JSON."""
+    message = record.actuated_trajectory[0]
+    wrong = SimpleNamespace(joint_names=message.joint_names, points=change(message.points))
+    changed = dataclasses.replace(record, actuated_trajectory=(wrong,))
+    run = Run(Pass(mechanism, script, changed), RATE)
+    checks = judge(run)
+    assert [c.name for c in checks if c.passed is False] == ['controller trajectory']
+    assert '"passed": false' in summarise(run, checks).as_json()
+
+
+def without_most(record, topic, kept):
+    """A topic of which only so many messages were published."""
+    series = record[topic]
+    every = np.linspace(0, len(series.stamps) - 1, kept).astype(int)
+    rows = dataclasses.replace(series.rows(every), sequence=np.arange(1.0, kept + 1.0))
+    return dataclasses.replace(record, series={**record.series, topic: rows})
+
+
+@pytest.mark.parametrize('topic', [topics.CONTACTS, topics.JOINT_STATES])
+@pytest.mark.parametrize('share', [0.0, 0.8])
+def test_a_topic_that_is_hardly_published_is_noticed(mechanism, script, record, topic, share):
+    kept = max(round(share * len(record[topic].stamps)), 2)
+    assert failed(mechanism, script, without_most(record, topic, kept)) == {'no cycle lost'}
+
+
+def test_messages_that_all_come_late_are_noticed(mechanism, script, record):
+    for late, expected in ((0.010, set()), (0.4, {'reception rate'})):
+        series = {
+            topic: dataclasses.replace(s, received=s.received + late)
+            for topic, s in record.series.items()
+        }
+        changed = dataclasses.replace(record, series=series)
+        assert failed(mechanism, script, changed) == expected
+
+
+def test_bite_forces_that_are_used_late_are_noticed(mechanism, script, record):
+    """They were sent 10 or 30 ms before those that the efforts are for."""
+    for early, expected in ((0.010, set()), (0.030, {'reception rate'})):
+        bite = dataclasses.replace(record.bite, stamps=record.bite.stamps - early)
+        assert failed(mechanism, script, dataclasses.replace(record, bite=bite)) == expected
+
+
+@pytest.mark.parametrize('part', ['position', 'velocity'])
+def test_a_joint_state_that_is_no_number_is_noticed(mechanism, script, record, part):
+    rows = getattr(record[topics.JOINT_STATES], part).copy()
+    rows[40, 0] = np.nan
+    changed = with_series(record, topics.JOINT_STATES, **{part: rows})
+    assert 'motion as played' in failed(mechanism, script, changed)
+
+
 def test_missing_controller_trajectory_and_faults_are_noticed(mechanism, script, record):
     changed = dataclasses.replace(record, actuated_trajectory=(), faults=('dynamics: refused',))
     assert failed(mechanism, script, changed) == {'controller trajectory', 'no fault reported'}

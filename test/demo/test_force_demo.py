@@ -30,9 +30,24 @@ def held(peak: float, level: float) -> Series:
 
 
 def test_overshoot_and_error_of_a_level() -> None:
-    numbers = force_demo._held(held(63.0, 60.5))
+    numbers = force_demo._held(held(63.0, 60.5), 1.0)
+    missing = numbers.pop('missing hold')
     assert numbers == pytest.approx({'overshoot': 5.0, 'error': 0.5}, abs=0.1)
-    assert np.isnan(force_demo._held(held(10.0, 10.0))['error'])
+    assert missing == pytest.approx(1e3 * (1.0 - (1.1 - 0.1429)), abs=10.0)
+    assert np.isnan(force_demo._held(held(10.0, 10.0), 1.0)['error'])
+
+
+def failing(bite: force_demo.Bite, real: Series, virtual: Series) -> list[str]:
+    checks = _Bitten(bite, real, virtual, 0.0).checks()
+    return [c.name.removeprefix(f'{bite.title}: ') for c in checks if not c.passed]
+
+
+def test_a_bite_that_lets_go_at_once_has_not_held() -> None:
+    """As where something that is no crack counts as one: the bite then ends well."""
+    whole = held(60.5, 60.0)
+    short = dataclasses.replace(whole, force=np.where(whole.time < 0.5, whole.force, 0.0))
+    assert failing(BITES[0], whole, whole) == []
+    assert failing(BITES[0], short, whole) == ['missing hold']
 
 
 def test_the_jaw_after_a_crack() -> None:
@@ -40,7 +55,21 @@ def test_the_jaw_after_a_crack() -> None:
     gap = np.interp(time, [0.0, 0.1, 0.106, 0.2], [8e-3, 5e-3, 4.8e-3, 9e-3])
     force = np.where(time <= 0.1 + 1e-9, 3e4 * (8e-3 - gap), 12.0)
     numbers = force_demo._cracked(series(time, gap, force))
-    assert numbers == pytest.approx({'turns': 6.0, 'travel': 0.2}, rel=1e-6)
+    off = 100.0 * (3e4 * 3e-3 / 48.0 - 1.0)
+    assert numbers == pytest.approx({'crack force off': off, 'turns': 6.0, 'travel': 0.2}, rel=1e-6)
+
+
+def nut(largest: float) -> Series:
+    """A force that rises to this and falls within a cycle, as the jaw opens."""
+    time = np.arange(0.0, 1.0, 0.004)
+    force = np.where(time < 0.01 * largest, 100.0 * time, 0.0)
+    return series(time, 8e-3 - force / 3e4 + np.where(force > 0.0, 0.0, 1e-3), force)
+
+
+def test_a_nut_that_did_not_crack_is_noticed() -> None:
+    assert failing(BITES[2], nut(48.0), nut(48.0)) == []
+    for largest in (20.0, 90.0):
+        assert failing(BITES[2], nut(largest), nut(48.0)) == ['crack force off']
 
 
 @pytest.mark.parametrize(
@@ -91,7 +120,7 @@ def test_a_bite_through_ros_and_can(tmp_path, monkeypatch, capsys) -> None:
     if not has_multicast():
         pytest.skip('no multicast route')
     pytest.importorskip('rclpy', reason='rclpy is not installed')
-    short = dataclasses.replace(BITES[0], force={**BITES[0].force, 'hold': 0.5})
+    short = force_demo._level(BITES[0].title, BITES[0].food, 0.5)
     monkeypatch.setattr(force_demo, 'BITES', (short,))
     status, written = main(['demo', '--force', '--output', str(tmp_path)]), capsys.readouterr()
     assert status == 0, written
@@ -99,7 +128,7 @@ def test_a_bite_through_ros_and_can(tmp_path, monkeypatch, capsys) -> None:
     assert files == set(force_demo.RESULTS), written
     assert (tmp_path / 'force.png').read_bytes().startswith(b'\x89PNG')
     numbers = json.loads((tmp_path / 'force.json').read_text())
-    assert numbers['passed'] and len(numbers['checks']) == 2
+    assert numbers['passed'] and len(numbers['checks']) == 3
     assert 'setpoint' not in (tmp_path / 'force.log').read_text()
     rows = np.genfromtxt(tmp_path / 'force.csv', delimiter=',', names=True)
     pressed = rows['force'][rows['simulated_time'] == 0.0]

@@ -367,6 +367,25 @@ def test_cancelled() -> None:
     assert law.release == (Reason.CANCELLED, 'the client cancelled it', 0.4)
 
 
+@pytest.mark.parametrize(('owner', 'name'), [('watch', 'met'), ('', '_begin_force')])
+def test_cancelled_by_another_thread_in_the_middle_of_a_cycle_it_lets_go(owner, name) -> None:
+    """While the cycle goes on to contact, or to force: whoever cancels does not wait for it."""
+    law = ForceControl(Straight(), ForceGoal(most=80.0))
+    place = getattr(law, owner) if owner else law
+    step = getattr(place, name)
+
+    def step_and_cancel(*arguments):  # type: ignore[no-untyped-def]
+        answer = step(*arguments) if owner else None
+        if answer or not owner:
+            law.end(Reason.CANCELLED, 'the client cancelled it', math.nan)
+        return answer if owner else step(*arguments)
+
+    setattr(place, name, step_and_cancel)
+    rows = pressed(law, spring(2e4), constant(40.0), seconds=2.0)
+    assert law.release.reason is Reason.CANCELLED and law.state is State.DONE
+    assert rows[-1].true == 0.0 and max(row.true for row in rows) < 40.0
+
+
 @pytest.mark.parametrize(
     ('reason', 'within'),
     [(Reason.SILENT, 0.032), (Reason.STUCK, 0.024), (Reason.BEYOND, 0.008)],

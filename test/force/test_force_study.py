@@ -5,12 +5,14 @@
 import dataclasses
 import functools
 import io
+import math
 
 import numpy as np
 import pytest
 import samples
 
-from masticator_dynamics.control.force_goal import ForceGoal, Reason, State
+from masticator_dynamics.control.force_control import ForceControl
+from masticator_dynamics.control.force_goal import ForceBounds, ForceGoal, Reason, State
 from masticator_dynamics.drives.configuration import changed
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.robot.twin import force_study
@@ -54,6 +56,30 @@ def test_a_sensor_of_the_other_sign_never_presses_hard() -> None:
     sensor = SimulatedSensor(factor=-1.0)
     record, numbers = force_study.fault(sensor, 0.0)
     assert record.release.reason is Reason.OPPOSITE and numbers['peak'] < 10.0
+
+
+class Numb(ForceControl):
+    """From a force on, N, the sensor says its noise and no more: a wire is off."""
+
+    enough = 15.0
+
+    def step(self, now, reference):  # type: ignore[no-untyped-def]
+        if self.peak > self.enough:
+            now = now._replace(force=0.2 * math.sin(1e4 * now.time))
+        return super().step(now, reference)
+
+
+@pytest.mark.parametrize(('stiffness', 'most'), [(2e4, 95.0), (2e5, 130.0)])
+def test_a_sensor_that_feels_no_more_does_not_press_far(stiffness, most) -> None:
+    """The law goes on as fast as it may: what position loops push is noticed at any speed."""
+    setting = force_study.shipped(stiffness, 0.010)
+    goal = ForceGoal(most=40.0, duration=1.0, on_crack=False)
+    record = press(setting, goal, lambda time: 40.0, control=Numb)
+    assert record.release.reason is Reason.NO_WAY
+    assert 'drives do not follow' in record.release.text
+    assert record.force.max() < most
+    above = record.fine_time[record.force > 40.0 + ForceBounds().leash]
+    assert np.ptp(above) < 0.1
 
 
 def test_teeth_that_meet_are_not_pushed_into() -> None:

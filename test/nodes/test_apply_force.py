@@ -18,6 +18,7 @@ from processes import wait_for
 from rclpy.action import ActionClient
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.control.pressing_path import PressingPath, Servos
@@ -68,6 +69,8 @@ class Robot(Client):
         assert self.action.wait_for_server(30.0)
         self.food, self.silent, self.numb = math.inf, False, False
         self.aside = 0.0  # N m
+        self.ahead = 0  # ns, of one stamp of joints
+        self.twice = 0.0  # rad, of a crank that stands in the message a second time
         self.felt = collections.deque(maxlen=100_000)
         self._ended_too = threading.Event()
         self._answers = threading.Thread(target=self._answer, daemon=True)
@@ -90,9 +93,13 @@ class Robot(Client):
         states.destroy()
 
     def _tell(self, state):
-        self._joints.publish(
-            JointState(header=state.header, name=state.name, position=state.position)
-        )
+        joints = JointState(header=Header(), name=state.name, position=state.position)
+        joints.header.stamp = to_time(nanoseconds(state.header.stamp) + self.ahead)
+        self.ahead = 0
+        if self.twice:
+            joints.name = [*state.name, 'crank_1']
+            joints.position = [*state.position, state.position[0] + self.twice]
+        self._joints.publish(joints)
         travel = self._path.measured(np.array(state.position), self._near)
         self._near = min(max(travel, 0.0), self._path.length)
         force = max(STIFFNESS * (travel - self.food), 0.0)
@@ -269,6 +276,29 @@ def test_a_second_publisher_of_the_wanted_force_ends_it(robot):
         robot.node.destroy_timer(timer)
         if second is not None:
             robot.node.destroy_publisher(second)
+
+
+def test_joints_with_one_stamp_from_the_future_are_followed(robot):
+    """As of a computer whose clock was set meanwhile: that message is not the newest until then."""
+    robot.open()
+    handle = robot.request(robot.goal())
+    wait_for(lambda: max(list(robot.felt)[-20:], default=0.0) > 5.0, 'contact')
+    robot.ahead = 5_000_000_000
+    result = robot.result_of(handle)
+    assert result.reason == 'done', result.message
+    assert max(result.travel_measured) > 0.0025
+
+
+def test_joints_that_are_named_twice_are_not_followed(robot):
+    robot.open()
+    handle = robot.request(robot.goal(duration=0.0))
+    wait_for(lambda: min(list(robot.felt)[-20:], default=0.0) > 39.0, 'force')
+    robot.twice = 0.5
+    try:
+        result = robot.result_of(handle)
+    finally:
+        robot.twice = 0.0
+    assert result.reason == 'joints not measured', result.message
 
 
 def nothing(robot):

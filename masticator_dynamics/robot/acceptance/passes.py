@@ -177,6 +177,17 @@ class Pass:
         y, y_dot, y_ddot = (part[rows] for part in self._rows)
         return mechanism.feedforward_batch(y, y_dot, y_ddot, wrench, **self.script.effort_options)
 
+    @property
+    def latency(self) -> float:
+        """From the stamp of a cycle to its reception, s, the median."""
+        return float(np.median(self.state.received - self.state.stamps))
+
+    @property
+    def bite_age(self) -> float:
+        """Age of the bite forces that explain efforts, s, the median; 0 where there are none."""
+        biting = (np.linalg.norm(self.bite.force, axis=1) > 0.0) & (self.bite.error <= _EXPLAINED)
+        return float(np.median(self.bite.age[biting])) if biting.any() else 0.0
+
     @cached_property
     def effort_error(self) -> float:
         """Largest difference from the efforts that motion and bite force need, N m or N."""
@@ -203,7 +214,8 @@ class Pass:
             state.velocity[:, actuated] - self._expected.velocity,
             joints.velocity[:, all_joints] - whole.v,
         )
-        largest = [max(float(np.abs(e).max()) for e in both) for both in (position, velocity)]
+        # Of what is not a number, too; the built-in maximum would pass over it.
+        largest = [float(np.max([np.abs(e).max() for e in both])) for both in (position, velocity)]
         return largest[0], largest[1]
 
     @cached_property

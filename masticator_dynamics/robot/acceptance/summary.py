@@ -126,7 +126,6 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
     forward, mechanism = run.forward, run.forward.mechanism
     state, peaks = forward.state, forward.peaks
     contacts = forward.contact_forces[np.isin(state.stamps, moving.stamps)]
-    biting = np.linalg.norm(forward.bite.force, axis=1) > 0.0
     ranges = _ranges(mechanism.contacts, contacts.min(axis=0), contacts.max(axis=0))
     n = {
         'cycles': len(state.stamps),
@@ -145,9 +144,7 @@ def _node_alone(run: Run, moving: JointSeries) -> tuple[dict[str, Any], Rows]:
         ),
         'largest_closure_residual_m': float(forward.gap.max()),
         'largest_torque_error_nm': forward.effort_error,
-        'bite_force_age_median_ms': float(np.median(forward.bite.age[biting]) * 1e3)
-        if biting.any()
-        else 0.0,
+        'bite_force_age_median_ms': forward.bite_age * 1e3,
         'energy_error': forward.energy_error,
     }
     rows = [

@@ -69,14 +69,25 @@ _NUMBERS = (
 class JointInput(ThreadedSubscription):
     """Topic ``joint_states``, read by a thread of its own while somebody needs it.
 
+    Parameters
+    ----------
+    now : callable
+        The node's clock, ns.
+
     Attributes
     ----------
     needed : Event
         Whether somebody does: reading messages would hold up cycles for nothing.
     """
 
-    def __init__(self, node: LifecycleNode, mechanism: Mechanism, readings: JointReadings):
-        self._names, self._readings = mechanism.actuated, readings
+    def __init__(
+        self,
+        node: LifecycleNode,
+        mechanism: Mechanism,
+        readings: JointReadings,
+        now: Callable[[], int],
+    ):
+        self._names, self._readings, self._now = mechanism.actuated, readings, now
         self.needed = threading.Event()
         super().__init__(node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position')
 
@@ -89,9 +100,14 @@ class JointInput(ThreadedSubscription):
         return self.needed.wait(POLL)
 
     def _keep(self, numbers: Numbers, received: int) -> None:
-        rows = dict(zip(numbers.message.name, numbers.rows[0].tolist(), strict=False))
+        names, values = list(numbers.message.name), numbers.rows[0].tolist()
+        if len(values) != len(names) or any(names.count(name) > 1 for name in self._names):
+            return
+        rows = dict(zip(names, values, strict=True))
         positions = np.array([rows.get(name, math.nan) for name in self._names])
-        self._readings.take(numbers.stamp, positions)
+        # One from the future would count as the newest until then.
+        arrival = self._now() - max(time.time_ns() - received, 0)
+        self._readings.take(min(numbers.stamp, arrival), positions)
 
 
 @dataclasses.dataclass
@@ -136,7 +152,7 @@ class ForceAction:
         self._mechanism = Mechanism(mechanism.description)  # a mechanism is for one thread
         self._goal: _Goal | None = None
         self.active = False
-        self._joints = JointInput(node, mechanism, turn.joints)
+        self._joints = JointInput(node, mechanism, turn.joints, now)
         self._streamed = MeasuredWrenches(mechanism)
         self._streamed.timeout = _STREAM_TIMEOUT
         prefix = settings().frame_prefix
