@@ -635,6 +635,15 @@ def test_a_payload_that_the_world_has_is_refused(write: Write) -> None:
     assert 'plugin hold is left out, as asked' in made.notes
 
 
+def test_links_that_a_model_of_another_name_is_said_to_hold(write: Write) -> None:
+    """Gazebo looks for the name under which the model stands in the world."""
+    held = named(parent_link='rod_1', child_model='five_bar_1', child_link='rod_2')
+    plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
+    told = "its <child_model> is 'five_bar_1', and this model is called 'five_bar'"
+    with pytest.raises(DescriptionError, match=f'plugin hold: it names rod_1 and rod_2.*{told}'):
+        import_robot(write('a.sdf', sdf_with(plugin)), 'a')
+
+
 def test_what_an_include_changes(write: Write) -> None:
     """Elements: refused. ``<static>`` takes the place of the model's own."""
     write('robot.sdf', five_bars.sdf())
