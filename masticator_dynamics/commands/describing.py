@@ -40,7 +40,11 @@ from masticator_dynamics.errors import (
 from masticator_dynamics.files.folder import results_in
 from masticator_dynamics.files.recorded_joints import recorded_ranges
 from masticator_dynamics.files.tables import check_writable, replacing, write_bytes, write_text
-from masticator_dynamics.interchange.imported_description import import_robot
+from masticator_dynamics.interchange.imported_description import (
+    Imported,
+    import_robot,
+    leaning_axes,
+)
 from masticator_dynamics.mechanism import Mechanism
 
 _ZERO = 1e-14  # rad or m
@@ -218,6 +222,23 @@ def new(name: str, archetype: str) -> None:
         click.echo(f'{folder.name!r} alone, without a path, is the one that is shipped', err=True)
 
 
+def _usable(made: Imported, file: pathlib.Path, source: str) -> Mechanism:
+    """The mechanism of an imported description; errors name the source, which is there."""
+    leaning = ''
+    try:
+        description = description_from_text(file, made.yaml, made.urdf)
+        leaning = leaning_axes(description)
+        return Mechanism(description)
+    except DescriptionError as error:
+        reason = f'the description made of it cannot be used: {error.reason}'
+        if 'independent' in error.key:
+            reason += (
+                f'{leaning}. Other coordinates are chosen by --independent; --lock holds joints '
+                'that only give way'
+            )
+        raise DescriptionError(source, error.key, reason) from error
+
+
 @click.command('import')
 @click.argument('source')
 @click.option('-o', '--output', 'folder', metavar='FOLDER', required=True, help='Folder to write.')
@@ -284,14 +305,7 @@ def import_(
         recorded=recorded_ranges(recording, topic, names) if recording else None,
         platform=platform, arguments=arguments, ignore=ignore,
     )  # fmt: skip
-    try:
-        loaded = Mechanism(description_from_text(file, made.yaml, made.urdf))
-    except DescriptionError as error:
-        reason = (
-            f'the description made of it cannot be used: {error.reason}. Other coordinates are '
-            'chosen by --independent; --lock holds joints that only give way'
-        )
-        raise DescriptionError(source, error.key, reason) from error
+    loaded = _usable(made, file, source)
     others = _written(path, {f'{path.name}.urdf': made.urdf, file.name: made.yaml})
     rows = [
         *spaces(loaded),

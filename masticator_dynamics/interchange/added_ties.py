@@ -133,7 +133,10 @@ def read_plugins(
             model.loops.append(Loop(f'{first}_{second}_held', WELD, *ends))
             model.notes.append(f'plugin {name}: {first} and {second} are welded as they stand')
         else:
-            unread.refuse_ties(plugin, names, PLUGINS, holder)
+            other = (plugin.findtext('child_model') or '').strip()
+            called = f'; its <child_model> is {other!r}, and this model is called {model.name!r}'
+            read = PLUGINS + called if _is_detachable(plugin) else PLUGINS
+            unread.refuse_ties(plugin, names, read, holder)
             if _is_detachable(plugin):
                 model.notes.append(f'plugin {name}: the model that it holds is left out')
 

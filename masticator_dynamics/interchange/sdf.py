@@ -337,8 +337,9 @@ class _SdfReader:
         self.model.gravity = (x, y, z)
         order = list(TYPES)
 
-        def cut_last(edge: Edge) -> tuple[bool, int, bool]:
-            return edge.name not in wanted, order.index(edge.type), not edge.acts()
+        def cut_last(edge: Edge) -> tuple[bool, bool, int, bool]:
+            closes = edge.kind is not None  # what cannot close a loop is in the tree
+            return closes, edge.name not in wanted, order.index(edge.type), not edge.acts()
 
         tree = spanning(sorted(edges, key=cut_last))
         placed, waiting = {self.model.root}, list(tree)

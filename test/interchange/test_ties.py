@@ -669,6 +669,15 @@ def test_a_payload_that_the_world_has_is_refused(write: Write) -> None:
     assert 'plugin hold is left out, as asked' in made.notes
 
 
+def test_links_that_a_model_of_another_name_is_said_to_hold(write: Write) -> None:
+    """Gazebo looks for the name under which the model stands in the world."""
+    held = named(parent_link='rod_1', child_model='five_bar_1', child_link='rod_2')
+    plugin = PLUGIN.format('hold', 'gz-sim-detachable-joint-system', held)
+    told = "its <child_model> is 'five_bar_1', and this model is called 'five_bar'"
+    with pytest.raises(DescriptionError, match=f'plugin hold: it names rod_1 and rod_2.*{told}'):
+        import_robot(write('a.sdf', sdf_with(plugin)), 'a')
+
+
 def test_what_an_include_changes(write: Write) -> None:
     """Elements: refused. ``<static>`` takes the place of the model's own."""
     write('robot.sdf', five_bars.sdf())
@@ -709,3 +718,49 @@ def test_the_command_leaves_out_what_it_is_told_to(write: Write, tmp_path: pathl
     assert not (tmp_path / 'made').exists()
     done = CliRunner().invoke(commands, [*order, '--ignore', 'closure'], catch_exceptions=False)
     assert 'gear g is left out, as asked' in done.output
+
+
+def screw_press(nut: str, motor: str) -> str:
+    """SDF of a nut that pushes a rod and a crank; a spindle that is a link of its own moves it."""
+    links, joints = [], []
+    inertia = ''.join(f'<{k}>0.01</{k}>' for k in ('ixx', 'iyy', 'izz'))
+    bodies = {'spindle': 0.0, 'nut': 0.1, 'rod': 0.1, 'crank': 0.5}
+    for name, x in bodies.items():
+        links.append(
+            f'<link name="{name}"><pose>{x} 0 0 0 0 0</pose><inertial><pose>0.1 0 0.05 0 0 0</pose>'
+            f'<mass>{1.0 + x}</mass><inertia>{inertia}</inertia></inertial></link>'
+        )
+    ends = {'bearing': ('world', 'spindle', 'x'), 'pin': ('nut', 'rod', 'y'),
+            'elbow': ('crank', 'rod', 'y'), 'shoulder': ('world', 'crank', 'y')}  # fmt: skip
+    elbow = {'elbow': '-0.2 0 0.2'}  # from the rod
+    for name, (parent, child, axis) in ends.items():
+        xyz = '1 0 0' if axis == 'x' else '0 1 0'
+        joints.append(
+            f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>'
+            f'<pose>{elbow.get(name, "0 0 0")} 0 0 0</pose><axis><xyz>{xyz}</xyz></axis></joint>'
+        )
+    return (
+        f'<sdf version="1.9"><model name="press">{"".join(links + joints)}{nut}'
+        f'<plugin name="motor" filename="joint_controller"><joint_name>{motor}</joint_name>'
+        '</plugin></model></sdf>'
+    )
+
+
+def test_a_loop_is_not_cut_at_its_screw(write: Write) -> None:
+    """A screw closes no loop; a spindle's torque is that of a slide's force by its lead."""
+    slide = (
+        '<joint name="slide" type="prismatic"><parent>world</parent><child>nut</child>'
+        '<axis><xyz>1 0 0</xyz></axis></joint>'
+    )
+    screw = (
+        '<joint name="thread" type="screw"><parent>spindle</parent><child>nut</child>'
+        '<screw_thread_pitch>0.02</screw_thread_pitch><axis><xyz>1 0 0</xyz></axis></joint>'
+    )
+    turning = '"revolute"><parent>world</parent><child>spindle'
+    still = screw_press(slide, 'slide').replace(turning, turning.replace('revolute', 'fixed'))
+    by_slide = Mechanism(import_description(write('a.sdf', still)))
+    by_screw = Mechanism(import_description(write('b.sdf', screw_press(screw, 'bearing'))))
+    (force,) = by_slide.feedforward([0.0], [0.0], [0.0]).actuated
+    (torque,) = by_screw.feedforward([0.0], [0.0], [0.0]).actuated
+    assert abs(torque) == pytest.approx(abs(force) * 0.02 / (2.0 * np.pi), rel=1e-9)
+    assert abs(force) > 1.0
