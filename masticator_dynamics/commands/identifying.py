@@ -21,7 +21,7 @@ from masticator_dynamics.commands.options import (
     recording_options,
     split_names,
 )
-from masticator_dynamics.commands.terminal import progress_bar, warn
+from masticator_dynamics.commands.terminal import progress_bar, share_done, warn
 from masticator_dynamics.description import MechanismDescription, load_description
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.joint_limits import in_order
@@ -123,12 +123,12 @@ def identify(
     beliefs = Beliefs(effort=torque_constants, sensor=sensor)
     loaded = Mechanism(description)
     check_joints(loaded, names)
-    log = checked(loaded, read_log(log_file, loaded, topic, names))
+    log = checked(loaded, _read(log_file, loaded, topic, names))
     warn(*log.doubts)
     if held_out is None:
         log, other = parted(log, _HELD_OUT)
     else:
-        other = checked(loaded, read_log(held_out, loaded, topic, names))
+        other = checked(loaded, _read(held_out, loaded, topic, names))
     cutoff = cutoff or usual_cutoff(log, other)
     with progress_bar('identify', passes(description) * len(log.time) + len(other.time)) as bar:
         result = identified(description, log, other, beliefs, cutoff, bar.update, motors)
@@ -151,6 +151,12 @@ def identify(
     click.echo(_summary(result))
     if refused:
         raise click.exceptions.Exit(1)
+
+
+def _read(file: str, mechanism: Mechanism, topic: str | None, names: dict[str, str]) -> RobotLog:
+    """A recording; how far it is read is shown where that takes long."""
+    with share_done(0.0, 1.0, f'reading {pathlib.Path(file).name}') as show:
+        return read_log(file, mechanism, topic, names, lambda done, size: show(done / size))
 
 
 def _findings(result: Identified, log: RobotLog) -> Iterator[str]:

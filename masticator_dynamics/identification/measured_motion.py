@@ -64,6 +64,18 @@ class MeasuredMotion:
         spoilt = np.convolve(~self.measured, np.ones(2 * reach + 1), mode='same') > 0.5
         return rows[~spoilt[rows]]
 
+    def sooner(self, lag: float) -> MeasuredMotion:
+        """The same with efforts that were recorded late by so much, s; at its end the last stay."""
+        from scipy.interpolate import CubicSpline
+
+        when = np.clip(self.time + lag, self.time[0], self.time[-1])
+        return dataclasses.replace(self, effort=CubicSpline(self.time, self.effort)(when))
+
+    @property
+    def effort_rate(self) -> FloatArray:
+        """How fast efforts change (N, n_u), N m/s or N/s."""
+        return np.asarray(np.gradient(self.effort, 1.0 / self.smooth.rate, axis=0))
+
     @property
     def senses_noise_alone(self) -> bool:
         """Whether there is a force sensor that shows nothing but white noise without an offset."""
