@@ -28,7 +28,8 @@ kind              gap of row r                                  wrench of a unit
 acts on body a: for rows in base axes at p_a, otherwise on the same line of action, so that joints
 which carry both bodies feel nothing. A row of the Jacobian is the power of these two wrenches per
 joint velocity. Gaps of points are in m, of turns in rad (sines), of couplings in the unit of their
-first joint; multipliers are in N, N m and in the unit of that joint's effort.
+first joint; multipliers are in N, N m and in the unit of that joint's effort. Poses may be many,
+with leading axes, which gaps, rates and wrenches then have, too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from masticator_dynamics.description.closures import COUPLING, DISTANCE, RACK, C
 from masticator_dynamics.description.contacts import Contact, Height, ends
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.surface import Surface, polynomial
-from masticator_dynamics.engine.tree import Placement, SpanningTree, TreePoses
+from masticator_dynamics.engine.tree import Placement, SpanningTree, TreePoses, cross
 
 _PARALLEL = 1e-9  # of a cosine
 _PLAY = 0.05  # of the radius, by which a pinion may stand off its rack
@@ -128,14 +129,14 @@ class Constraint:
         return tree.supports(self.body_a) | tree.supports(self.body_b)
 
     def points(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
-        """Positions (3,) of the two points in the base, m."""
+        """Positions (..., 3) of the two points in the base, m."""
         return (
             poses.point(self.body_a, self.point_a),
             poses.point(self.body_b, self.point_b),
         )
 
     def gaps(self, poses: TreePoses) -> FloatArray:
-        """Gaps (size,), m or rad."""
+        """Gaps (..., size), m or rad."""
         raise NotImplementedError
 
     def largest_gap(self, poses: TreePoses) -> float:
@@ -151,7 +152,7 @@ class Constraint:
         return 1.0
 
     def rates(self, poses: TreePoses) -> FloatArray:
-        """Rates (size, n) of the gaps per joint velocity: rows of the closures' Jacobian K.
+        """Rates (..., size, n) of the gaps per joint velocity: rows of the closures' Jacobian K.
 
         The power of a unit multiplier's wrench (f, n) in the motion of body b against body a
         (Featherstone, Rigid Body Dynamics Algorithms, 2008, Sec. 8.2)::
@@ -161,28 +162,28 @@ class Constraint:
         with velocities at p_b, of body a at p_a for rows in base axes.
         """
         a, b = self.points(poses)
-        unit = self.wrenches(poses)
-        turning = poses.angular_jacobian(self.body_b) - poses.angular_jacobian(self.body_a)
-        moving = poses.point_jacobian(self.body_b, b)
-        moving -= poses.point_jacobian(self.body_a, a if self.in_base else b)
-        return unit[:, :3] @ moving + unit[:, 3:] @ turning
+        apart = poses.twists(self.body_b, b)
+        if self.body_a >= 0:
+            apart -= poses.twists(self.body_a, a if self.in_base else b)
+        return self.wrenches(poses) @ apart
 
     def wrenches(self, poses: TreePoses) -> FloatArray:
-        """Force and torque (size, 6) on body b of unit multipliers, base axes, torque about p_b.
+        """Force and torque (..., size, 6) on body b of unit multipliers, base axes.
 
-        The opposite acts on body a, about p_a for rows in base axes, else about p_b.
+        The torque is about p_b. The opposite acts on body a, about p_a for rows in base axes, else
+        about p_b.
         """
-        unit = np.zeros((self.size, 6))
-        unit[:, :3] = self.forces(poses)
+        unit = np.zeros((*poses.q.shape[:-1], self.size, 6))
+        unit[..., :3] = self.forces(poses)
         return unit
 
     def forces(self, poses: TreePoses) -> FloatArray:
-        """Forces (size, 3) on body b at p_b of unit multipliers, base axes."""
+        """Forces (..., size, 3) on body b at p_b of unit multipliers, base axes."""
         raise NotImplementedError
 
     def rows_in_base(self, poses: TreePoses) -> FloatArray:
-        """Current directions (size, 3) of the rows, base axes."""
-        return _turned(poses, self.body_a, self.rows) if self.carried else self.rows
+        """Current directions (..., size, 3) of the rows, base axes."""
+        return poses.turned(self.body_a, self.rows) if self.carried else self.rows
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -202,7 +203,7 @@ class SamePoint(Constraint):
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``rows . d + offset``, m."""
         a, b = self.points(poses)
-        return self.rows_in_base(poses) @ (b - a) + self.offset
+        return (self.rows_in_base(poses) @ (b - a)[..., None])[..., 0] + self.offset
 
     def _scale(self) -> FloatArray:
         return np.linalg.norm(self.rows, axis=1)  # planes as written are not normalised
@@ -225,13 +226,15 @@ class RightAngle(Constraint):
 
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``rows . partners + offset``, sines."""
-        partners = _turned(poses, self.body_b, self.partners)
-        return np.einsum('ij,ij->i', self.rows_in_base(poses), partners) + self.offset
+        partners = poses.turned(self.body_b, self.partners)
+        return np.einsum('...ij,...ij->...i', self.rows_in_base(poses), partners) + self.offset
 
     def wrenches(self, poses: TreePoses) -> FloatArray:
         """Torques ``partners x rows``."""
-        partners = _turned(poses, self.body_b, self.partners)
-        return np.hstack([np.zeros((self.size, 3)), np.cross(partners, self.rows_in_base(poses))])
+        unit = np.zeros((*poses.q.shape[:-1], self.size, 6))
+        partners = poses.turned(self.body_b, self.partners)
+        unit[..., 3:] = cross(partners, self.rows_in_base(poses))
+        return unit
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -248,12 +251,13 @@ class Rod(Constraint):
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``(d . d / length - length) / 2``, m."""
         a, b = self.points(poses)
-        return np.array([0.5 * ((b - a) @ (b - a) / self.length - self.length)])
+        square = np.square(b - a).sum(axis=-1, keepdims=True)
+        return np.asarray(0.5 * (square / self.length - self.length))
 
     def forces(self, poses: TreePoses) -> FloatArray:
         """``d / length``."""
         a, b = self.points(poses)
-        return (b - a)[None] / self.length
+        return (b - a)[..., None, :] / self.length
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -261,22 +265,23 @@ class OnSurface(Constraint):
     """A point of body b on a curved surface of body a: its height over a plane."""
 
     def _place(self, poses: TreePoses) -> tuple[FloatArray, FloatArray]:
-        a, b = self.points(poses)
-        axes = _turned(poses, self.body_a, self.partners)
-        return axes, axes @ (b - a)
+        """Axes (..., 3, 3) of the surface, and z - h, h_x and h_y (..., 3)."""
+        assert self.surface is not None
+        (a, b), axes = self.points(poses), poses.turned(self.body_a, self.partners)
+        place = (axes @ (b - a)[..., None])[..., 0]
+        heights = [self.surface.height(x, y)[:3] for x, y, _ in place.reshape(-1, 3)]
+        height, *slopes = np.moveaxis(np.reshape(heights, place.shape), -1, 0)
+        return axes, np.stack([place[..., 2] - height, *slopes], axis=-1)
 
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``z - h(x, y)``, m."""
-        assert self.surface is not None
-        _, (x, y, z) = self._place(poses)
-        return np.array([z - self.surface.height(x, y)[0]])
+        return self._place(poses)[1][..., :1]
 
     def forces(self, poses: TreePoses) -> FloatArray:
         """Along the gradient: ``(-h_x, -h_y, 1)`` in the axes of the surface."""
-        assert self.surface is not None
-        axes, (x, y, _) = self._place(poses)
-        _, slope_x, slope_y, *_ = self.surface.height(x, y)
-        return (axes[2] - slope_x * axes[0] - slope_y * axes[1])[None]
+        axes, above = self._place(poses)
+        slopes = above[..., 1:, None] * axes[..., :2, :]
+        return axes[..., 2:, :] - slopes[..., :1, :] - slopes[..., 1:, :]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -314,13 +319,13 @@ class JointCoupling(Constraint):
 
     def gaps(self, poses: TreePoses) -> FloatArray:
         """The polynomials' sum, in the unit of its first joint."""
-        return self.offset + sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
+        return self.offset + sum(polynomial(c, poses.q[..., j, None])[0] for j, c in self.terms)
 
     def rates(self, poses: TreePoses) -> FloatArray:
         """The polynomials' slopes."""
-        rates = np.zeros((1, len(poses.q)))
+        rates = np.zeros((*poses.q.shape[:-1], 1, poses.q.shape[-1]))
         for joint, coefficients in self.terms:
-            rates[0, joint] += polynomial(coefficients, poses.q[joint])[1]
+            rates[..., 0, joint] += polynomial(coefficients, poses.q[..., joint])[1]
         return rates
 
     def forces(self, poses: TreePoses) -> FloatArray:
@@ -360,18 +365,18 @@ class Rack(SamePoint):
             for j, side in rack.moving_joints(tree).items()
             if tree.joints[j].spin
         ]
-        angle = rack._angle(poses)
+        angle = float(rack._angle(poses))
         terms = ((j, (0.0 if k else angle, sign)) for k, (j, sign) in enumerate(turning))
         return dataclasses.replace(rack, terms=tuple(terms))
 
     def unfit(self, poses: TreePoses) -> str:
         """Where rack and pinion are not in one plane, or not a radius apart."""
-        y, z = _turned(poses, self.body_a, self.partners[:2])
+        y, z = poses.turned(self.body_a, self.partners[:2])
         joints, (a, b) = poses.tree.joints, self.points(poses)
         skew = [joints[j].name for j, _ in self.terms if abs(z @ poses.axis(j)) < 1.0 - _PARALLEL]
         if skew:
             return f'{", ".join(skew)} between rack and pinion do not turn about Z of the rack'
-        if abs(z @ _turned(poses, self.body_b, self.partners[2])) > _PARALLEL:
+        if abs(z @ poses.turned(self.body_b, self.partners[2])) > _PARALLEL:
             return 'Z of rack and pinion are not parallel'
         if abs(y @ (b - a) - self.length) > _PLAY * abs(self.length):
             return (
@@ -380,22 +385,24 @@ class Rack(SamePoint):
             )
         return '' if self.terms else 'no joint turns the pinion against the rack'
 
-    def _angle(self, poses: TreePoses) -> float:
+    def _angle(self, poses: TreePoses) -> FloatArray:
         """From X of the rack to X of the pinion, rad, as near as can be to what joints say."""
-        y = _turned(poses, self.body_a, self.partners[0])
-        x = _turned(poses, self.body_b, self.partners[2])
-        angle = np.arctan2(y @ x, self.rows_in_base(poses)[0] @ x)
-        about = sum(polynomial(c, poses.q[j])[0] for j, c in self.terms)
-        return float(angle - 2.0 * np.pi * np.round((angle - about) / (2.0 * np.pi)))
+        y = poses.turned(self.body_a, self.partners[:1])[..., 0, :]
+        x = poses.turned(self.body_b, self.partners[2:])[..., 0, :]
+        along = self.rows_in_base(poses)[..., 0, :]
+        angle = np.arctan2((y * x).sum(axis=-1), (along * x).sum(axis=-1))
+        about = sum(polynomial(c, poses.q[..., j])[0] for j, c in self.terms)
+        return np.asarray(angle - 2.0 * np.pi * np.round((angle - about) / (2.0 * np.pi)))
 
     def gaps(self, poses: TreePoses) -> FloatArray:
         """``x + radius * angle + offset``, m."""
-        return super().gaps(poses) + self.length * self._angle(poses)
+        return super().gaps(poses) + self.length * self._angle(poses)[..., None]
 
     def wrenches(self, poses: TreePoses) -> FloatArray:
         """Along X at the pinion's centre, with the couple of a force at its radius."""
-        z = _turned(poses, self.body_a, self.partners[1])
-        return np.hstack([self.rows_in_base(poses), self.length * z[None]])
+        unit = super().wrenches(poses)
+        unit[..., 3:] = self.length * poses.turned(self.body_a, self.partners[1:2])
+        return unit
 
 
 # Of closures that are more than points and directions of two frames.
@@ -464,8 +471,3 @@ def unit_names(tree: SpanningTree, constraints: Iterable[Constraint], name: str)
     """Unit of the gaps of a closure or contact; of both kinds if it has both: m or rad."""
     units = {c.unit_name(tree): None for c in constraints if c.name == name}
     return ' or '.join(sorted(units))
-
-
-def _turned(poses: TreePoses, body: int, rows: FloatArray) -> FloatArray:
-    """Rows fixed to a body, in base axes."""
-    return rows @ poses.rotations[body].T

@@ -69,60 +69,69 @@ class SpanningTree:
 
     @functools.cached_property
     def subspaces(self) -> FloatArray:
-        """Spin and shift (2, n) of the joints."""
-        return np.reshape([(joint.spin, joint.shift) for joint in self.joints], (-1, 2)).T
+        """Spin and shift (2, n, 1) of the joints."""
+        pairs = [(joint.spin, joint.shift) for joint in self.joints]
+        return np.reshape(pairs, (-1, 2)).T[..., None]
 
     def poses(self, q: FloatArray) -> 'TreePoses':
-        """Poses of all bodies at positions (n,)."""
-        rotations = np.tile(np.eye(3), (len(self.joints) + 1, 1, 1))
-        origins = np.zeros((len(self.joints) + 1, 3))
+        """Poses of all bodies at positions (..., n)."""
+        count, rows = len(self.joints) + 1, q.shape[:-1]
+        rotations, origins = np.tile(np.eye(3), (*rows, count, 1, 1)), np.zeros((*rows, count, 3))
         for i, (joint, placement) in enumerate(zip(self.joints, self.placements, strict=True)):
-            parent = placement.body
-            rotations[i] = rotations[parent] @ placement.rotation
-            origins[i] = origins[parent] + rotations[parent] @ placement.position
+            carrier, turn = rotations[..., placement.body, :, :], rotations[..., i, :, :]
+            origin, position = origins[..., i, :], q[..., i, None]
+            turn[:] = carrier @ placement.rotation
+            origin[:] = origins[..., placement.body, :] + carrier @ placement.position
             if joint.shift:
-                origins[i] += joint.shift * q[i] * rotations[i, :, 2]
+                origin += joint.shift * position * turn[..., 2]
             if joint.spin:
-                c, s = np.cos(q[i]), np.sin(q[i])
-                x, y = rotations[i, :, 0].copy(), rotations[i, :, 1].copy()
-                rotations[i, :, 0], rotations[i, :, 1] = c * x + s * y, c * y - s * x
+                c, s = np.cos(position), np.sin(position)
+                x, y = turn[..., 0].copy(), turn[..., 1].copy()
+                turn[..., 0], turn[..., 1] = c * x + s * y, c * y - s * x
         return TreePoses(self, q, rotations, origins)
 
 
 @dataclasses.dataclass(frozen=True)
 class TreePoses:
-    """Rotations (n + 1, 3, 3) and origins (n + 1, 3) of the bodies in the base; the base last."""
+    """Rotations (..., n + 1, 3, 3) and origins (..., n + 1, 3) of all bodies in the base; it last.
+
+    Leading axes are those of the positions, so that all methods serve many poses at once.
+    """
 
     tree: SpanningTree
-    q: FloatArray  # (n,) that they belong to
+    q: FloatArray  # (..., n) that they belong to
     rotations: FloatArray
     origins: FloatArray
 
     def point(self, body: int, point: FloatArray) -> FloatArray:
-        """Position in the base of a point given in a body's frame, m."""
-        return self.origins[body] + self.rotations[body] @ point
+        """Position (..., 3) in the base of a point given in a body's frame, m."""
+        return self.origins[..., body, :] + self.rotations[..., body, :, :] @ point
+
+    def turned(self, body: int, rows: FloatArray) -> FloatArray:
+        """Vectors (k, 3) fixed to a body, in base axes (..., k, 3)."""
+        return rows @ self.rotations[..., body, :, :].swapaxes(-1, -2)
 
     def axis(self, joint: int) -> FloatArray:
-        """Axis of a joint, base axes."""
-        return self.rotations[joint, :, 2]
+        """Axis (..., 3) of a joint, base axes."""
+        return self.rotations[..., joint, :, 2]
 
-    def angular_jacobian(self, body: int) -> FloatArray:
-        """Angular velocity (3, n) of a body per joint velocity, base axes."""
-        jacobian = np.zeros((3, len(self.tree.joints)))
-        joints = sorted(self.tree.supports(body))
-        spin, _ = self.tree.subspaces[:, joints]
-        jacobian[:, joints] = spin * self.rotations[joints, :, 2].T
-        return jacobian
+    def twists(self, body: int, point: FloatArray) -> FloatArray:
+        """Velocity of a body's point (..., 3) in the base over angular velocity (..., 6, n).
 
-    def point_jacobian(self, body: int, point: FloatArray) -> FloatArray:
-        """Velocity (3, n) of a point of a body, given in the base, per joint velocity."""
-        jacobian = np.zeros((3, len(self.tree.joints)))
+        Per joint velocity: the geometric Jacobian (Siciliano, Robotics, 2009, Sec. 3.1), with the
+        axis z and origin o of each joint that carries the body, and the point p::
+
+            (s z x (p - o) + h z, s z)    turning by s and shifting by h per unit of position
+        """
         joints = sorted(self.tree.supports(body))
-        axes, arms = self.rotations[joints, :, 2], point - self.origins[joints]
-        spin, shift = self.tree.subspaces[:, joints]
-        turning = np.where(spin, cross(axes, arms).T, 0.0)  # far away it may be infinite
-        jacobian[:, joints] = shift * axes.T + turning
-        return jacobian
+        (spin, shift), axes = self.tree.subspaces[:, joints], self.rotations[..., 2][..., joints, :]
+        turning = spin * axes
+        arms = point[..., None, :] - self.origins[..., joints, :]
+        swing = np.where(spin, cross(turning, arms), 0.0)  # far away it may be infinite
+        twists = np.zeros((*self.q.shape[:-1], 6, len(self.tree.joints)))
+        columns = np.concatenate([shift * axes + swing, turning], axis=-1)
+        twists[..., joints] = columns.swapaxes(-1, -2)
+        return twists
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -166,8 +166,7 @@ def _columns(
 def _by_wrench(mechanism: Mechanism, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Generalised forces (N, n_y, 6) per wrench on the platform; its axes, twice (N, 6, 6)."""
     chain = FrameChain(mechanism, mechanism.description.platform)
-    _, screws = chain.screws(motion.q)
-    twists = chain.summed(screws, motion.tangent)
+    twists = chain.twists(motion.q) @ motion.tangent
     _, rotation = chain.poses(motion.q)
     axes = np.zeros((len(rotation), 6, 6))
     axes[:, :3, :3] = axes[:, 3:, 3:] = rotation

@@ -92,8 +92,8 @@ def _is_idle(kinematics: LoopKinematics, q: Array, motion: Array, trusted: bool)
     What swings or slides acts on motors by its weight and inertia, though none of them moves it.
     """
     tree, poses = kinematics.tree, kinematics.tree.poses(q)
-    linear = np.array([poses.point_jacobian(k, np.zeros(3)) @ motion for k in range(len(q))])
-    angular = np.array([poses.angular_jacobian(k) @ motion for k in range(len(q))])
+    twists = np.array([poses.twists(k, np.zeros(3)) @ motion for k in range(len(q))])
+    linear, angular = twists[:, :3], twists[:, 3:]
     twists = np.hstack([linear, angular])
     moved = {k for k, twist in enumerate(twists) if np.abs(twist).max() > _MOVED}
     held = len(_holders(kinematics, moved)) > 1
@@ -302,7 +302,7 @@ def _weights(model: RobotModel) -> dict[str, float]:
     poses, effort = kinematics.tree.poses(kinematics.guess()), np.zeros(len(kinematics.names))
     for body, inertia in enumerate(kinematics.tree.inertias):
         center = poses.point(body, inertia.center_of_mass)
-        effort += inertia.mass * np.array(model.gravity) @ poses.point_jacobian(body, center)
+        effort += inertia.mass * np.array(model.gravity) @ poses.twists(body, center)[:3]
     return dict(zip(kinematics.names, effort.tolist(), strict=True))
 
 

@@ -96,8 +96,7 @@ class LoopKinematics:
         """Twist (6, joints) of a link's origin per joint velocity: linear over angular."""
         poses, frame = self.tree.poses(q), self.tree.frames[link]
         point = poses.point(frame.body, frame.position)
-        linear = poses.point_jacobian(frame.body, point)
-        return np.vstack([linear, poses.angular_jacobian(frame.body)])
+        return poses.twists(frame.body, point)
 
     def origin(self, q: Array, link: str) -> Array:
         """Origin (3,) of a link in the base, m."""
@@ -114,10 +113,10 @@ class LoopKinematics:
         body_a, point_a, axes = self.place(poses, loop.first)
         body_b, point_b, axes_b = self.place(poses, loop.second)
         arm = point_b - point_a
-        linear = poses.point_jacobian(body_b, point_b) - poses.point_jacobian(body_a, point_a)
-        angular = poses.angular_jacobian(body_b) - poses.angular_jacobian(body_a)
+        twists_a = poses.twists(body_a, point_a)
+        linear, angular = np.split(poses.twists(body_b, point_b) - twists_a, 2)
         if loop.kind.oriented:  # gaps are measured in the axes of the first frame
-            linear += np.cross(arm, poses.angular_jacobian(body_a), axisb=0, axisc=0)
+            linear += np.cross(arm, twists_a[3:], axisb=0, axisc=0)
         else:
             axes = np.eye(3)
         gaps = loop.kind.gaps(loop, axes.T @ arm, axes.T @ axes_b)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind
 from masticator_dynamics.engine.evaluation.row_solver import RowSolver
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.engine.traced.effort_goals import Goal
+from masticator_dynamics.engine.traced.effort_goals import Goal, goal_weights
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import NONE
 from masticator_dynamics.errors import InputError
@@ -66,8 +66,7 @@ class EffortRows(Evaluator):
     ):
         super().__init__(description, actuators, variable)
         self._told_of_ranges = False
-        self._limited: dict[tuple[int, int], WithinLimits] = {}
-        self._answers: dict[tuple[int, int, bool], list[Answer]] = {}
+        self._answers: dict[object, list[Answer]] = {}
         self._freedoms = len(self.independent)
         code_of = variable.code_of if variable else None
         structure = code_of.of.structure if code_of else self.structure
@@ -79,11 +78,18 @@ class EffortRows(Evaluator):
 
         Inputs are those of a row; see ``traced/python_entry.py``.
         """
-        kind, result = self._kind(options), cast(type, QuickEffort)
-        within = None if options.limits is False else self._within(options)
-        key = id(kind), id(within), options.nearest
+        goal = options.goal if isinstance(options.goal, str) else goal_weights(options.goal)[0]
+        # The answers keep the limits, so that no others come to lie in their place.
+        key = goal, options.friction, id(options.limits), options.nearest
         if key in self._answers:
             return self._answers[key]
+        kind, result = self._kind(options), cast(type, QuickEffort)
+        within = None
+        if options.limits is not False:
+            from masticator_dynamics.limits.load_limits import limits_for
+            from masticator_dynamics.limits.within_limits import WithinLimits
+
+            within = WithinLimits(self, cast(GoalKind, kind), limits_for(self, options.limits))
         codes = [(self.kernels.evaluate, NONE)]
         if within:
             codes = within.codes if options.nearest else within.codes[:-1]
@@ -107,18 +113,9 @@ class EffortRows(Evaluator):
         return answers if options.limits is False else answers[: -1 - options.nearest]
 
     def _within(self, options: EffortOptions) -> WithinLimits:
-        """The best efforts for a goal within limits; the last few are kept."""
-        from masticator_dynamics.limits.load_limits import limits_for
-        from masticator_dynamics.limits.within_limits import WithinLimits
-
-        limits = limits_for(self, options.limits)
-        kind = self.solver.distribution(options.goal, options.friction)
-        key = id(kind), id(limits)
-        if key not in self._limited:
-            if len(self._limited) == MOST_LIMITS:
-                del self._limited[next(iter(self._limited))]
-            self._limited[key] = WithinLimits(self, kind, limits)
-        return self._limited[key]
+        """What computes whole rows within limits."""
+        result: Any = self.effort_answers(options)[0].result
+        return result.within
 
     def _with_links(
         self, inputs: FloatArray, wrenches: LinkWrenches, q: FloatArray | None = None

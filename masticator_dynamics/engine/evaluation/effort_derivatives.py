@@ -18,7 +18,6 @@ from masticator_dynamics.engine.evaluation.results import Effort, Evaluator
 from masticator_dynamics.engine.evaluation.row_kinds import GoalKind, RowKind
 from masticator_dynamics.engine.evaluation.shown import arrays_text
 from masticator_dynamics.engine.traced import kernels
-from masticator_dynamics.engine.traced.effort_distribution import ON_A_FACE
 from masticator_dynamics.engine.traced.effort_goals import Goal
 from masticator_dynamics.engine.traced.numbers import TooLargeError
 from masticator_dynamics.engine.traced.row_code import RowCode
@@ -188,14 +187,11 @@ def check_valid(
 
 def _of_best(mechanism: Evaluator, code: RowCode, inputs: FloatArray, kind: GoalKind) -> FloatArray:
     """Outputs of the code of the best efforts for all rows."""
-    friction = kind.choice[1]
 
     def at_best(rows: FloatArray, whole: FloatArray) -> FloatArray:
         effort = Effort(mechanism, rows, whole, kind.slices)
-        best = effort.actuated - effort.friction, _signs(mechanism, effort, friction)
-        return outputs_of(
-            kind.derivatives_at_best, np.concatenate([rows, effort.q, *best], axis=-1)
-        )
+        parts = rows, effort.q, effort.actuated - effort.friction, effort.contact
+        return outputs_of(kind.derivatives_at_best, np.concatenate(parts, axis=-1))
 
     outputs = _with_handed_over(mechanism, code, inputs, kind, at_best)
     names = [*mechanism.contacts, *mechanism.tree_joints]
@@ -217,12 +213,3 @@ def check_smooth(
         f'friction has no derivative at {pose}: {names[place]} is at rest, or nothing presses there'
     )
     raise in_row(error, int(row), inputs.ndim > 1)
-
-
-def _signs(mechanism: Evaluator, effort: Effort, friction: bool) -> FloatArray:
-    """Of the contacts' multipliers (N, n_contacts), 0 where friction holds one at zero."""
-    laws = [contact.friction for contact in mechanism.description.contacts]
-    rubs = np.array([friction and law.coulomb > 0.0 for law in laws], dtype=bool)
-    largest = np.abs(effort.contact).max(axis=-1, keepdims=True, initial=0.0)
-    held = rubs & (np.abs(effort.contact) <= ON_A_FACE * largest)
-    return np.where(held, 0.0, np.where(rubs, np.sign(effort.contact), 1.0))

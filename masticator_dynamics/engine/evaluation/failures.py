@@ -15,7 +15,7 @@ import numpy as np
 
 from masticator_dynamics.engine import status as reasons
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
-from masticator_dynamics.engine.evaluation.frames import FrameChain
+from masticator_dynamics.engine.evaluation.frames import tree_poses
 from masticator_dynamics.engine.evaluation.model import Model
 from masticator_dynamics.engine.formula_limb import limb_of
 from masticator_dynamics.errors import (
@@ -43,55 +43,21 @@ class LoopBlock:
     """
 
     def __init__(self, mechanism: Model, index: int):
-        structure = mechanism.structure
+        self._mechanism, structure = mechanism, mechanism.structure
         block = structure.blocks[index]
         self.joints = block.joints
-        self._tree = structure.tree
-        description = mechanism.description
-        frames = {c.name: c.frames for c in description.closures} | {
-            c.name: (description.base, c.frame) for c in description.contacts
-        }
-        self._parts = []
-        for c in block.constraints:
-            constraint = structure.constraints[c]
-            moving = constraint.moving_joints(structure.tree)
-            ends = frames[constraint.name] if constraint.in_base else ()
-            chains = [FrameChain(mechanism, frame) for frame in ends]
-            self._parts.append((constraint, chains, moving))
+        self._constraints = [structure.constraints[c] for c in block.constraints]
 
     def jacobian(self, q: FloatArray) -> FloatArray:
         """Rates (N, m, m) of the constraints, m, per velocity of the block's joints."""
-        square = np.zeros((len(q), len(self.joints), len(self.joints)))
-        first = 0
-        for constraint, chains, moving in self._parts:
-            last = first + constraint.size
-            if not chains:
-                single = [constraint.rates(self._tree.poses(row)) for row in q]
-                square[:, first:last] = np.array(single)[:, :, self.joints]
-                first = last
-                continue
-            for chain, side in zip(chains, (-1.0, 1.0), strict=True):
-                own_joints = [j for j in self.joints if moving.get(j) == side]
-                screws = chain.screws(q)[1] if own_joints else np.zeros(0)
-                for j in own_joints:
-                    rates = screws[:, chain.joints.index(j), :3]
-                    column = side * rates @ constraint.rows.T
-                    square[:, first:last, self.joints.index(j)] = column
-            first = last
-        return square
+        poses = tree_poses(self._mechanism, q)
+        rates = [constraint.rates(poses) for constraint in self._constraints]
+        return np.concatenate(rates, axis=1)[:, :, list(self.joints)]
 
     def gaps(self, q: FloatArray) -> FloatArray:
         """Gaps (N, m) of the constraints, m."""
-        parts = []
-        for constraint, chains, _ in self._parts:
-            if not chains:
-                rows = [constraint.gaps(self._tree.poses(row)) for row in q]
-                parts.append(np.array(rows).reshape(len(q), constraint.size))
-                continue
-            first, second = chains
-            between = second.poses(q)[0] - first.poses(q)[0]
-            parts.append(between @ constraint.rows.T + constraint.offset)
-        return np.hstack(parts)
+        poses = tree_poses(self._mechanism, q)
+        return np.hstack([constraint.gaps(poses) for constraint in self._constraints])
 
 
 def smallest_gaps(mechanism: Model, y: FloatArray) -> FloatArray:
@@ -140,13 +106,14 @@ def _closest(mechanism: Model, block: LoopBlock, q: FloatArray) -> tuple[FloatAr
 def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
     """Take Levenberg steps on the gaps, in place; return the last gap's largest component (N,)."""
     joints, rows = list(block.joints), np.arange(len(q))
-    gap = np.abs(block.gaps(q)).max(axis=1)
+    gaps = block.gaps(q)
+    gap = np.abs(gaps).max(axis=1)
     for _ in range(_ITERATIONS):
         rows = rows[gap[rows] > 1e-3 * CLOSED]
         if not len(rows):
             break
         jacobian = block.jacobian(q[rows]) * unit
-        slope = np.einsum('nij,ni->nj', jacobian, block.gaps(q[rows]))
+        slope = np.einsum('nij,ni->nj', jacobian, gaps[rows])
         curvature = np.einsum('nki,nkj->nij', jacobian, jacobian)
         largest = np.einsum('nii->n', curvature)
         far = np.minimum(1.0, gap[rows] / np.sqrt(np.maximum(largest, 1e-300)))
@@ -155,7 +122,8 @@ def _descend(block: LoopBlock, q: FloatArray, unit: FloatArray) -> FloatArray:
         step = -np.linalg.solve(curvature, slope[..., None])[..., 0]
         longest = np.abs(step).max(axis=1)
         q[np.ix_(rows, joints)] += unit * step / np.maximum(longest / _LARGEST_TURN, 1.0)[:, None]
-        gap[rows] = np.abs(block.gaps(q[rows])).max(axis=1)
+        gaps[rows] = block.gaps(q[rows])
+        gap[rows] = np.abs(gaps[rows]).max(axis=1)
         rows = rows[longest > _STANDSTILL]
     return gap
 

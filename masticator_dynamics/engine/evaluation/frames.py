@@ -19,7 +19,7 @@ from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
 from masticator_dynamics.engine.traced.python_entry import Answer
 from masticator_dynamics.engine.traced.row_code import RowCode, RowInPlace
 from masticator_dynamics.engine.traced.small_functions import frame_of_row, poses
-from masticator_dynamics.engine.tree import Placement, cross
+from masticator_dynamics.engine.tree import Placement, TreePoses, cross
 from masticator_dynamics.errors import InputError
 
 
@@ -44,12 +44,9 @@ class FrameChain:
     """
 
     def __init__(self, mechanism: Model, frame: str):
-        end, tree = check_frame(mechanism, frame), mechanism.structure.tree
+        self._end, self._tree = check_frame(mechanism, frame), mechanism.structure.tree
         self._mechanism = mechanism
-        self._end, self.joints = end, sorted(tree.supports(end.body))
-        motions = [(tree.joints[j].spin, tree.joints[j].shift) for j in self.joints]
-        self._spin, self._shift = np.reshape(motions, (-1, 2)).T[..., None]
-        self._poses = mechanism.made(_BodyPoses)
+        self.joints = sorted(self._tree.supports(self._end.body))
         self._frame = frame
 
     def poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -73,8 +70,7 @@ class FrameChain:
     def code(self) -> RowCode:
         """See :func:`frame_of_row`."""
         of = self._mechanism
-        code_of = of.variable.code_of if of.variable else None
-        return frame_of_row(of.structure.tree, self._frame, self.joints, of.slices, code_of)
+        return frame_of_row(of.kernels, self._frame, self.joints, of.slices)
 
     def in_numbers(self, row: FloatArray) -> tuple[list[float], list[list[float]]]:
         """The pose for a whole row of a motion, in plain numbers, which few need faster."""
@@ -102,7 +98,7 @@ class FrameChain:
         q : array, shape (..., n_q)
             Tree positions, rad or m.
         """
-        return self._poses(q).reshape(*q.shape, 4, 3)
+        return self._mechanism.made(_BodyPoses)(q)
 
     def at(self, bodies: FloatArray) -> tuple[FloatArray, FloatArray]:
         """:meth:`poses`, where all bodies have been placed (..., n_q, 4, 3)."""
@@ -131,51 +127,44 @@ class FrameChain:
         jacobians : array, shape (N, 3, n_y)
             Linear velocity, base axes.
         """
-        position, screws = self.screws(q)
-        return position, self.summed(screws[..., :3], tangent)
+        poses = tree_poses(self._mechanism, q)
+        position = poses.point(self._end.body, self._end.position)
+        return position, poses.twists(self._end.body, position)[..., :3, :] @ tangent
 
-    def screws(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Positions (..., 3) of the frame's origin and its twists (..., joints, 6).
+    def twists(self, q: FloatArray) -> FloatArray:
+        """Twists (..., 6, n_q) of the frame at its origin, see :meth:`TreePoses.twists`."""
+        poses = tree_poses(self._mechanism, q)
+        return poses.twists(self._end.body, poses.point(self._end.body, self._end.position))
 
-        Linear and angular velocity per unit velocity of each joint between base and frame, base
-        axes, for tree positions (..., n_q): columns of the geometric Jacobian (Siciliano, Robotics,
-        2009, Sec. 3.1), with the joint's axis z and origin o, and the frame's origin p::
-
-            (s z x (p - o) + h z, s z)    turning by s and shifting by h per unit of position
-        """
-        position, axes, origins = self._carriers(q)
-        turning = self._spin * axes
-        moving = self._shift * axes + cross(turning, position[..., None, :] - origins)
-        return position, np.concatenate([moving, turning], axis=-1)
-
-    def screw_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Rates (..., joints, 6) of :meth:`screws` for tree velocities (..., n_q)."""
-        position, axes, origins = self._carriers(q)
-        rates = v[..., self.joints, None]
-        turning = self._spin * axes
+    def twist_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        """Rates (..., 6, n_q) of :meth:`twists` for tree velocities (..., n_q)."""
+        poses, joints = tree_poses(self._mechanism, q), self.joints
+        spin, shift = self._tree.subspaces[:, joints]
+        axes, origins = poses.rotations[..., 2][..., joints, :], poses.origins[..., joints, :]
+        position = poses.point(self._end.body, self._end.position)
+        rates, turning = v[..., joints, None], spin * axes
         spins = np.cumsum(turning * rates, axis=-2)  # angular velocity of each body of the chain
         # Velocity of every point that is at the origin of joint j, or of the frame, by joint i.
         points = np.concatenate([origins, position[..., None, :]], axis=-2)
         arms = points[..., None, :, :] - origins[..., :, None, :]
-        by_joint = (self._shift * axes)[..., :, None, :] + cross(turning[..., :, None, :], arms)
-        carried = np.triu(np.ones((len(self.joints), len(self.joints) + 1)))
+        by_joint = (shift * axes)[..., :, None, :] + cross(turning[..., :, None, :], arms)
+        carried = np.triu(np.ones((len(joints), len(joints) + 1)))
         velocities = (by_joint * rates[..., None, :] * carried[..., None]).sum(axis=-3)
         tilting = cross(spins, axes)
         moving = cross(tilting, position[..., None, :] - origins) + cross(
             axes, velocities[..., -1:, :] - velocities[..., :-1, :]
         )
-        moving = self._shift * tilting + self._spin * moving
-        return np.concatenate([moving, self._spin * tilting], axis=-1)
+        twists = np.zeros((*v.shape[:-1], 6, v.shape[-1]))
+        columns = np.concatenate([shift * tilting + spin * moving, spin * tilting], axis=-1)
+        twists[..., joints] = columns.swapaxes(-1, -2)
+        return twists
 
-    def summed(self, screws: FloatArray, rates: FloatArray) -> FloatArray:
-        """Twists (..., 6, k) of the frame for k sets of tree velocities (..., n_q, k)."""
-        return np.asarray(screws.swapaxes(-1, -2) @ rates[..., self.joints, :])
 
-    def _carriers(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Position of the frame's origin; axes and origins of the joints (..., joints, 3)."""
-        bodies = self.bodies(q)
-        carriers = bodies[..., self.joints, :, :]
-        return self.at(bodies)[0], carriers[..., :3, 2], carriers[..., 3, :]
+def tree_poses(mechanism: Model, q: FloatArray) -> TreePoses:
+    """Poses of all bodies at tree positions (..., n_q), by machine code."""
+    base = np.broadcast_to(np.eye(4, 3), (*q.shape[:-1], 1, 4, 3))
+    whole = np.concatenate([mechanism.made(_BodyPoses)(q), base], axis=-3)
+    return TreePoses(mechanism.structure.tree, q, whole[..., :3, :], whole[..., 3, :])
 
 
 class _BodyPoses:
@@ -184,14 +173,15 @@ class _BodyPoses:
     def __init__(self, mechanism: Model):
         tree = mechanism.structure.tree
         self._turns = np.array([joint.turns for joint in tree.joints], bool)
-        self._poses = poses(tree, mechanism.variable.code_of if mechanism.variable else None)
+        self._poses = poses(mechanism.kernels)
 
     def __call__(self, q: FloatArray) -> FloatArray:
         far = np.abs(q) > LARGEST_ANGLE
         if far.any():
             with np.errstate(invalid='ignore'):  # of infinite angles
                 q = np.where(far & self._turns, np.arctan2(np.sin(q), np.cos(q)), q)
-        return self._poses(q.reshape(-1, q.shape[-1]) if q.ndim > 2 else q)
+        bodies = self._poses(q.reshape(-1, q.shape[-1]) if q.ndim > 2 else q)
+        return bodies.reshape(*q.shape, 4, 3)
 
 
 def _chains(mechanism: Model) -> OnDemand[str, FrameChain]:

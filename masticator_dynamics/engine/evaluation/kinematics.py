@@ -126,9 +126,9 @@ class Kinematics(Evaluator):
             For an unknown frame, wrong shapes, nothing asked for, or axes that are not
             orthonormal.
         """
-        from masticator_dynamics.engine.evaluation.inverse_kinematics import Task, reach
+        from masticator_dynamics.engine.evaluation.inverse_kinematics import reach
 
-        return reach(self, Task(self, frame, position, rotation), start)
+        return reach(self, frame, position, rotation, start)
 
     def inverse_kinematics_batch(
         self,
@@ -184,8 +184,7 @@ class Kinematics(Evaluator):
 
             J = [screws of the chain's joints] G,    q_dot = G y_dot
         """
-        chain = self._chain_for(motion, frame)
-        return chain.summed(chain.screws(motion.q)[1], motion.tangent)
+        return self._chain_for(motion, frame).twists(motion.q) @ motion.tangent
 
     def frame_jacobian_rate(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Rate of :meth:`frame_jacobian` (..., 6, n_y) in a motion; times y_dot it is J_dot y_dot.
@@ -193,8 +192,8 @@ class Kinematics(Evaluator):
         :meth:`frame_acceleration` is ``jacobian @ y_ddot + jacobian_rate @ y_dot``.
         """
         chain = self._chain_for(motion, frame)
-        turned = chain.summed(chain.screw_rates(motion.q, motion.v), motion.tangent)
-        return turned + chain.summed(chain.screws(motion.q)[1], self.tangent_rate(motion))
+        turned = chain.twist_rates(motion.q, motion.v) @ motion.tangent
+        return turned + chain.twists(motion.q) @ self.tangent_rate(motion)
 
     @answered(by('frames', part=TWIST))
     def frame_twist(self, motion: Motion | Effort, frame: str) -> FloatArray:
@@ -202,8 +201,7 @@ class Kinematics(Evaluator):
 
         In base axes.
         """
-        chain = self._chain_for(motion, frame)
-        return chain.summed(chain.screws(motion.q)[1], motion.v[..., None])[..., 0]
+        return (self._chain_for(motion, frame).twists(motion.q) @ motion.v[..., None])[..., 0]
 
     def frame_acceleration(self, motion: Motion | Effort, frame: str) -> FloatArray:
         """Rate of :meth:`frame_twist` (..., 6), m/s^2 and rad/s^2, base axes.
@@ -211,8 +209,8 @@ class Kinematics(Evaluator):
         The first three are the acceleration of the frame's origin, without gravity.
         """
         chain = self._chain_for(motion, frame)
-        moving = chain.summed(chain.screw_rates(motion.q, motion.v), motion.v[..., None])
-        return (moving + chain.summed(chain.screws(motion.q)[1], motion.a[..., None]))[..., 0]
+        moving = chain.twist_rates(motion.q, motion.v) @ motion.v[..., None]
+        return (moving + chain.twists(motion.q) @ motion.a[..., None])[..., 0]
 
     def tangent_rate(self, motion: Motion | Effort) -> FloatArray:
         """Rate of :attr:`Motion.tangent` (..., n_q, n_y): a = tangent y_ddot + rate y_dot."""

@@ -22,6 +22,7 @@ from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.errors import ActuationError
 
 if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.kernels import Kernels
     from masticator_dynamics.engine.traced.variable import Variable
 
 _Key = TypeVar('_Key')
@@ -95,6 +96,7 @@ class Model:
         variable: VariableModel | None = None,
     ):
         self.variable = variable
+        self.kernels: Kernels  # its machine code
         self._made: dict[object, Any] = {}
         driving = description.actuated if actuators is None else actuators
         self.driving = as_names(driving, 'actuators')

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from masticator_dynamics.engine.arrays import FloatArray, IntArray
 from masticator_dynamics.engine.evaluation import shown
 from masticator_dynamics.engine.evaluation.model import Model
-from masticator_dynamics.engine.traced import kernels
 from masticator_dynamics.errors import InputError, MasticatorError
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ def read_only(array: FloatArray) -> FloatArray:
 class Evaluator(Model):
     """Interface of `Mechanism` that results and code built on them use."""
 
-    kernels: kernels.Kernels  # its machine code
     solver: RowSolver  # computes rows of numbers
 
     @property

@@ -25,7 +25,7 @@ from masticator_dynamics.engine.traced.differentiation import (
     forward,
     reverse,
 )
-from masticator_dynamics.engine.traced.effort_distribution import Distribution
+from masticator_dynamics.engine.traced.effort_distribution import Distribution, contact_signs
 from masticator_dynamics.engine.traced.friction import (
     TracedContact,
     effort_lost,
@@ -312,7 +312,7 @@ def best_efforts(
     """:meth:`BestEfforts.outputs` at the best efforts, which are found first."""
     best = Distribution(run, goals, friction)
     amounts = vec.subtract(best.efforts(), best.joint_friction())
-    return BestEfforts(run, goals, friction, amounts, best.signs()).outputs(inputs, rows)
+    return BestEfforts(run, goals, friction, amounts, best.contacts()).outputs(inputs, rows)
 
 
 class BestEfforts:
@@ -327,8 +327,8 @@ class BestEfforts:
         As for :class:`Distribution`.
     amounts : sequence of number
         Efforts of the actuators less the friction of their joints.
-    signs : sequence of number
-        Of the contacts' multipliers, 0 where one stays zero.
+    contacts : sequence of number
+        Multipliers of the contacts.
     """
 
     def __init__(
@@ -337,9 +337,10 @@ class BestEfforts:
         goals: Mapping[str, float],
         friction: bool,
         amounts: Sequence[Any],
-        signs: Sequence[Any],
+        contacts: Sequence[Any],
     ):
-        self._run, self._signs = run, signs
+        self._run = run
+        self._signs = contact_signs(run.plan.description, friction, contacts)
         motors = run.forces.motors
         self._amounts = [lane_pack([amounts[i] for i in m.joint.actuator]) for m in motors]
         self._held: list[Any] = []

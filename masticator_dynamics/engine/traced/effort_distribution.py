@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from masticator_dynamics.description import MechanismDescription
@@ -109,16 +109,9 @@ class Distribution:
         """Force of each actuated joint on its child, N, the joint's axes, one after the other."""
         return self._run.vectors_per_actuator(self._total.bearing)
 
-    def signs(self) -> list[Any]:
-        """Of the contacts' multipliers, 0 where friction holds one at zero; 1 without friction."""
-        description, sizes = self._run.plan.description, self._total.contacts
-        least = ON_A_FACE * largest(sizes)
-        return [
-            select(absolute(x) - least, sign_of(x), 0.0)
-            if self._friction and contact.friction.coulomb
-            else 1.0
-            for x, contact in zip(sizes, description.contacts, strict=True)
-        ]
+    def contacts(self) -> list[Any]:
+        """Multipliers of the contacts."""
+        return self._total.contacts
 
     def smooth(self) -> list[Any]:
         """See :func:`smoothness`."""
@@ -129,6 +122,19 @@ class Distribution:
             self._run, self._cases.contacts, self._goal.per_newton, across, self._goal.gear_loss,
             self._total.efforts,
         )  # fmt: skip
+
+
+def contact_signs(
+    description: MechanismDescription, friction: bool, multipliers: Sequence[Any]
+) -> list[Any]:
+    """Of the contacts' multipliers, 0 where friction holds one at zero; 1 without friction."""
+    least = ON_A_FACE * largest(multipliers)
+    return [
+        select(absolute(x) - least, sign_of(x), 0.0)
+        if friction and contact.friction.coulomb
+        else 1.0
+        for x, contact in zip(multipliers, description.contacts, strict=True)
+    ]
 
 
 def observed_joints(

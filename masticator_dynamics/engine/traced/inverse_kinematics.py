@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Independent positions at which a frame has a pose: a recorded loop of Levenberg-Marquardt.
 
-The steps of ``evaluation/inverse_kinematics.py``, which takes over where this does not arrive.
+On the closed mechanism (Siciliano, Robotics, 2009, Sec. 3.7; Marquardt 1963). Every step closes the
+loops from home, so that the answer is on home's branch.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from masticator_dynamics.engine.arrays import consecutive
+from masticator_dynamics.engine.status import RefusedError
 from masticator_dynamics.engine.traced import vectors as vec
 from masticator_dynamics.engine.traced.closed_motion import LARGEST_SQUARE, Evaluation
 from masticator_dynamics.engine.traced.control_flow import graph_of, repeat
+from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.functions import angle_of
 from masticator_dynamics.engine.traced.matrices import orthogonal, solve_triangle
 from masticator_dynamics.engine.traced.numbers import (
@@ -39,10 +42,11 @@ ITERATIONS = 100
 LARGEST_STEP = 0.2  # of the mechanism's size
 SMALLEST = 1e-3 * TOLERANCE  # of what is missing: nothing, up to rounding
 PROGRESS = 1e-9  # a step that reduces what is missing by less is the last
-DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e9  # of the largest singular value's square
+DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 2e9  # of the largest singular value's square
 DAMPED, UNDAMPED = 10.0, 0.1  # times as much after a step that leads nowhere, or somewhere
 _NOTHING_MOVES = 1e-20  # square of what moves per what moves at home
-_HALF_A_TURN = -0.99  # cosine, below which Python tells the axis
+_HALF_A_TURN = 1e-6  # from half a turn, rad, within which sines do not tell the axis
+_UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _SQUARINGS = 32  # of a matrix: a largest eigenvalue to 1e-10, with others as near as may be
 
 
@@ -92,22 +96,31 @@ class Wanted:
         places = zip(self._placed, self._position, position, strict=True)
         return [select(placed, x - here, 0.0) for placed, x, here in places]
 
-    def turn(self, rotation: Matrix) -> tuple[Vector, Any]:
-        """The rotation vector, rad, that turns a frame as asked, and 1 where it tells the axis."""
-        across = vec.cross(self._present_axis(rotation), self._single)
-        along = vec.dot(self._present_axis(rotation), self._single)
+    def turn(self, rotation: Matrix) -> Vector:
+        """The rotation vector, rad, that turns a frame as asked, the short way."""
+        here = self._present_axis(rotation)
         between = [[vec.dot(a, b) for b in rotation] for a in self._axes]
         skew = [0.5 * (between[k - 1][k - 2] - between[k - 2][k - 1]) for k in range(3)]
         trace = 0.5 * (total(between[k][k] for k in range(3)) - 1.0)
         one = 1.5 - self.count
-        sines = [select(one, a, b) for a, b in zip(across, skew, strict=True)]
-        cosine = select(one, along, trace)
-        square = vec.dot(sines, sines)
-        sine, by = square_root(square), reciprocal(square_root(square + cosine * cosine))
-        factor = select(sine, angle_of(sine * by, cosine * by) * reciprocal(sine), 1.0)
-        certain = select(cosine - _HALF_A_TURN, 1.0, 0.0)
+        sines = [
+            select(one, a, b) for a, b in zip(vec.cross(here, self._single), skew, strict=True)
+        ]
+        cosine = select(one, vec.dot(here, self._single), trace)
+        sine = square_root(vec.dot(sines, sines))
+        # About half a turn, any axis across the only one will do, or the one that is turned least.
+        opposite = select(cosine, 0.0, _HALF_A_TURN - sine)
+        across = [vec.cross(here, unit) for unit in _UNITS]
+        along = [vec.add(column, vec.scale(unit, -cosine))
+                 for column, unit in zip(_halved(between), _UNITS, strict=True)]  # fmt: skip
+        axis = _longest([[select(one, x, y) for x, y in zip(a, b, strict=True)]
+                         for a, b in zip(across, along, strict=True)])  # fmt: skip
+        by = reciprocal(square_root(sine * sine + cosine * cosine))
+        angle = angle_of(sine * by, cosine * by)
+        factor = select(sine, angle * reciprocal(sine), 1.0)
         some = self.count - 0.5
-        return [select(some, x * factor, 0.0) for x in sines], select(some, certain, 1.0)
+        return [select(some, select(opposite, a * angle, x * factor), 0.0)
+                for a, x in zip(axis, sines, strict=True)]  # fmt: skip
 
     def _present_axis(self, rotation: Matrix) -> list[Any]:
         """The axis of which the direction is asked for, if it is one alone."""
@@ -124,45 +137,66 @@ class Wanted:
         return [*moving, *turning]
 
 
-def placed_frame(kernels: Kernels, frame: str) -> RowCode:
-    """From a pose to whether it is reached, and independent positions (n_y,).
+def placed_frame(kernels: Kernels, frame: str, from_home: bool = False) -> RowCode:
+    """From a pose and a start to whether it is reached, and the end of the descent.
 
     Inputs are position (3,) and rotation (9,), as :class:`Wanted`, the start (n_y,), the
-    mechanism's size, m, and how far the frame moves at home, m, per unit of each coordinate (n_y,).
+    mechanism's size, m, how far the frame moves at home, m, per unit of each coordinate (n_y,), and
+    1 to descend, or 0 to stay at the start. Outputs are 1 where it is reached, independent
+    positions (n_y,), 1 where this is certain, size of what is missing, m (infinite where loops do
+    not close at the start), and what is missing, m and rad (6,).
+
+    Parameters
+    ----------
+    from_home : bool
+        Close loops in as many steps as it takes, and shun poses where they do not close.
     """
     n = kernels.freedoms
-    parts = consecutive({'position': 3, 'rotation': 9, 'start': n, 'extent': 1, 'scale': n})
-    count = parts['scale'].stop
-    of_state = consecutive({'valid': 1, 'size': 1, 'damping': 1, 'y': n, 'missing': 6,
+    parts = consecutive({'position': 3, 'rotation': 9, 'start': n, 'extent': 1, 'scale': n,
+                         'descends': 1})  # fmt: skip
+    count = parts['descends'].stop
+    of_state = consecutive({'certain': 1, 'size': 1, 'damping': 1, 'y': n, 'missing': 6,
                             'jacobian': 6 * n, 'next': n})  # fmt: skip
 
     def function(inputs: Sequence[Any], _: bool) -> list[Any]:
-        of = kernels.recorded(inputs[count:])
-        position, rotation, start, (extent,), scale = (inputs[part] for part in parts.values())
+        of, graph = kernels.recorded(inputs[count:]), graph_of(inputs)
+        position, rotation, start, (extent,), scale, (descends,) = (
+            inputs[part] for part in parts.values()
+        )  # fmt: skip
         wanted, end = Wanted(position, rotation), of[1].tree.frames[frame]
 
-        def at(y: Vector) -> tuple[Any, list[Any], list[Any]]:
-            """Whether the loops close, what is missing, and what unit velocities reduce of it."""
-            still = [0.0] * n
-            run = Evaluation(*of, y, (y, still, still), [0.0] * 6, (), False)
+        def closed(y: Vector) -> tuple[Evaluation, Any, Any]:
+            """A pose, whether it is certain, and whether the loops close there."""
+            still, nothing = [0.0] * n, [0.0] * 6
+            if not from_home:
+                run = Evaluation(*of, y, (y, still, still), nothing, (), False)
+                return run, run.valid(), 1.0
+            run = ClosedFromHome(*of, [*y, *still, *still, *nothing])
+            return run, 1.0 if graph is None else run.valid(), select(run.report[0], 0.0, 1.0)
+
+        def at(y: Vector) -> tuple[Any, Any, list[Any], list[Any]]:
+            """The same, what is missing, and what unit velocities reduce of it."""
+            try:
+                run, certain, closes = closed(y)
+            except (RefusedError, OverflowError, ValueError):  # on floats
+                return 1.0, 0.0, [math.inf] * 6, [0.0] * 6 * n
             body = run.plan.body(end.body)
             turned = vec.product(body.rotation, end.rotation.tolist())
             arm = vec.apply(body.rotation, end.position.tolist())
-            turn, certain = wanted.turn(turned)
-            missing = [*wanted.missing(vec.add(body.position, arm)), *turn]
+            missing = [*wanted.missing(vec.add(body.position, arm)), *wanted.turn(turned)]
             rates = [wanted.reduced(vec.add(linear, vec.cross(turning, arm)), turning, turned)
                      for linear, turning in body.twists]  # fmt: skip
-            return select(certain, run.valid(), 0.0), missing, vec.flat(rates)
+            return certain, closes, missing, vec.flat(rates)
 
         def step(state: list[Any]) -> tuple[Any, list[Any]]:
             _, (size,), (damping,), y, missing, jacobian, y_next = (
                 state[part] for part in of_state.values()
             )  # fmt: skip
-            valid, *news = at(y_next)
+            certain, closes, *news = at(y_next)
             turning = vec.scale(news[0][3:], extent)
             square = vec.dot(news[0][:3], news[0][:3]) + vec.dot(turning, turning)
-            valid = select(LARGEST_SQUARE - square, valid, 0.0)
-            smaller, lower = square_root(square), size - square_root(square)
+            smaller = square_root(square)
+            lower = select(closes, select(LARGEST_SQUARE - square, size - smaller, 0.0), 0.0)
             damping = select(lower, damping * UNDAMPED, greater(damping, LEAST_DAMPING) * DAMPED)
             goes_on = select(lower, (1.0 - PROGRESS) * size - smaller, MOST_DAMPING - damping)
             y, missing, jacobian, (size,) = (
@@ -171,19 +205,25 @@ def placed_frame(kernels: Kernels, frame: str) -> RowCode:
                                     strict=True)
             )  # fmt: skip
             moves = _damped_step(jacobian, missing, scale, extent, damping)
-            goes_on = select(valid - 0.5, select(size - SMALLEST, goes_on, 0.0), 0.0)
-            return goes_on, [valid, size, damping, *y, *missing, *jacobian, *vec.add(y, moves)]
+            unfinished = select(size - SMALLEST, LARGEST_SQUARE - size, 0.0)
+            for condition in (unfinished, certain - 0.5, descends - 0.5):
+                goes_on = select(condition, goes_on, 0.0)
+            return goes_on, [certain, size, damping, *y, *missing, *jacobian, *vec.add(y, moves)]
 
-        begin = [0.0, math.inf, DAMPING / UNDAMPED, *start, *[0.0] * (6 + 6 * n), *start]
-        state = repeat(graph_of(inputs), ITERATIONS + 1, begin, step)
-        arrived = TOLERANCE - largest(state[of_state['missing']])
-        valid = select(arrived, select(state[0] - 0.5, wanted.sound, 0.0), 0.0)
-        return [valid, *state[of_state['y']]]
+        nothing = [math.inf] * 6, [0.0] * 6 * n
+        begin = [0.0, math.inf, DAMPING / UNDAMPED, *start, *vec.flat(nothing), *start]
+        state = repeat(graph, ITERATIONS + 1, begin, step)
+        (certain,), (size,), y, missing = (
+            state[of_state[name]] for name in ('certain', 'size', 'y', 'missing')
+        )  # fmt: skip
+        certain = select(certain - 0.5, 1.0, 0.0)
+        arrived = select(TOLERANCE - largest(missing), wanted.sound, 0.0)
+        return [select(arrived, certain, 0.0), *y, certain, size, *missing]
 
     fixed = kernels.structure.tree.frames[frame].body < 0
     return RowCode(
-        f'inverse kinematics of {frame}', count, 1 + n, function, lambda: kernels.identity[:-1],
-        largest=60_000, constants=kernels.constants,
+        f'inverse kinematics of {frame}, {from_home}', count, 9 + n, function,
+        lambda: kernels.identity[:-1], largest=60_000, constants=kernels.constants,
         impossible='' if n and not fixed else 'it has no freedoms, or the frame does not move',
     )  # fmt: skip
 
@@ -257,6 +297,21 @@ def _orthonormal(axes: Matrix) -> Matrix:
                       for i in range(3)]  # fmt: skip
         axes = vec.product(axes, correction)
     return axes
+
+
+def _halved(matrix: Matrix) -> Matrix:
+    """The symmetric part of a matrix."""
+    return [[0.5 * (matrix[i][j] + matrix[j][i]) for j in range(3)] for i in range(3)]
+
+
+def _longest(vectors: Matrix) -> Vector:
+    """The longest of some vectors, as a unit vector."""
+    square, *best = vec.dot(vectors[0], vectors[0]), *vectors[0]
+    for other in vectors[1:]:
+        news = [vec.dot(other, other), *other]
+        square, *best = (select(news[0] - square, a, b)
+                         for a, b in zip(news, (square, *best), strict=True))  # fmt: skip
+    return vec.scale(best, reciprocal(square_root(square)))
 
 
 def _present(x: Any) -> Any:

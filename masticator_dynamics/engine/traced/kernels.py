@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from masticator_dynamics.description import MechanismDescription
 from masticator_dynamics.engine.structure import Structure
 from masticator_dynamics.engine.traced.identity import Identity
-from masticator_dynamics.engine.traced.numbers import Number, absolute, greater
+from masticator_dynamics.engine.traced.numbers import Number
 from masticator_dynamics.engine.traced.row_code import NONE, RowCode
 
 if TYPE_CHECKING:
@@ -203,8 +203,10 @@ class Kernels:
         def function(run: Any, rest: Sequence[Any], moved: Any, y_ddot: Row) -> list[Any]:
             bounds, given_up = self._bounds(finite, rest), None
             if how == 'nearest':
-                run, given_up = self._nearest(run, (moved, y_ddot), bounds, friction)
-            choice = _limited().LimitedChoice(run, bounds, **keywords)
+                run, given_up = _module('nearest_motion').nearest(
+                    run, moved, y_ddot, bounds, friction
+                )
+            choice = _module('limited_efforts').LimitedChoice(run, bounds, **keywords)
             return list(_outputs().limited(goals, friction, whole, run, choice, given_up))
 
         return Code(
@@ -214,25 +216,9 @@ class Kernels:
             more=finite.count('1') + 1,
         )  # fmt: skip
 
-    def _nearest(
-        self, run: Any, others: tuple[Any, Row], bounds: Any, friction: bool
-    ) -> tuple[Any, Row]:
-        """The evaluation of the nearest motion that is possible, and what it gives up."""
-        limited, (moved, y_ddot) = _limited(), others
-        steps = [greater(absolute(x), 1.0) for x in y_ddot]  # rounding is that of the motion
-        inside = dataclasses.replace(bounds, slack=bounds.slack + limited.INSIDE)
-        further = [
-            (moved([step if f == g else 0.0 for g in range(self.freedoms)]), step)
-            for f, step in enumerate(steps)
-        ]
-        given_up = limited.shortfall(run, further, inside, friction)
-        near = moved([-x for x in given_up])
-        near.forces.conditions += run.forces.conditions
-        return near, given_up
-
     def _bounds(self, finite: str, numbers: Sequence[Any]) -> Any:
         contacts = len(self.description.contacts)
-        return _limited().LoadBounds.of(finite, numbers, self.actuators, contacts)
+        return _module('load_bounds').LoadBounds.of(finite, numbers, self.actuators, contacts)
 
     # Derivatives, by y, y_dot, y_ddot and wrench: see `traced/derivatives.py`
 
@@ -274,7 +260,7 @@ class Kernels:
         """The same where the best efforts are known, for rows that are handed over.
 
         Inputs are followed by positions of all joints, efforts of the actuators less the friction
-        of their joints, and signs of the contacts' multipliers.
+        of their joints, and multipliers of the contacts.
         """
         first = self.inputs + self.tree
         last = first + self.actuators
@@ -497,19 +483,14 @@ class Code(RowCode):
         return Code(*self._of, at_positions=True, more=self._more, large=self._large)
 
 
+def _module(name: str) -> Any:
+    """A module beside this one, which only making code needs."""
+    return importlib.import_module(f'{__package__}.{name}')
+
+
 def _outputs() -> Any:
-    from masticator_dynamics.engine.traced import outputs
-
-    return outputs
-
-
-def _limited() -> Any:
-    from masticator_dynamics.engine.traced import limited_efforts
-
-    return limited_efforts
+    return _module('outputs')
 
 
 def _derivatives() -> Any:
-    from masticator_dynamics.engine.traced import derivatives
-
-    return derivatives
+    return _module('derivatives')

@@ -97,6 +97,16 @@ class LoadCases:
         amounts = [1.0, *loads, 1.0]
         return LoadCase.sum_of([*self._passive, self._of_motors(efforts)], amounts)
 
+    @property
+    def axial(self) -> list[list[Any]]:
+        """Force along the axis of each actuated joint, limb by limb: by load cases."""
+        columns = [self.load, *self.free, *self.coulomb]
+        return [
+            [lane_pick(case.bearing[i][2], lane) for case in columns]
+            for i, m in enumerate(self._forces.motors)
+            for lane in range(m.lanes)
+        ]
+
     def _driven(self, inertial: bool, friction: list[tuple[TracedContact, Vector]]) -> LoadCase:
         """A load case with the efforts of least norm that it needs."""
         if inertial:

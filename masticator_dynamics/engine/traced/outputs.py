@@ -13,7 +13,8 @@ from masticator_dynamics.engine.traced.closed_motion import Evaluation
 from masticator_dynamics.engine.traced.effort_distribution import Distribution
 from masticator_dynamics.engine.traced.from_home import ClosedFromHome
 from masticator_dynamics.engine.traced.inverse_dynamics import InverseDynamics, LeastNorm
-from masticator_dynamics.engine.traced.limited_efforts import LimitedChoice, LoadBounds
+from masticator_dynamics.engine.traced.limited_efforts import LimitedChoice
+from masticator_dynamics.engine.traced.load_bounds import LoadBounds
 from masticator_dynamics.engine.traced.numbers import Scalar, greatest, select
 from masticator_dynamics.engine.traced.proven_pattern import proven
 from masticator_dynamics.engine.traced.sign_pattern import direction

@@ -7,45 +7,24 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from masticator_dynamics.description.urdf import Joint
 from masticator_dynamics.engine.arrays import consecutive
 from masticator_dynamics.engine.status import WEAK_ACTUATION
 from masticator_dynamics.engine.traced.numbers import (
-    Number,
     absolute,
     greater,
     greatest,
     lesser,
     select,
 )
-from masticator_dynamics.engine.traced.row_code import NONE, RowCode
-from masticator_dynamics.engine.traced.variable import Variable
+from masticator_dynamics.engine.traced.row_code import RowCode
 from masticator_dynamics.engine.tree import SpanningTree
 from masticator_dynamics.files import file_cache
 
-
-def _depends_on(*further: Any) -> list[Any]:
-    return [file_cache.sources('engine/traced'), *further]
-
-
-class _Tree:
-    """A spanning tree of which some numbers may be inputs that follow all others."""
-
-    def __init__(self, tree: SpanningTree, variable: Variable | None):
-        self._tree, self._variable = tree, variable
-        self.constants = NONE if variable is None else variable.numbers
-
-    def of(self, constants: Sequence[Any]) -> SpanningTree:
-        """The tree with recorded numbers, where there are such."""
-        if self._variable and any(isinstance(x, Number) for x in constants):
-            return self._variable.of.recorded(constants)[1].tree
-        return self._tree
-
-    def depends_on(self, *further: Any) -> list[Any]:
-        """What the code depends on."""
-        return _depends_on(self._variable.of.identity if self._variable else self._tree, *further)
+if TYPE_CHECKING:
+    from masticator_dynamics.engine.traced.kernels import Kernels
 
 
 def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict[int, Any]:
@@ -63,31 +42,26 @@ def _placed(tree: SpanningTree, q: Sequence[Any], joints: Iterable[int]) -> dict
     return bodies
 
 
-def poses(tree: SpanningTree, variable: Variable | None = None) -> RowCode:
-    """From tree positions: rotation, row by row, and origin of each body, base axes, m.
-
-    Parameters
-    ----------
-    variable : Variable, optional
-        What changes the tree.
-    """
-    count, numbers = len(tree.joints), _Tree(tree, variable)
+def poses(kernels: Kernels) -> RowCode:
+    """From tree positions: rotation, row by row, and origin of each body, base axes, m."""
+    count = kernels.tree
 
     def function(inputs: Sequence[Any], share: bool) -> list[Any]:
-        bodies = _placed(numbers.of(inputs[count:]), inputs[:count], range(count))
+        _, structure = kernels.recorded(inputs[count:])
+        bodies = _placed(structure.tree, inputs[:count], range(count))
         del bodies[-1]
         vectors = [row for body in bodies.values() for row in (*body.rotation, body.position)]
         return [x for vector in vectors for x in vector]
 
     return RowCode(
-        'poses', count, 12 * count, function, numbers.depends_on, constants=numbers.constants
-    )
+        'poses', count, 12 * count, function, lambda: kernels.identity[:-1],
+        constants=kernels.constants,
+    )  # fmt: skip
 
 
 def frame_of_row(
-    tree: SpanningTree, frame: str, joints: Sequence[int], slices: Mapping[str, slice],
-    variable: Variable | None = None,
-) -> RowCode:  # fmt: skip
+    kernels: Kernels, frame: str, joints: Sequence[int], slices: Mapping[str, slice]
+) -> RowCode:
     """From a whole row: 1 where it counts, pose, twist and Jacobian (6, n_y) of a frame.
 
     Parameters
@@ -98,19 +72,16 @@ def frame_of_row(
         Those between base and frame, outwards.
     slices : mapping of str to slice
         Where each quantity is in the row.
-    variable : Variable, optional
-        What changes the tree.
     """
-    count, numbers, width = len(tree.joints), _Tree(tree, variable), slices['tangent'].stop
-    freedoms = (slices['tangent'].stop - slices['tangent'].start) // count
+    count, freedoms, width = kernels.tree, kernels.freedoms, slices['tangent'].stop
 
     def function(inputs: Sequence[Any], share: bool) -> list[Any]:
         from masticator_dynamics.engine.traced import vectors as vec
         from masticator_dynamics.engine.traced.functions import LARGEST_ANGLE
 
         q, v, tangent = (inputs[slices[name]] for name in ('q', 'v', 'tangent'))
-        of = numbers.of(inputs[width:])
-        end, bodies = of.frames[frame], _placed(of, q, joints)
+        tree = kernels.recorded(inputs[width:])[1].tree
+        end, bodies = tree.frames[frame], _placed(tree, q, joints)
         body = bodies[end.body]
         position = vec.add(body.position, vec.apply(body.rotation, end.position.tolist()))
         columns = [[v[j], *tangent[freedoms * j : freedoms * (j + 1)]] for j in range(count)]
@@ -128,8 +99,8 @@ def frame_of_row(
         ]  # fmt: skip
 
     return RowCode(
-        'frame', width, 19 + 6 * freedoms, function,
-        lambda: numbers.depends_on(frame, joints, slices), constants=numbers.constants,
+        f'frame {frame}', width, 19 + 6 * freedoms, function, lambda: kernels.identity[:-1],
+        constants=kernels.constants,
     )  # fmt: skip
 
 
@@ -149,7 +120,7 @@ def least_squares(rows: int, columns: int) -> RowCode:
 
     return RowCode(
         'least squares', parts['usual'].stop, 1 + columns, function,
-        lambda: _depends_on(rows, columns),
+        lambda: [file_cache.sources('engine/traced'), rows, columns],
     )  # fmt: skip
 
 

@@ -263,7 +263,7 @@ class _Teeth:
         total = 0.0
         for row in self._rows:
             point = poses.point(int(row[BODY]), row[POINT : POINT + 3])
-            rate = float(poses.point_jacobian(int(row[BODY]), point)[2] @ motion.v)
+            rate = float(poses.twists(int(row[BODY]), point)[2] @ motion.v)
             depth = float(point[2]) - row[UPPER]
             if depth > 0.0:
                 total += float(push(row[LAW] * depth, depth, rate, row[LAW:]))

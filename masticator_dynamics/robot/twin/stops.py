@@ -115,7 +115,7 @@ def check_start(packed: PackedStops, stops: Stops, mechanism: Mechanism, q: Floa
         foot = poses.origins[rod]
         along, swing = (
             poses.point(rod, row[2:5]) - foot,
-            poses.point_jacobian(first, foot)[:, first],
+            poses.twists(first, foot)[:3, first],
         )
         lever = row[5] * float(along @ swing) / float(np.linalg.norm(along) * np.linalg.norm(swing))
         names.append(f'lever of {mechanism.tree_joints[first]}')
@@ -145,7 +145,7 @@ def _limbs(stops: Stops, mechanism: Mechanism) -> FloatArray:
         at_end = constraint.body_b == rod
         tip = constraint.point_b if at_end else constraint.point_a
         along = poses.point(rod, tip) - foot
-        swing = poses.point_jacobian(first, foot)[:, first]
+        swing = poses.twists(first, foot)[:3, first]
         length, radius = float(np.linalg.norm(along)), float(np.linalg.norm(swing))
         apart = max(float(np.linalg.norm(poses.origins[j] - foot)) for j in pivots)
         if apart > 1e-9 * length or not (at_end or constraint.body_a == rod) or radius == 0.0:
