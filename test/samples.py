@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import json
 import pathlib
 from collections.abc import Iterable
 from typing import Any
@@ -194,6 +195,15 @@ def states(name: str, count: int, seed: int) -> list[State]:
     """Reproducible states."""
     rng = np.random.default_rng(seed)
     return [random_state(name, rng) for _ in range(count)]
+
+
+def references() -> list[Any]:
+    """Inputs and outputs of another implementation, which stand beside the project, if anywhere."""
+    if not REFERENCE.is_file():
+        pytest.skip('the reference samples are not beside the project')
+    read: list[Any] = json.loads(REFERENCE.read_text(encoding='utf-8'))['samples']
+    assert read
+    return read
 
 
 def motor_jacobian(mechanism: Mechanism, motion: Any) -> Array:

@@ -24,7 +24,7 @@ import pytest
 import samples
 import small_robots
 from demo.perfect_run import RATE, perfect_record
-from interchange.mujoco_oracle import MujocoOracle
+from interchange.mujoco_oracle import MujocoOracle, accelerates_softly
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.analysis.workspace_map import WorkspaceSurveyor
@@ -168,7 +168,7 @@ def mjcf(name: str) -> None:
     if lost := [sentence for sentence in exported.left_out if 'riction' not in sentence]:
         raise MasticatorError(lost[0])
     if mechanism.contacts:
-        accelerates_softly(mechanism, exported.text)
+        accelerates_softly(mechanism, exported.text, 0.25)
         return
     file.write_text(exported.text, encoding='utf-8')
     oracle = MujocoOracle(file)
@@ -183,23 +183,6 @@ def mjcf(name: str) -> None:
     oracle.place(places)
     motors = [oracle.model.actuator(motor).id for motor in mechanism.actuated]
     assert samples.relative_error(oracle.efforts(asked)[motors], effort.actuated) < 1e-4
-
-
-def accelerates_softly(mechanism: Mechanism, text: str) -> None:
-    """MuJoCo itself, whose contacts give way to a part of their force; home's efforts are asked."""
-    import mujoco
-
-    model = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(model)
-    mujoco.mj_resetDataKeyframe(model, data, 0)
-    asked = np.linspace(1.0, 2.0, len(mechanism.independent))
-    effort = mechanism.feedforward(mechanism.home.y, np.zeros(len(asked)), asked)
-    model.actuator_ctrllimited[:] = 0
-    for motor, value in zip(mechanism.actuated, effort.actuated, strict=True):
-        data.ctrl[model.actuator(motor).id] = value
-    mujoco.mj_forward(model, data)
-    got = [data.qacc[model.joint(joint).dofadr[0]] for joint in mechanism.independent]
-    assert got == pytest.approx(asked, rel=0.25)
 
 
 @functools.cache

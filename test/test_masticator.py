@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Properties of the masticator alone: mirror symmetry, sockets, and reference samples."""
 
-import json
-
 import numpy as np
 import pytest
 import samples
@@ -100,15 +98,10 @@ def test_parasitic_motions_are_those_of_the_papers() -> None:
         assert mechanism.solve(state.y).q[gamma] == pytest.approx(np.arctan(tangent), abs=1e-13)
 
 
-@pytest.mark.skipif(
-    not samples.REFERENCE.is_file(), reason='the reference samples are not beside the project'
-)
 def test_reproduces_the_reference_samples() -> None:
     masticator, free = samples.mechanism('masticator'), samples.mechanism('rss6')
     pose = masticator.tree_indices(['x', 'y', 'z', 'alpha', 'beta', 'gamma'])
-    references = json.loads(samples.REFERENCE.read_text(encoding='utf-8'))['samples']
-    assert references
-    for reference in references:
+    for reference in samples.references():
         asked, wanted = reference['in'], reference['out']
         effort = masticator.feedforward(asked['x'], asked['xd'], asked['xdd'], asked['W'])
         other = free.feedforward(effort.q[pose], effort.v[pose], effort.a[pose], asked['W'])

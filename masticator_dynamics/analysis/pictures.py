@@ -62,7 +62,7 @@ def png_figure(
 
 
 def plot_lines(axes: Axes, times: FloatArray, names: Sequence[str], rows: FloatArray) -> None:
-    """Lines of the columns of ``rows`` (N, k), each other one dashed, with a legend beside."""
+    """Lines of the columns of ``rows`` (N, k), dashed in turn, with a legend beside."""
     for k, (name, values) in enumerate(zip(names, rows.T, strict=True)):
         lap, colour = divmod(k, len(COLOURS))
         dash = _DASHES[(2 * lap + k) % len(_DASHES)]

@@ -287,14 +287,7 @@ def exciting_motion(
         For a motion that is too short, a mechanism without room in its ranges, and internal efforts
         that are more than motors may give, or of motors none of which is redundant.
     """
-    redundant = len(mechanism.driving) > len(mechanism.independent)
-    if internal and not redundant:
-        raise InputError(f'{mechanism.name} has no redundant motors to work against one another')
-    if duration < 2.0 * _HARMONICS / highest:
-        raise InputError(
-            f'{duration:g} s are too short for {highest:g} Hz; needed are '
-            f'{2.0 * _HARMONICS / highest:g} s, two periods of the lowest frequency'
-        )
+    _check_asked(mechanism, duration, highest, internal)
     model = Mechanism(with_motor_friction(mechanism.description))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', RangeWarning)
@@ -313,7 +306,7 @@ def exciting_motion(
                 f'{mechanism.name} cannot move within the limits of its motors'
                 f'{_still_joints(model)}'
             )
-        equations = [search.equations(shape) for shape in (first, best)]
+        conditions, learnt = _compared(*(search.equations(shape) for shape in (first, best)))
         rows = np.moveaxis(search.rows(time, best, factor), 1, 0)
         effort = model.feedforward_batch(*rows, friction=True)
         against = search.internal(time, effort)
@@ -321,13 +314,28 @@ def exciting_motion(
         if internal and not ((total >= low) & (total <= high)).all():
             motor = model.actuated[int((np.abs(total) / high).max(axis=0).argmax())]
             raise InputError(f'internal efforts of {internal:g} are too much for {motor}')
-    sizes = [np.linalg.svd(matrix, compute_uv=False) for matrix in equations]
-    count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)
-    before, after = (float(s[0] / s[count - 1]) for s in sizes)
-    learnt = int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum())
     least = float(search.conditioning.of(effort).min())
     y, y_dot, y_ddot = rows
-    return ExcitingMotion(time, y, y_dot, y_ddot, against, (before, after), learnt, least)
+    return ExcitingMotion(time, y, y_dot, y_ddot, against, conditions, learnt, least)
+
+
+def _check_asked(mechanism: Mechanism, duration: float, highest: float, internal: float) -> None:
+    redundant = len(mechanism.driving) > len(mechanism.independent)
+    if internal and not redundant:
+        raise InputError(f'{mechanism.name} has no redundant motors to work against one another')
+    if duration < 2.0 * _HARMONICS / highest:
+        raise InputError(
+            f'{duration:g} s are too short for {highest:g} Hz; needed are '
+            f'{2.0 * _HARMONICS / highest:g} s, two periods of the lowest frequency'
+        )
+
+
+def _compared(first: FloatArray, best: FloatArray) -> tuple[tuple[float, float], tuple[int, int]]:
+    """Condition numbers of the equations of two motions, and how many combinations each tells."""
+    sizes = [np.linalg.svd(matrix, compute_uv=False) for matrix in (first, best)]
+    count = min(int((s > _SMALLEST * s[0]).sum()) for s in sizes)
+    before, after = (float(s[0] / s[count - 1]) for s in sizes)
+    return (before, after), (int((sizes[0] > 1.0).sum()), int((sizes[1] > 1.0).sum()))
 
 
 def _still_joints(mechanism: Mechanism) -> str:

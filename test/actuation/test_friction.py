@@ -3,7 +3,6 @@
 """Goals with friction against forces derived by hand and a brute-force search."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -147,15 +146,10 @@ def test_cranks_of_the_free_jaw_rub_as_by_hand() -> None:
             assert samples.relative_error(effort.actuated, hand.torque(pin_force)) < 1e-9
 
 
-@pytest.mark.skipif(
-    not samples.REFERENCE.is_file(), reason='the reference samples are not beside the project'
-)
 def test_reproduces_the_reference_samples() -> None:
     masticator, free = samples.mechanism('masticator'), samples.mechanism('rss6')
     pose = masticator.tree_indices(['x', 'y', 'z', 'alpha', 'beta', 'gamma'])
-    references = json.loads(samples.REFERENCE.read_text(encoding='utf-8'))['samples']
-    assert references
-    for reference in references:
+    for reference in samples.references():
         asked, wanted = reference['in'], reference['out']
         for goal, key in (('torque', 'G1'), ('joint-force', 'G2'), ('contact-force', 'G3')):
             effort = masticator.feedforward(

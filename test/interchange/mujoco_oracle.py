@@ -88,3 +88,23 @@ def assert_as_in_mujoco(path: pathlib.Path, freedoms: int, reach: float = 0.2) -
         effort = ours.feedforward(y, np.zeros(freedoms), y_ddot)
         assert effort.actuated == pytest.approx(oracle.efforts(acceleration), abs=1e-8, rel=1e-8)
     return ours
+
+
+def accelerates_softly(mechanism: Mechanism, text: str, tolerance: float) -> Any:
+    """MuJoCo itself, whose loops and contacts give way to a part of their force; its state then.
+
+    At home it gets the efforts that are needed by our equations for some acceleration.
+    """
+    mujoco = pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    asked = np.linspace(1.0, 2.0, len(mechanism.independent))
+    effort = mechanism.feedforward(mechanism.home.y, np.zeros(len(asked)), asked)
+    model.actuator_ctrllimited[:] = 0
+    for motor, value in zip(mechanism.actuated, effort.actuated, strict=True):
+        data.ctrl[model.actuator(motor).id] = value
+    mujoco.mj_forward(model, data)
+    reached = [data.qacc[model.joint(joint).dofadr[0]] for joint in mechanism.independent]
+    assert reached == pytest.approx(asked, rel=tolerance)
+    return data
