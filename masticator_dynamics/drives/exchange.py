@@ -28,10 +28,11 @@ from masticator_dynamics.drives.can_bus import (
 )
 from masticator_dynamics.drives.can_frames import DriveFrames
 from masticator_dynamics.drives.drive_cycle import Cycle, DriveGoal, Emergency, Feedback, Setpoint
-from masticator_dynamics.drives.drive_faults import MOVING, Finding
+from masticator_dynamics.drives.drive_faults import Finding
+from masticator_dynamics.drives.loop_closure import check_reference
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.phases import MOVING
 from masticator_dynamics.drives.real_time import Longest, Statistics
-from masticator_dynamics.drives.setpoint_gate import check_reference
 from masticator_dynamics.drives.supervisor import Supervisor
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.mechanism import Mechanism
