@@ -306,7 +306,7 @@ class ForceControl:
         if self._near_hard:  # hard things that meet bounce
             return None
         lowered = self._shaped.lowered(self._felt_delay + self.watch.span)
-        return self._fracture.found(self.bounds, lowered, self.stiffness.likely)
+        return self._fracture.reason(self.bounds, lowered, self.stiffness.likely)
 
     # What to do: the velocity that is wished, m/s
 

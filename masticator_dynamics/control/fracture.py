@@ -38,7 +38,7 @@ class Fracture:
         """Note a reading, and what force was wanted, N."""
         self._loading.append((now.travel, now.force, wanted))
 
-    def found(
+    def reason(
         self, bounds: ForceBounds, lowered: float, stiffness: float
     ) -> tuple[Reason, str] | None:
         """A crack or a yield, where these end the goal.

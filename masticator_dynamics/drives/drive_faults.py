@@ -1,6 +1,6 @@
 # Copyright 2026 The masticator_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the supervisor of the drives reports: their phase, and why all of them were stopped.
+"""What the supervisor of the drives reports, and why all of them were stopped.
 
 Faults of drives and bus are found here, in any state: they make all drives torque-free at once.
 """
@@ -8,7 +8,6 @@ Faults of drives and bus are found here, in any state: they make all drives torq
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 from collections.abc import Iterable, Iterator
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.state_machine import LOST_AFTER, faulted, in_words
 from masticator_dynamics.engine.arrays import FloatArray, IntArray, where
 
@@ -76,24 +76,6 @@ class LatchedFindings:
             return cause
         more = f' and {len(rest) - _SHOWN} more' if len(rest) > _SHOWN else ''
         return f'{cause} (then {"; ".join(rest[:_SHOWN])}{more})'
-
-
-class Phase(enum.Enum):
-    """State of all drives together; values are words for people."""
-
-    OFF = 'torque-free'
-    ENABLING = 'being enabled'
-    HOLDING = 'enabled, holding until the first command'
-    APPROACHING = 'enabled, on the way to what is commanded'
-    FOLLOWING = 'enabled, following commands'
-    STOPPING = 'stopping'
-    RESETTING = 'being reset'
-    HOMING = 'being homed'
-    LATCHED = 'stopped until reset'
-
-
-# Phases in which drives move, or hold, the mechanism.
-MOVING = (Phase.HOLDING, Phase.APPROACHING, Phase.FOLLOWING)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,28 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from masticator_dynamics.drives.approach import checked_approach
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.configuration import Drives
 from masticator_dynamics.drives.desired_motion import DesiredMotion
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import (
-    MOVING,
     DriveFaults,
     Finding,
     LatchedFindings,
-    Phase,
     Report,
     WatchDeadlines,
 )
 from masticator_dynamics.drives.escalation import Escalation
-from masticator_dynamics.drives.following import Following, plan_approach
+from masticator_dynamics.drives.following import Following
 from masticator_dynamics.drives.joint_limits import DriveJointLimits
-from masticator_dynamics.drives.setpoint_gate import (
-    CommandedClosure,
-    SetpointGate,
-    check_reference,
-    opening,
-)
+from masticator_dynamics.drives.loop_closure import check_reference
+from masticator_dynamics.drives.phases import GOALS, MOVING, ON, PASSING, Phase
+from masticator_dynamics.drives.setpoint_gate import SetpointGate
 from masticator_dynamics.drives.state_machine import (
     BoolArray,
     Homing,
@@ -44,7 +40,7 @@ from masticator_dynamics.drives.state_machine import (
     powered,
 )
 from masticator_dynamics.engine.arrays import FloatArray
-from masticator_dynamics.errors import MasticatorError
+from masticator_dynamics.errors import InputError
 from masticator_dynamics.mechanism import Mechanism
 
 # s of feedback time; drives that are not there by then are named.
@@ -53,24 +49,6 @@ _ARRIVING = 1.0  # s after the end of a way, for drives to get there
 _AT_REST = 0.2  # rad/s, more than one encoder count per cycle
 _SETTLED = 5  # cycles until status words reflect the latest request
 
-_GOALS = {
-    Phase.OFF: DriveGoal.TORQUE_FREE,
-    Phase.ENABLING: DriveGoal.ENABLED,
-    Phase.HOLDING: DriveGoal.ENABLED,
-    Phase.APPROACHING: DriveGoal.ENABLED,
-    Phase.FOLLOWING: DriveGoal.ENABLED,
-    Phase.STOPPING: DriveGoal.STOPPED,
-    Phase.RESETTING: DriveGoal.RESET,
-    Phase.HOMING: DriveGoal.HOMING,
-}
-_ON = (Phase.ENABLING, *MOVING)
-_PASSING = (
-    Phase.ENABLING,
-    Phase.APPROACHING,
-    Phase.STOPPING,
-    Phase.RESETTING,
-    Phase.HOMING,
-)
 _UNHEARD = 'drives have not been heard of yet'
 
 
@@ -180,7 +158,7 @@ class Supervisor:
         if feedback.other_master:  # what was read last may be another node's answer
             self._temperature = np.full(len(self.joints), np.nan)
         unwatched = self.deadlines.overdue(feedback.time)
-        if self._phase in _ON:
+        if self._phase in ON:
             self._add(unwatched)
             enabling = self._phase is Phase.ENABLING
             self._add(self.limits.motion(feedback, self._following.expected, enabling))
@@ -313,7 +291,7 @@ class Supervisor:
         first command.
         """
         with self._lock:
-            feedback, on, reason = self._feedback, self._phase in _ON, self._why_not()
+            feedback, on, reason = self._feedback, self._phase in ON, self._why_not()
         if on:
             return Outcome(True, 'already enabled')
         if reason or feedback is None:
@@ -346,25 +324,17 @@ class Supervisor:
             return Outcome(False, f'drives are {phase.value}; they must be enabled')
         if offered is None or offered.position is None:
             return Outcome(False, 'no command has come that is too far to be followed')
-        target, limits = offered.position, self.limits
-        findings = limits.command(target, target, None, target, np.inf)
-        if findings:
-            return Outcome(False, str(findings[0]))
-        closure, tolerance = CommandedClosure(self._mechanism), self._drives.command_closure
         try:
-            closure.begin(target)
-            if np.abs(closure.error(target)).max() > tolerance:
-                return Outcome(False, str(opening(limits, closure, tolerance)))
-            path = plan_approach(self._mechanism, start, target, limits.period, velocity)
-        except MasticatorError as error:
-            return Outcome(False, f'no way to what is commanded: {error}')
-        reason = limits.leaves_range(path.position)
-        if reason:
-            return Outcome(False, f'no way to what is commanded: {reason}')
+            path = checked_approach(
+                self._mechanism, self.limits, self._drives.command_closure, start,
+                offered.position, velocity,
+            )  # fmt: skip
+        except InputError as error:
+            return Outcome(False, str(error))
         with self._lock:
             if self._phase is not Phase.HOLDING:
                 return Outcome(False, f'drives are {self._phase.value}')
-            self.approach_duration = len(path.position) * limits.period
+            self.approach_duration = len(path.position) * self.limits.period
             self._following.go(path)
             self._enter(Phase.APPROACHING)
         return Outcome(True, f'on the way for {self.approach_duration:.1f} s')
@@ -372,12 +342,12 @@ class Supervisor:
     @property
     def enabled(self) -> bool:
         """Whether drives are enabled, or being enabled."""
-        return self._phase in _ON
+        return self._phase in ON
 
     def disable(self) -> Outcome:
         """Slow all drives down until they are torque-free."""
         with self._lock:
-            if self._phase in _ON:
+            if self._phase in ON:
                 self._enter(Phase.STOPPING)
             return Outcome(True, f'drives are {self._phase.value}')
 
@@ -396,7 +366,7 @@ class Supervisor:
             How many there had been when the request came: a later one is not forgotten.
         """
         with self._lock:
-            if self._phase in _ON:
+            if self._phase in ON:
                 return Outcome(True, 'nothing to reset: drives are enabled')
             reason = self._why_not_reset()
             if not reason and emergency_stops not in (None, self.emergency_stops):
@@ -455,7 +425,7 @@ class Supervisor:
         with self._lock:
             if self._ended:
                 return Outcome(False, self._ended)
-            if self._phase in _PASSING or (self._goal is DriveGoal.STOPPED and self._slowing()):
+            if self._phase in PASSING or (self._goal is DriveGoal.STOPPED and self._slowing()):
                 return None
             if self._phase is Phase.LATCHED:
                 return Outcome(False, self._latched.text)
@@ -476,7 +446,7 @@ class Supervisor:
         """Set motor temperatures (n,), degrees Celsius, NaN: unknown; too hot stops the drives."""
         with self._lock:
             self._temperature = temperature
-            if self._phase in _ON:
+            if self._phase in ON:
                 self._add(self.limits.overheated(temperature))
 
     def report(self) -> Report:
@@ -539,7 +509,7 @@ class Supervisor:
             return self._ended
         if self._feedback is None:
             return _UNHEARD
-        if self._phase in (*_ON, *_PASSING):
+        if self._phase in (*ON, *PASSING):
             return f'drives are {self._phase.value}; not yet'
         if self._goal is DriveGoal.STOPPED and self._slowing():
             return 'drives are still slowing down'
@@ -571,7 +541,7 @@ class Supervisor:
 
     @property
     def _goal(self) -> DriveGoal:
-        return self._latched.goal if self._phase is Phase.LATCHED else _GOALS[self._phase]
+        return self._latched.goal if self._phase is Phase.LATCHED else GOALS[self._phase]
 
     def _enter(self, phase: Phase) -> None:
         self._phase, self._cycles = phase, 0

@@ -9,7 +9,6 @@ are wanted tells where the header is.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import dataclasses
 import re
@@ -18,6 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from masticator_dynamics.errors import InputError
+from masticator_dynamics.files.table_dialects import decoded
 from masticator_dynamics.files.tables import FloatArray, read_input
 
 _LATEST = 200  # lines before the header
@@ -102,10 +102,8 @@ def _headers(source: str, lines: list[Line], choose: Chooser) -> dict[int, Seque
 
 def _text(source: str, content: bytes) -> str:
     try:
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return content.decode('utf-16')
-        return content.decode('utf-8-sig')
-    except UnicodeDecodeError:
+        return decoded(source, content)
+    except InputError:
         if b'\0' in content:
             raise InputError(f'{source}: is no text; export it as CSV') from None
         return content.decode('cp1252', errors='replace')  # older Windows programs

@@ -15,11 +15,11 @@ from drives.supervised import DRIVES, array
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import Action, DriveGoal
-from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.escalation import ramp_time, reaction_times, silence_time, step_time
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.objects import Object
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Supervisor
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masticator_dynamics import Mechanism
-from masticator_dynamics.drives.setpoint_gate import check_reference
+from masticator_dynamics.drives.loop_closure import check_reference
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit, gap
 
 TOLERANCE = 1e-3

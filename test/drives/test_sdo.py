@@ -15,10 +15,10 @@ import pytest
 from masticator_dynamics.drives import objects
 from masticator_dynamics.drives.bring_up import set_mode, set_up
 from masticator_dynamics.drives.configuration import load_drives
-from masticator_dynamics.drives.exchange import PATIENCE
 from masticator_dynamics.drives.network import DriveNetwork
 from masticator_dynamics.drives.objects import Mode, Object
 from masticator_dynamics.drives.sdo import SdoChannel
+from masticator_dynamics.drives.watches import PATIENCE
 from masticator_dynamics.errors import DriveError
 from masticator_dynamics.files.share import share_directory
 

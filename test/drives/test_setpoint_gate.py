@@ -17,7 +17,8 @@ from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.command import Command
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Setpoint
 from masticator_dynamics.drives.following import BEGINS
-from masticator_dynamics.drives.setpoint_gate import CommandedClosure, SetpointGate
+from masticator_dynamics.drives.loop_closure import CommandedClosure
+from masticator_dynamics.drives.setpoint_gate import SetpointGate
 from masticator_dynamics.engine.arrays import larger, outside, within
 from masticator_dynamics.engine.evaluation.actuated_fit import ActuatedFit
 

@@ -10,9 +10,9 @@ import pytest
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Emergency
-from masticator_dynamics.drives.exchange import LoopCheck
 from masticator_dynamics.drives.state_machine import LOST_AFTER, State, all_heard
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watches import LoopCheck
 
 NAN = float('nan')
 

@@ -9,9 +9,9 @@ import pytest
 
 from drives.ideal_drives import PERIOD, IdealDrives
 from drives.supervised import DRIVES, LIMITS, Bench, array
-from masticator_dynamics.drives import supervisor
+from masticator_dynamics.drives import approach
+from masticator_dynamics.drives.approach import Approach
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Emergency
-from masticator_dynamics.drives.following import Approach
 from masticator_dynamics.drives.joint_limits import in_order
 from masticator_dynamics.drives.state_machine import State
 from masticator_dynamics.drives.supervisor import Supervisor
@@ -315,7 +315,7 @@ def test_a_way_that_leaves_ranges_is_not_gone(far):
     assert limits.leaves_range(np.array([row, row + 1e-6])) != ''
     way = Approach(np.array([far.home, row]), np.zeros((2, 6)), np.zeros((2, 6)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr('masticator_dynamics.drives.supervisor.plan_approach', lambda *_: way)
+        patch.setattr('masticator_dynamics.drives.approach.plan_approach', lambda *_: way)
         outcome = far.supervisor.approach(0.5)
     assert not outcome.success and 'on the way' in outcome.message
     assert far.report.phase.name == 'HOLDING'
@@ -415,14 +415,14 @@ def test_a_stop_while_the_loops_are_checked_is_not_overruled(mechanism, monkeypa
 
 
 def test_a_stop_while_a_way_is_looked_for_is_not_overruled(far, monkeypatch):
-    plan = supervisor.plan_approach
+    plan = approach.plan_approach
 
     def stopped_meanwhile(*given):
         found = plan(*given)
         far.supervisor.disable()
         return found
 
-    monkeypatch.setattr(supervisor, 'plan_approach', stopped_meanwhile)
+    monkeypatch.setattr(approach, 'plan_approach', stopped_meanwhile)
     assert far.supervisor.approach(0.5) == (False, 'drives are stopping')
     assert far.drives.cycle().goal is not DriveGoal.ENABLED
 
@@ -431,7 +431,7 @@ def test_no_way_is_told(far, monkeypatch):
     def none(*_):
         raise ReachError('too far')
 
-    monkeypatch.setattr(supervisor, 'plan_approach', none)
+    monkeypatch.setattr(approach, 'plan_approach', none)
     assert far.supervisor.approach(0.5) == (False, 'no way to what is commanded: too far')
 
 

@@ -23,13 +23,9 @@ from masticator_dynamics.drives.can_bus import open_bus
 from masticator_dynamics.drives.configuration import load_drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal
 from masticator_dynamics.drives.drive_faults import WatchDeadlines
-from masticator_dynamics.drives.exchange import (
-    PATIENCE,
-    SlowReading,
-    WatchingThread,
-)
 from masticator_dynamics.drives.other_master import OtherMaster
 from masticator_dynamics.drives.state_machine import powered
+from masticator_dynamics.drives.watches import PATIENCE, SlowReading, WatchingThread
 from masticator_dynamics.errors import DriveError
 
 pytestmark = [pytest.mark.waiting, pytest.mark.early]

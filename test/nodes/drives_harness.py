@@ -20,8 +20,8 @@ from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.can_bus import is_data_frame
 from masticator_dynamics.drives.configuration import find_file, load_drives
-from masticator_dynamics.drives.drive_faults import Phase
 from masticator_dynamics.drives.escalation import reaction_times
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.state_machine import State, state_of
 from nodes.harness import NodeProcess, Peer, to_time
 

@@ -19,7 +19,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 from masticator_dynamics.drives.command import Command  # noqa: E402
 from masticator_dynamics.drives.configuration import load_drives  # noqa: E402
 from masticator_dynamics.drives.drive_cycle import DriveGoal  # noqa: E402
-from masticator_dynamics.drives.drive_faults import Finding, Phase  # noqa: E402
+from masticator_dynamics.drives.drive_faults import Finding  # noqa: E402
+from masticator_dynamics.drives.phases import Phase  # noqa: E402
 from masticator_dynamics.drives.real_time import Longest  # noqa: E402
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor  # noqa: E402
 from masticator_dynamics.ros.common.guard import GuardedExecutor  # noqa: E402

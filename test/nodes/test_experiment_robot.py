@@ -14,7 +14,7 @@ from processes import PROGRAM, Process, has_multicast, wait_for
 
 from masticator_dynamics import Mechanism
 from masticator_dynamics.drives.configuration import find_file, load_drives
-from masticator_dynamics.drives.drive_faults import Phase
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.scaling import with_rotors
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.robot.laboratory import mouthful_bag

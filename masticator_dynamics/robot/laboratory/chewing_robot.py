@@ -29,7 +29,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from masticator_dynamics.drives.drive_faults import Phase
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.engine.evaluation.frames import frame_poses
 from masticator_dynamics.errors import InputError

@@ -35,7 +35,7 @@ from rclpy.time import Time
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from masticator_dynamics.drives.drive_faults import Phase
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.errors import MasticatorError
 from masticator_dynamics.files.bag import Event
 from masticator_dynamics.files.bag_writer import offered_qos, write_mcap

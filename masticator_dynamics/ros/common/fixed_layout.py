@@ -35,6 +35,12 @@ class Numbers(NamedTuple):
     stamp: int  # ns; 0 without a header
     rows: tuple[FloatArray, ...]  # of the fields, read only
 
+    def of_joints(self, joints: Sequence[str]) -> list[FloatArray]:
+        """Rows of a joint state for joints by name; NaN where it does not have them."""
+        names = self.message.name
+        by_name = [dict(zip(names, row.tolist(), strict=False)) for row in self.rows]
+        return [np.array([row.get(joint, np.nan) for joint in joints]) for row in by_name]
+
 
 class FixedLayout:
     """Where a stamp and rows of doubles are in the bytes of all messages that are like one.

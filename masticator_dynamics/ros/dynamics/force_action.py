@@ -15,9 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.action.server import CancelResponse, GoalResponse
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
+from rclpy.action.server import CancelResponse
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
@@ -52,7 +50,6 @@ from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce, Measur
 from masticator_dynamics.ros.dynamics.settings import DynamicsSettings
 from masticator_interfaces.action import ApplyForce
 
-_LOOK = 0.05  # s
 _RESULT_TIMEOUT = 30  # s that a result can be asked for
 _LARGEST = 65536  # bytes of joint_states
 _NEWEST = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -100,11 +97,10 @@ class JointInput(ThreadedSubscription):
         return self.needed.wait(POLL)
 
     def _keep(self, numbers: Numbers, received: int) -> None:
-        names, values = list(numbers.message.name), numbers.rows[0].tolist()
-        if len(values) != len(names) or any(names.count(name) > 1 for name in self._names):
+        names = list(numbers.message.name)
+        if len(numbers.rows[0]) != len(names) or any(names.count(name) > 1 for name in self._names):
             return
-        rows = dict(zip(names, values, strict=True))
-        positions = np.array([rows.get(name, math.nan) for name in self._names])
+        (positions,) = numbers.of_joints(self._names)
         # One from the future would count as the newest until then.
         arrival = self._now() - max(time.time_ns() - received, 0)
         self._readings.take(min(numbers.stamp, arrival), positions)
@@ -117,7 +113,7 @@ class _Goal:
 
 
 class ForceAction:
-    """The action's server; a timer looks after the goal.
+    """The action's server, and what looks after its goal.
 
     Parameters
     ----------
@@ -159,18 +155,13 @@ class ForceAction:
         self._sources = ForceSources(node, self._mechanism, motors, bite, now, prefix)
         self._stream = WrenchInput(node, 'force_reference', self._streamed, now, prefix)
         self._server = GoalServer(
-            node, ApplyForce, '~/apply_force',
-            goal_callback=self._answer, handle_accepted_callback=self._begin,
-            cancel_callback=self._cancel, result_timeout=_RESULT_TIMEOUT,
+            node, ApplyForce, '~/apply_force', lambda: self.active, self._look,
+            handle_accepted_callback=self._begin, cancel_callback=self._cancel,
+            result_timeout=_RESULT_TIMEOUT,
         )  # fmt: skip
-        self._timer = node.create_timer(
-            _LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
-        self._timer.cancel()  # until there is a goal
 
     def destroy(self) -> None:
-        """Destroy action, topics and timer."""
-        self._node.destroy_timer(self._timer)
+        """Destroy action and topics."""
         self._server.destroy()
         self._stream.destroy()
         self._sources.destroy()
@@ -184,10 +175,6 @@ class ForceAction:
         if goal is not None:
             self._turn.end(goal.job)
             self._end(goal.handle, goal.job, 'the node is not active any more')
-
-    def _answer(self, goal: Any) -> GoalResponse:
-        """Accepted if it can be looked at; if it is refused then, its result says why."""
-        return GoalResponse.ACCEPT if self.active else GoalResponse.REJECT
 
     def _cancel(self, handle: Any) -> CancelResponse:
         goal = self._goal
@@ -207,7 +194,7 @@ class ForceAction:
             self._end(handle, None, str(error))
             return
         self._goal = _Goal(handle, job)
-        self._timer.reset()
+        self._server.look_after_it()
 
     def _begun(self, asked: ApplyForce.Goal) -> PressingJob:
         """A goal that presses from the next cycle on.
@@ -320,19 +307,18 @@ class ForceAction:
         newest = max(fresh, key=lambda wrench: wrench.time)
         return float(np.linalg.norm(newest.wrench[:3]))
 
-    def _look(self) -> None:
-        """Feedback, and the end."""
+    def _look(self) -> bool:
+        """Feedback, and the end; whether there is a goal."""
         goal = self._goal
         if goal is None:
-            self._timer.cancel()
-            return
+            return False
         job, law = goal.job, goal.job.law
         if self._turn.job is not job:
             self._goal = None
             self._joints.needed.clear()
             release = law.release
             self._end(goal.handle, job, '' if release is None else release.text)
-            return
+            return False
         settings = self._settings()
         law.bounds = dataclasses.replace(
             law.bounds, lateral_force=settings.force_lateral, torque=settings.force_torque
@@ -342,6 +328,7 @@ class ForceAction:
             travel=float(law.travelled), stiffness=float(law.stiffness.likely),
         )  # fmt: skip
         goal.handle.publish_feedback(feedback)
+        return True
 
     def _end(self, handle: Any, job: PressingJob | None, text: str) -> None:
         result = ApplyForce.Result(reason='refused', message=shortened(text))

@@ -20,7 +20,7 @@ from masticator_dynamics.drives.scaling import Scaling
 from masticator_dynamics.errors import InputError
 from masticator_dynamics.ros.common.connections import who_publishes
 from masticator_dynamics.ros.dynamics.dynamics_topics import WrenchInput
-from masticator_dynamics.ros.dynamics.force_turn import ONE
+from masticator_dynamics.ros.dynamics.force_turn import FROM_ONE
 from masticator_dynamics.ros.dynamics.measured_wrenches import BiteForce
 from masticator_dynamics.ros.dynamics.settings import OBSERVER, DynamicsSettings
 
@@ -35,7 +35,7 @@ def refuse_several(node: LifecycleNode, topic: str, publishers: int) -> None:
     """Refuse a topic that several publish, with their names (`InputError`)."""
     if publishers > 1:
         who = who_publishes(node, topic)
-        raise InputError(f'{topic} has {publishers} publishers ({who}); {ONE}')
+        raise InputError(f'{topic} has {publishers} publishers ({who}); {FROM_ONE}')
 
 
 class ForceSources:

@@ -27,7 +27,7 @@ from masticator_dynamics.ros.dynamics.measured_wrenches import (
 Pressing = tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]
 
 _LONGEST_CURVE = 60_000  # rows: two minutes at 500 Hz; then every second row is left out
-ONE = 'a goal needs it from one'
+FROM_ONE = 'a goal needs it from one'
 _FULL = 0.98  # of an effort's limit: no more closing
 
 
@@ -118,7 +118,7 @@ class PressingJob:
             ('force_reference', 0 if self._streamed is None else self._streamed.publishers),
         ):
             if publishers > 1:
-                return f'{what} has {publishers} publishers; {ONE}'
+                return f'{what} has {publishers} publishers; {FROM_ONE}'
         return ''
 
     def _measured(

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action.server import CancelResponse, GoalResponse
+from rclpy.action.server import CancelResponse
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
@@ -127,7 +127,6 @@ class Tolerances:
         return ''
 
 
-_LOOK = 0.05  # s between two looks at the measured joints, and between feedbacks
 # Goals that are replaced can be many at a time, and a client that takes ROS's defaults keeps ten
 # answers that it has not read: so many results are sent at once, and more after a moment (s).
 _AT_ONCE, _MOMENT = 4, 0.01
@@ -165,7 +164,7 @@ class _Goal:
 
 
 class TrajectoryAction:
-    """The action's server; a timer looks after its goals.
+    """The action's server, and what looks after its goals.
 
     Parameters
     ----------
@@ -190,27 +189,27 @@ class TrajectoryAction:
         self._destroyed = False
         self._log_limit = LogLimit(_BURST)
         self._measured: tuple[int, FloatArray, FloatArray] | None = None
-        self._states = DirectSubscription(node, JointState, 'joint_states', _NEWEST, _LARGEST)
+        self._states = DirectSubscription(
+            node, JointState, 'joint_states', _NEWEST, _LARGEST, 'position', 'velocity'
+        )
         self._server = GoalServer(
             node,
             FollowJointTrajectory,
             ACTION,
-            goal_callback=self._answer,
+            lambda: queue.active,
+            self._look,
             handle_accepted_callback=self._begin,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
             result_timeout=_RESULT_TIMEOUT,
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)  # a simulated one may stand still
-        self._timer = node.create_timer(_LOOK, self._look, clock=steady)
-        self._timer.cancel()  # until there is a goal
         self._soon = node.create_timer(_MOMENT, self._settle, clock=steady)
         self._soon.cancel()  # until there are too many results at once
 
     def destroy(self) -> None:
         """Destroy action, topic and timer."""
         self._destroyed = True
-        for timer in (self._timer, self._soon):
-            self._node.destroy_timer(timer)
+        self._node.destroy_timer(self._soon)
         self._server.destroy()
         self._states.destroy()
 
@@ -219,10 +218,6 @@ class TrajectoryAction:
         for goal in self._goals:
             self._end(goal.handle, _Result.INVALID_GOAL, 'the node is not active any more')
         self._goals = []
-
-    def _answer(self, goal: Any) -> GoalResponse:
-        """Whether a goal is accepted; if it is refused later, its result says why."""
-        return GoalResponse.ACCEPT if self._queue.active else GoalResponse.REJECT
 
     def _begin(self, handle: Any) -> None:
         handle.execute()
@@ -235,8 +230,7 @@ class TrajectoryAction:
         finally:
             _forget(handle.request)
         self._goals.append(goal)
-        if self._timer.is_canceled():  # it would never come round if every goal set it back
-            self._timer.reset()
+        self._server.look_after_it()
         reply = functools.partial(self._checked, goal)
         self._queue.put(
             Request(goal.points, ACTION, reply, lambda: handle.is_cancel_requested, goal.stamp)
@@ -263,26 +257,14 @@ class TrajectoryAction:
         else:
             self._soon.cancel()
 
-    def _look(self) -> None:
-        if not self._goals:
-            self._timer.cancel()
-            return
+    def _look(self) -> bool:
+        """Compare what is measured; whether there are goals."""
         self._settle()
-        for message, _ in self._states.take():
-            self._measured = self._read(message)
+        for numbers, _ in self._states.take_numbers():
+            position, velocity = numbers.of_joints(self._mechanism.tree_joints)
+            self._measured = numbers.stamp, position, velocity
         self._goals = [goal for goal in self._goals if not self._look_at(goal)]
-
-    def _read(self, message: JointState) -> tuple[int, FloatArray, FloatArray]:
-        """Stamp (ns), positions and velocities (n_q,), NaN where they are not given."""
-        stamp, joints = message.header.stamp, self._mechanism.tree_joints
-        position, velocity = (
-            np.array([row.get(joint, np.nan) for joint in joints])
-            for row in (
-                dict(zip(message.name, values, strict=False))
-                for values in (message.position, message.velocity)
-            )
-        )
-        return stamp.sec * 1_000_000_000 + stamp.nanosec, position, velocity
+        return bool(self._goals)
 
     def _reason(self, goal: _Goal) -> tuple[int, str] | None:
         """Error code and text of a goal that was refused, or is followed no longer; else None."""

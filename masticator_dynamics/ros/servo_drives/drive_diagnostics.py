@@ -12,9 +12,10 @@ from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics.drives.can_bus import bus_title
 from masticator_dynamics.drives.configuration import Drives, bus_load
-from masticator_dynamics.drives.drive_faults import Phase, Report
+from masticator_dynamics.drives.drive_faults import Report
 from masticator_dynamics.drives.escalation import late_answers
 from masticator_dynamics.drives.exchange import CyclicExchange
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.state_machine import state_of
 from masticator_dynamics.ros.common.diagnostics import (
     ERROR,

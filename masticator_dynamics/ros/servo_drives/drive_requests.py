@@ -17,9 +17,10 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from masticator_dynamics.drives.drive_cycle import DriveGoal
-from masticator_dynamics.drives.drive_faults import MOVING, Finding, Phase
+from masticator_dynamics.drives.drive_faults import Finding
 from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.network import DriveNetwork
+from masticator_dynamics.drives.phases import MOVING, Phase
 from masticator_dynamics.drives.state_machine import powered
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray

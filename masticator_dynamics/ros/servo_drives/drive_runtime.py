@@ -13,15 +13,16 @@ from rclpy.lifecycle import LifecycleNode
 
 from masticator_dynamics import Mechanism, interrupt
 from masticator_dynamics.drives import real_time
+from masticator_dynamics.drives.approach import plan_approach
 from masticator_dynamics.drives.configuration import Bus, Drives, changed, find_file, load_drives
 from masticator_dynamics.drives.drive_cycle import DriveGoal, Feedback, Setpoint
 from masticator_dynamics.drives.drive_faults import Finding, Report
-from masticator_dynamics.drives.exchange import CyclicExchange, LoopCheck, SlowReading
-from masticator_dynamics.drives.following import plan_approach
+from masticator_dynamics.drives.exchange import CyclicExchange
 from masticator_dynamics.drives.joint_limits import in_order
+from masticator_dynamics.drives.loop_closure import CommandedClosure, check_reference
 from masticator_dynamics.drives.network import DriveNetwork
-from masticator_dynamics.drives.setpoint_gate import CommandedClosure, check_reference
 from masticator_dynamics.drives.supervisor import Supervisor
+from masticator_dynamics.drives.watches import LoopCheck, SlowReading
 from masticator_dynamics.errors import AbsentError, DescriptionError, DriveError, MasticatorError
 from masticator_dynamics.ros.common.managed_node import Runtime
 from masticator_dynamics.ros.servo_drives.drive_diagnostics import DriveDiagnostics

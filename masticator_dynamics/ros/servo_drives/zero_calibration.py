@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from masticator_dynamics.drives.configuration import Drives
-from masticator_dynamics.drives.drive_faults import Phase
+from masticator_dynamics.drives.phases import Phase
 from masticator_dynamics.drives.supervisor import Outcome, Supervisor
 from masticator_dynamics.engine.arrays import FloatArray
 from masticator_dynamics.errors import InputError
